@@ -1,0 +1,40 @@
+//! What the format crates of `unshade` share, and no more:
+//!
+//! | module | thing |
+//! |---|---|
+//! | [`reader`] | a cursor over bytes that knows its absolute file offset |
+//! | [`error`] | an error of one word: what, where, expected, found, what to do |
+//! | [`diagnostic`] | findings that do not stop a reader, with a severity and a rule's name |
+//! | [`outline`] | the tree of fields of a file: name, value, meaning, byte range |
+//! | [`token`] | text as a stream of tokens, for plain text, colour, JSON and pages alike |
+//! | [`escape`] | showing names that come from files |
+//! | [`fourcc`] | four-character codes |
+//! | [`open_enum!`] | numbers with names, where a number without a name survives |
+//!
+//! The crate is `no_std`, has no dependencies and no `unsafe`.
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)
+)]
+
+extern crate alloc;
+
+pub mod diagnostic;
+pub mod error;
+pub mod escape;
+pub mod fourcc;
+mod open_enum;
+pub mod outline;
+pub mod reader;
+pub mod token;
+
+pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use error::{Error, ErrorKind, Result};
+pub use escape::Escaped;
+pub use fourcc::FourCc;
+pub use outline::{Field, Node, OutlineSink, Value};
+pub use reader::Reader;
+pub use token::{Token, TokenKind, TokenSink};
