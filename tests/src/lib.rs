@@ -1,1 +1,26 @@
-//! x
+//! What the tests of `unshade` share. Nothing here is of use outside of the project.
+//!
+//! | module | thing |
+//! |---|---|
+//! | [`encoder`] | bytes that are put together, with a note of where each number stands |
+//! | [`flatbuffer`] | a writer of flatbuffers |
+//! | [`metallib_builder`] | a writer of Metal libraries that shares no code with the reader |
+//! | [`reflections`] | reflection buffers of typical functions |
+//! | [`fixtures`] | the synthetic files under `fixtures/` |
+//! | [`corpus`] | real files, where there are any |
+//! | [`mutate`] | changes to files |
+//! | [`exercise`] | everything that a reader offers, done to any bytes |
+//! | [`fuzz_targets`] | what is fuzzed |
+//! | [`parallel`] | work spread over the cores |
+#![forbid(unsafe_code)]
+
+pub mod corpus;
+pub mod encoder;
+pub mod exercise;
+pub mod fixtures;
+pub mod flatbuffer;
+pub mod fuzz_targets;
+pub mod metallib_builder;
+pub mod mutate;
+pub mod parallel;
+pub mod reflections;

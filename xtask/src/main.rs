@@ -1,2 +1,57 @@
-//! x
-fn main() {}
+//! The one entry to every check and development job of this repository: `cargo xtask COMMAND`.
+//!
+//! One file (or folder) per command; [`sh`] holds what they share: finding the workspace, running programs.
+
+mod ci;
+mod corpus;
+mod fuzz;
+mod sh;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Checks and development jobs of unshade.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run every check: formatting, lints, documentation, tests.
+    Ci(ci::Args),
+    /// Download and verify the public packages whose GPU programs the conformance run reads.
+    Corpus(corpus::Args),
+    /// Fuzz the parsers with coverage feedback, on the stable toolchain.
+    Fuzz(fuzz::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Ci(args) => ci::run(&args),
+        Command::Corpus(args) => corpus::run(&args),
+        Command::Fuzz(args) => fuzz::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

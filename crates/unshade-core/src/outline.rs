@@ -102,6 +102,20 @@ pub trait OutlineSink {
     }
 }
 
+impl<S: OutlineSink + ?Sized> OutlineSink for &mut S {
+    fn open(&mut self, field: Field<'_>) {
+        (**self).open(field);
+    }
+
+    fn close(&mut self) {
+        (**self).close();
+    }
+
+    fn leaf(&mut self, field: Field<'_>) {
+        (**self).leaf(field);
+    }
+}
+
 /// A collected outline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {

@@ -1,1 +1,73 @@
-//! x
+//! Reads Apple's Metal libraries: `.metallib`, `.metallibsym`, and the universal files that hold them.
+//!
+//! | module | thing of the format |
+//! |---|---|
+//! | [`library`] | the whole file: [`Library`] |
+//! | [`header`] | the first 88 bytes |
+//! | [`tag`] | the tags that everything else is made of |
+//! | [`function_list`] | the functions: [`Function`] |
+//! | [`metadata`] | public and private metadata of a function |
+//! | [`header_extension`] | where the later sections are, and the UUID |
+//! | [`lists`] | symbols, scripts and reflection buffers: lists of tag groups |
+//! | [`dynamic_header`] | install name and linked libraries |
+//! | [`sources`] | embedded source archives |
+//! | [`module`] | the bitcode modules and their wrapper |
+//! | [`reflection`] | the arguments of a function, from its AIRR flatbuffer |
+//! | [`data_type`] | the Metal data types |
+//! | [`universal`] | universal files, [`gpu_object`] the GPU Mach-O slices in them |
+//! | [`verify`] | is it sound? |
+//! | [`outline`] | what stands at which byte |
+//!
+//! The reader is lazy and copies nothing: [`Library::parse`] reads the header and the header extension, listing
+//! functions reads the function list, and the bitcode is touched only by what asks for it. A fault in one part never
+//! hides another part. `docs/formats/metallib.md` tells the whole format.
+//!
+//! ```
+//! use unshade_metallib::Library;
+//!
+//! // The smallest library: a header and a function list with no function.
+//! let mut file = vec![0; 92];
+//! file[..12].copy_from_slice(b"MTLB\x01\x80\x02\x00\x02\x00\x00\x00");
+//! file[16] = 92;
+//! file[24] = 88;
+//! for section in [40, 56, 72] {
+//!     file[section] = 92;
+//! }
+//! let library = Library::parse(&file)?;
+//! assert_eq!(library.header().version().to_string(), "1.2.2");
+//! assert_eq!(library.functions().count(), 0);
+//! # Ok::<(), unshade_core::Error>(())
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)
+)]
+
+extern crate alloc;
+
+pub mod data_type;
+pub mod dynamic_header;
+pub mod function_list;
+pub mod gpu_object;
+pub mod header;
+pub mod header_extension;
+pub mod library;
+pub mod lists;
+pub mod metadata;
+pub mod module;
+pub mod outline;
+pub mod reflection;
+pub mod sources;
+pub mod tag;
+pub mod universal;
+pub mod verify;
+
+pub use data_type::DataType;
+pub use function_list::{Function, FunctionType};
+pub use header::{Header, LibraryType, Platform};
+pub use library::Library;
+pub use module::Module;
+pub use universal::Universal;

@@ -1,1 +1,49 @@
-//! x
+//! Opens compiled GPU programs: finds them in any file, reads them, explains them.
+//!
+//! | module | thing |
+//! |---|---|
+//! | [`format`](mod@format) | what a file is, told by its first bytes |
+//! | [`carve`] | every GPU program in a file of any kind, however deep |
+//! | [`program`] | a program that was found, opened |
+//! | [`select`] | which functions are meant |
+//! | [`view`] | what is shown of a file, as data for text and JSON alike |
+//! | [`source_files`] | embedded sources, unpacked |
+//! | [`safe_path`] | file names for names that come from files |
+//! | [`demangle()`] | C++ names |
+//!
+//! The formats themselves are crates of their own, here as [`metallib`]; what they share is [`core`].
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//! use unshade::carve::{Limits, carve};
+//! use unshade::program::Program;
+//!
+//! # let mut file = vec![0; 92];
+//! # file[..12].copy_from_slice(b"MTLB\x01\x80\x02\x00\x02\x00\x00\x00");
+//! # file[16] = 92; file[24] = 88; file[40] = 92; file[56] = 92; file[72] = 92;
+//! // Any file will do: a library, or an executable or archive that holds some.
+//! carve(&file, b"app.zip", &Limits::default(), &mut |find| {
+//!     println!("{}: {}", find.path, find.format);
+//!     if let Ok(Program::Library(library)) = Program::open(&find) {
+//!         for function in library.functions().flatten() {
+//!             println!("  {}", function.shown_name());
+//!         }
+//!     }
+//!     ControlFlow::Continue(())
+//! });
+//! ```
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+pub mod carve;
+mod demangle;
+pub mod format;
+pub mod program;
+pub mod safe_path;
+pub mod select;
+pub mod source_files;
+pub mod view;
+
+pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
+pub use unshade_core as core;
+pub use unshade_metallib as metallib;

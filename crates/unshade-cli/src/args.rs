@@ -1,0 +1,439 @@
+//! The command line.
+
+use anyhow::{Context, Result};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use unshade::carve::Limits;
+use unshade::metallib::FunctionType;
+use unshade::select::{Selection, Selector};
+
+const EXIT_STATUS: &str = "\
+Exit status:
+  0  done
+  1  nothing found, or a check failed
+  2  misuse, or an input that could not be read";
+
+const EXAMPLES: &str = "\
+Examples:
+  unshade default.metallib                      what it is
+  unshade list default.metallib --type kernel   its kernels, a row each
+  unshade show default.metallib reduce_sum      everything known of a function
+  unshade verify default.metallib               is it sound?
+  unshade scan ~/wheels                         what is inside of all these files?
+  unshade list 'torch.whl!torch/lib/libtorch_cpu.dylib!__TEXT,metal_40@0x4000'
+
+FILE may be anything that holds a GPU program: a library, an executable, an archive, a
+capture, at any depth; `-` is standard input. What `unshade` prints of a program's path
+after `!` selects it.";
+
+/// Open any compiled GPU program
+#[derive(Debug, Parser)]
+#[command(
+    name = "unshade",
+    version,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = true,
+    subcommand_negates_reqs = true,
+    after_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"),
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) info: FilesArgs,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say what files are: target, versions, functions, hashes (the default)
+    #[command(after_help = EXIT_STATUS)]
+    Info(FilesArgs),
+    /// List functions, a row each
+    #[command(after_help = format!("\
+Examples:
+  unshade list default.metallib
+  unshade list default.metallib '/^reduce_/' --type kernel
+  unshade list app.ipa --json | jq '.programs[].libraries[].functions[].name'
+
+{EXIT_STATUS}"))]
+    List(ListArgs),
+    /// Show everything known of functions
+    #[command(after_help = format!("\
+Examples:
+  unshade show default.metallib reduce_sum_f32
+  unshade show default.metallib '#12' --json
+
+{EXIT_STATUS}"))]
+    Show(ShowArgs),
+    /// Write modules as .air files, and embedded sources as the files that they were
+    #[command(after_help = format!("\
+Examples:
+  unshade extract default.metallib -o out
+  unshade extract default.metallib -o out --only sources
+  unshade extract torch.whl -o out --only programs
+
+{EXIT_STATUS}"))]
+    Extract(ExtractArgs),
+    /// Check structure, sizes and every hash
+    #[command(after_help = format!("\
+Examples:
+  unshade verify default.metallib
+  unshade verify --strict *.metallib
+
+The rules are told in docs/verify.md.
+
+Exit status:
+  0  sound (warnings and notes may have been printed)
+  1  an error was found, or nothing to check
+  2  misuse, or an input that could not be read"))]
+    Verify(VerifyArgs),
+    /// Attribute every byte of a file
+    #[command(after_help = format!("\
+Examples:
+  unshade dump default.metallib | less
+  unshade dump default.metallib --depth 1
+  unshade dump default.metallib --range 0x58..0x120
+
+{EXIT_STATUS}"))]
+    Dump(DumpArgs),
+    /// Find GPU programs in files and folders, a row each
+    #[command(after_help = format!("\
+Examples:
+  unshade scan /Applications
+  unshade scan ~/wheels --json > finds.jsonl
+
+Links are not followed; devices and pipes are skipped; what can't be read is told on
+standard error.
+
+{EXIT_STATUS}"))]
+    Scan(ScanArgs),
+    /// Print the table of Metal data types
+    #[command(after_help = "\
+Examples:
+  unshade types --columns 2
+  unshade types --format swift > MetalDataType.swift")]
+    Types(TypesArgs),
+    /// Print a completion script for a shell
+    #[command(after_help = "\
+Examples:
+  unshade completions bash > /etc/bash_completion.d/unshade
+  unshade completions zsh > ~/.zfunc/_unshade")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages
+    Man {
+        #[command(flatten)]
+        output: FolderArgs,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FilesArgs {
+    /// Files, `file!path/inside`, or `-` for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SelectionArgs {
+    /// Only functions of this type
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = function_type)]
+    types: Vec<FunctionType>,
+    /// Only functions whose source is embedded
+    #[arg(long)]
+    has_source: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ListArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    pub(crate) file: String,
+    /// Functions: a name, /regular expression/ or #index
+    #[arg(value_name = "FUNCTION")]
+    selectors: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    /// Show names as they stand in the file
+    #[arg(long)]
+    pub(crate) mangled: bool,
+}
+
+impl ListArgs {
+    pub(crate) fn selection(&self) -> Result<Selection> {
+        self.selection.with(&self.selectors)
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ShowArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    pub(crate) file: String,
+    /// Functions: a name, /regular expression/ or #index
+    #[arg(value_name = "FUNCTION", required = true)]
+    selectors: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
+}
+
+impl ShowArgs {
+    pub(crate) fn selection(&self) -> Result<Selection> {
+        self.selection.with(&self.selectors)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Extracted {
+    /// The bitcode module of each function, as NAME.air
+    Modules,
+    /// Embedded sources, in a folder for each archive
+    Sources,
+    /// The libraries themselves, out of what they are embedded in
+    Programs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExtractArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    pub(crate) file: String,
+    /// Functions: a name, /regular expression/ or #index
+    #[arg(value_name = "FUNCTION")]
+    selectors: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    #[command(flatten)]
+    pub(crate) output: FolderArgs,
+    /// What to write [default: modules and sources]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub(crate) only: Vec<Extracted>,
+}
+
+impl ExtractArgs {
+    pub(crate) fn selection(&self) -> Result<Selection> {
+        self.selection.with(&self.selectors)
+    }
+
+    pub(crate) fn wants(&self, what: Extracted) -> bool {
+        if self.only.is_empty() { what != Extracted::Programs } else { self.only.contains(&what) }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FolderArgs {
+    /// The folder to write into; made if it is not there
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+    /// Replace files that are there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) files: FilesArgs,
+    /// Fail on warnings, too
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DumpArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    pub(crate) file: String,
+    /// Show fields down to this depth
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    pub(crate) depth: usize,
+    /// Show only fields that touch these bytes: START..END, START..+SIZE, or one offset
+    #[arg(long, value_name = "RANGE", value_parser = byte_range)]
+    pub(crate) range: Option<std::ops::Range<u64>>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ScanArgs {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Threads [default: as many as there are processors]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) threads: usize,
+    /// Tell also what is odd about files, such as archives that are damaged
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TypesFormat {
+    Markdown,
+    Json,
+    Rust,
+    Swift,
+    C,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TypesArgs {
+    /// The form of the table
+    #[arg(long, value_enum, default_value_t = TypesFormat::Markdown)]
+    pub(crate) format: TypesFormat,
+    /// Pairs of columns side by side, for markdown
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub(crate) columns: u8,
+    #[command(flatten)]
+    pub(crate) output: FileArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FileArgs {
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the file if it is there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct GlobalArgs {
+    /// Print JSON, one object a file (docs/json.md)
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to use colour
+    #[command(flatten)]
+    pub(crate) color: colorchoice_clap::Color,
+    /// Never page the output
+    #[arg(long, global = true)]
+    pub(crate) no_pager: bool,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
+/// The guards against hostile archives.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Limits")]
+struct LimitArgs {
+    /// How deep containers may nest
+    #[arg(long, global = true, value_name = "N", default_value_t = Limits::MAX_DEPTH, hide_short_help = true)]
+    max_depth: usize,
+    /// How large a member may unpack, such as 512MiB
+    #[arg(long, global = true, value_name = "SIZE", value_parser = size, default_value_t = Limits::MAX_MEMBER_SIZE, hide_short_help = true)]
+    max_member_size: u64,
+    /// How much an input may unpack to in all
+    #[arg(long, global = true, value_name = "SIZE", value_parser = size, default_value_t = Limits::MAX_TOTAL_SIZE, hide_short_help = true)]
+    max_total_size: u64,
+    /// How much may be unpacked at a time
+    #[arg(long, global = true, value_name = "SIZE", value_parser = size, default_value_t = Limits::MAX_HELD_SIZE, hide_short_help = true)]
+    max_held_size: u64,
+    /// How many times its packed size a member may have
+    #[arg(long, global = true, value_name = "N", default_value_t = Limits::MAX_RATIO, hide_short_help = true)]
+    max_ratio: u64,
+    /// How many members an input may have
+    #[arg(long, global = true, value_name = "N", default_value_t = Limits::MAX_MEMBERS, hide_short_help = true)]
+    max_members: u64,
+    /// How many programs are reported
+    #[arg(long, global = true, value_name = "N", default_value_t = Limits::MAX_FINDS, hide_short_help = true)]
+    max_finds: u64,
+}
+
+impl GlobalArgs {
+    pub(crate) fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        limits.max_depth = self.limits.max_depth;
+        limits.max_member_size = self.limits.max_member_size;
+        limits.max_total_size = self.limits.max_total_size;
+        limits.max_held_size = self.limits.max_held_size;
+        limits.max_ratio = self.limits.max_ratio;
+        limits.max_members = self.limits.max_members;
+        limits.max_finds = self.limits.max_finds;
+        limits
+    }
+}
+
+impl SelectionArgs {
+    fn with(&self, selectors: &[String]) -> Result<Selection> {
+        let parse = |text: &String| {
+            Selector::parse(text)
+                .map_err(anyhow::Error::msg)
+                .with_context(|| format!("bad selector {text:?}"))
+        };
+        Ok(Selection {
+            selectors: selectors.iter().map(parse).collect::<Result<_>>()?,
+            types: self.types.clone(),
+            has_source: self.has_source,
+        })
+    }
+}
+
+fn function_type(text: &str) -> Result<FunctionType, String> {
+    FunctionType::from_name(text).ok_or_else(|| {
+        let known: Vec<_> = FunctionType::NAMED.iter().map(|(_, name)| *name).collect();
+        format!("no function type; known are {}", known.join(", "))
+    })
+}
+
+/// A number of bytes: decimal or `0x…`, with an optional unit (`kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB`).
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u64); 7] = [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("", 1),
+    ];
+    let (digits, factor) = UNITS
+        .iter()
+        .find_map(|(unit, factor)| text.strip_suffix(unit).map(|digits| (digits.trim_end(), factor)))
+        .unwrap_or((text, &1));
+    let number = match digits.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => digits.replace('_', "").parse(),
+    };
+    let bad = || "expected a number of bytes such as 4096, 0x1000 or 4KiB".to_owned();
+    number.map_err(|_| bad())?.checked_mul(*factor).ok_or_else(bad)
+}
+
+/// `START..END`, `START..+SIZE`, or one offset.
+fn byte_range(text: &str) -> Result<std::ops::Range<u64>, String> {
+    let bad = || "expected START..END, START..+SIZE, or an offset".to_owned();
+    let Some((start, end)) = text.split_once("..") else {
+        let start = size(text)?;
+        return Ok(start..start.checked_add(1).ok_or_else(bad)?);
+    };
+    let start = if start.is_empty() { 0 } else { size(start)? };
+    let end = match end.strip_prefix('+') {
+        Some(count) => start.checked_add(size(count)?).ok_or_else(bad)?,
+        None if end.is_empty() => u64::MAX,
+        None => size(end)?,
+    };
+    if start < end { Ok(start..end) } else { Err(bad()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_and_ranges() {
+        assert_eq!(size("0x40"), Ok(64));
+        assert_eq!(size("4KiB"), Ok(4096));
+        assert_eq!(size("2 MB"), Ok(2_000_000));
+        assert!(size("four").is_err() && size("99999999999GiB").is_err() && size("").is_err());
+        assert_eq!(byte_range("0x58..0x60"), Ok(0x58..0x60));
+        assert_eq!(byte_range("16..+4"), Ok(16..20));
+        assert_eq!(byte_range("7"), Ok(7..8));
+        assert_eq!(byte_range("8.."), Ok(8..u64::MAX));
+        assert!(byte_range("9..8").is_err());
+    }
+}

@@ -1,0 +1,257 @@
+//! `unshade FILE…`: what files are.
+//!
+//! A file that is a program, or holds one, gets the facts that people look for first; one that holds several gets a
+//! row for each.
+
+use super::{FileJson, ProgramJson, each_file, hash_modules};
+use crate::Outcome;
+use crate::args::{FilesArgs, GlobalArgs};
+use crate::input::Input;
+use crate::output::Stdout;
+use crate::paint::{bytes, faint, good, grouped, name};
+use anyhow::Result;
+use serde::Serialize;
+use std::io::Write;
+use unshade::carve::Find;
+use unshade::core::Diagnostics;
+use unshade::metallib::{Library, verify};
+use unshade::program::Program;
+use unshade::source_files::visit_files;
+use unshade::view::{FindingView, HashesView, LibraryView};
+
+/// How many programs of a file are told in a row each; the others are counted.
+const MAX_ROWS: usize = 20;
+
+#[derive(Serialize)]
+struct InfoJson {
+    #[serde(flatten)]
+    head: ProgramJson,
+    libraries: Vec<LibraryJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<FindingView>,
+}
+
+#[derive(Serialize)]
+struct LibraryJson {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    slice: String,
+    #[serde(flatten)]
+    view: LibraryView,
+    /// How many files the source archives hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_files: Option<u64>,
+}
+
+pub(crate) fn run(args: &FilesArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let mut stdout = Stdout::new(false);
+    let mut first = true;
+    let outcome = each_file(&args.files, |input| {
+        let mut programs = Vec::new();
+        input.each_program(&global.limits(), |find| {
+            programs.push(read(find));
+            Ok(())
+        })?;
+        if global.json {
+            stdout.json(&FileJson::new(input, programs), false)?;
+            return Ok(Outcome::Done);
+        }
+        if !std::mem::take(&mut first) {
+            writeln!(stdout)?;
+        }
+        print(input, &programs, &mut stdout)?;
+        Ok(Outcome::Done)
+    })?;
+    stdout.finish()?;
+    Ok(outcome)
+}
+
+fn read(find: &Find<'_>) -> InfoJson {
+    let mut diagnostics = Diagnostics::new();
+    let mut libraries = Vec::new();
+    if let Some(program) = diagnostics.take("program", Program::open(find)) {
+        for named in program.libraries(&mut diagnostics) {
+            libraries.push(read_library(named.slice, &named.library));
+        }
+    }
+    InfoJson {
+        head: ProgramJson::new(find),
+        libraries,
+        findings: diagnostics.iter().map(FindingView::from).collect(),
+    }
+}
+
+fn read_library(slice: String, library: &Library<'_>) -> LibraryJson {
+    let functions: Vec<_> = library.functions().map_while(Result::ok).collect();
+    let mut view = LibraryView::new(library, &functions);
+    // What is wrong is for `verify` to tell; here it only counts.
+    let mut ignored = Diagnostics::new();
+    let modules = verify::distinct_modules(library, &functions, &mut ignored);
+    let hashes = hash_modules(&modules);
+    let matching = verify::compare_hashes(library, &functions, &modules, &hashes, &mut ignored);
+    view.hashes = Some(HashesView { matching, total: u64::from(view.function_count) });
+    LibraryJson { slice, view, source_files: count_source_files(library) }
+}
+
+fn count_source_files(library: &Library<'_>) -> Option<u64> {
+    let sources = library.sources().ok().flatten()?;
+    let mut files = 0;
+    for archive in sources.archives().filter_map(Result::ok) {
+        // A damaged archive counts as far as it can be read.
+        let _ = visit_files(&archive, |_| files += 1);
+    }
+    Some(files)
+}
+
+fn print(input: &Input, programs: &[InfoJson], stdout: &mut Stdout) -> Result<()> {
+    let [program] = programs else {
+        return print_rows(input, programs, stdout);
+    };
+    let whole = program.head.path == input.name;
+    if !whole {
+        let size = bytes(input.bytes().len() as u64);
+        writeln!(stdout, "{}   {}, {size}", name(&input.name), unshade::format::detect(input.bytes()))?;
+    }
+    for library in &program.libraries {
+        print_library(program, library, stdout)?;
+    }
+    if program.libraries.is_empty() {
+        writeln!(stdout, "{}   {}", name(&program.head.path), summary(program))?;
+    }
+    for finding in &program.findings {
+        writeln!(stdout, "  {}: {}", finding.severity, finding.message)?;
+    }
+    Ok(())
+}
+
+/// Many programs: what the file is, then a row for each.
+fn print_rows(input: &Input, programs: &[InfoJson], stdout: &mut Stdout) -> Result<()> {
+    let size = bytes(input.bytes().len() as u64);
+    writeln!(stdout, "{}   {}, {size}", name(&input.name), unshade::format::detect(input.bytes()))?;
+    let inner = |program: &InfoJson| {
+        let path = program.head.path.strip_prefix(input.name.as_str()).unwrap_or(&program.head.path);
+        path.trim_start_matches('!').to_owned()
+    };
+    let rows: Vec<_> =
+        programs.iter().take(MAX_ROWS).map(|p| (inner(p), summary(p), bytes(p.head.size))).collect();
+    let widths = (
+        rows.iter().map(|row| row.0.chars().count()).max().unwrap_or(0),
+        rows.iter().map(|row| row.1.chars().count()).max().unwrap_or(0),
+    );
+    for (path, summary, size) in &rows {
+        writeln!(stdout, "  {path:<0$}  {summary:<1$}  {size:>7}", widths.0, widths.1)?;
+    }
+    if programs.len() > MAX_ROWS {
+        let more = grouped((programs.len() - MAX_ROWS) as u64);
+        writeln!(stdout, "  … {more} more   {}", faint(format!("unshade list {}", quoted(&input.name))))?;
+    }
+    Ok(())
+}
+
+/// A program in a few words.
+fn summary(program: &InfoJson) -> String {
+    let mut text = program.head.format.clone();
+    if let Some(library) = program.libraries.first() {
+        let functions = program.libraries.iter().map(|library| u64::from(library.view.function_count)).sum();
+        text.push_str(&format!(", {}, {} functions", library.view.target, grouped(functions)));
+    }
+    if program.head.truncated {
+        text.push_str(", cut off");
+    }
+    text
+}
+
+/// A library's facts, the one that matters most first.
+fn print_library(program: &InfoJson, library: &LibraryJson, stdout: &mut Stdout) -> Result<()> {
+    let view = &library.view;
+    let slice = if library.slice.is_empty() { String::new() } else { format!(" · slice {}", library.slice) };
+    writeln!(
+        stdout,
+        "{}   Metal library{slice}, {}{}, {} · {}{} · {}{}",
+        name(&program.head.path),
+        view.library_type,
+        if view.stub { ", stub" } else { "" },
+        view.container_version,
+        view.target,
+        view.architecture.as_ref().map(|architecture| format!(" ({architecture})")).unwrap_or_default(),
+        view.writer.as_ref().map(|writer| format!("{writer} · ")).unwrap_or_default(),
+        bytes(view.size),
+    )?;
+    let types: Vec<_> =
+        view.function_types.iter().map(|row| format!("{} {}", grouped(row.count), row.kind)).collect();
+    fact(stdout, "functions", &format!("{:<7}{}", grouped(view.function_count.into()), types.join(" · ")))?;
+    let versions: Vec<_> = view
+        .versions
+        .iter()
+        .map(|row| {
+            let count = if view.versions.len() > 1 {
+                format!(" ({} functions)", grouped(row.count))
+            } else {
+                String::new()
+            };
+            format!("Metal {}, AIR {}{count}", row.metal, row.air)
+        })
+        .collect();
+    if !versions.is_empty() {
+        fact(stdout, "language", &versions.join(" · "))?;
+    }
+    if let (Some(sources), Some(files)) = (&view.sources, library.source_files) {
+        let archives = crate::paint::counted(sources.archives.len() as u64, "archive");
+        let files = crate::paint::counted(files, "file");
+        let command = faint(format!("unshade extract {} -o src --only sources", quoted(&program.head.path)));
+        fact(stdout, "sources", &format!("{archives}, {files}       {command}"))?;
+    }
+    if let Some(install_name) = &view.link.install_name {
+        fact(stdout, "name", install_name)?;
+    }
+    for library in &view.link.linked_libraries {
+        fact(stdout, "linked", library)?;
+    }
+    if !view.link.imported_symbols.is_empty() {
+        fact(stdout, "imports", &crate::paint::counted(view.link.imported_symbols.len() as u64, "symbol"))?;
+    }
+    if !view.link.exported_variables.is_empty() {
+        fact(
+            stdout,
+            "exports",
+            &crate::paint::counted(view.link.exported_variables.len() as u64, "variable"),
+        )?;
+    }
+    if view.function_count > 0 {
+        let hashes = view.hashes.map_or(String::new(), |hashes| {
+            if hashes.matching == hashes.total {
+                good(format!("{} of {} match", grouped(hashes.matching), grouped(hashes.total))).to_string()
+            } else {
+                let command = format!("unshade verify {}", quoted(&program.head.path));
+                let matching = format!("{} of {} match", grouped(hashes.matching), grouped(hashes.total));
+                format!("{}       {}", crate::paint::bad(matching), faint(command))
+            }
+        });
+        fact(stdout, "hashes", &hashes)?;
+    }
+    if let Some(uuid) = &view.uuid {
+        fact(stdout, "uuid", uuid)?;
+    }
+    if view.stated_size != view.size {
+        let stated =
+            format!("the header says {} bytes, there are {}", grouped(view.stated_size), grouped(view.size));
+        fact(stdout, "size", &crate::paint::bad(stated).to_string())?;
+    }
+    if view.function_count > 0 {
+        fact(stdout, "more", &faint(format!("unshade list {}", quoted(&program.head.path))).to_string())?;
+    }
+    Ok(())
+}
+
+fn fact(stdout: &mut Stdout, label: &str, text: &str) -> Result<()> {
+    Ok(writeln!(stdout, "  {} {text}", faint(format!("{label:<11}")))?)
+}
+
+/// An argument as a shell takes it.
+fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%~".contains(c);
+    if argument.chars().all(plain) {
+        argument.to_owned()
+    } else {
+        format!("'{}'", argument.replace('\'', r"'\''"))
+    }
+}

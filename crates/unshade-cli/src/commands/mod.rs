@@ -1,0 +1,107 @@
+//! The subcommands, one file each.
+
+mod dump;
+mod extract;
+mod info;
+mod list;
+mod scan;
+mod shell;
+mod show;
+mod types;
+mod verify;
+
+use crate::Outcome;
+use crate::args::{Args, Command};
+use crate::input::Input;
+use crate::paint;
+use anyhow::Result;
+use rayon::prelude::*;
+use serde::Serialize;
+use unshade::carve::Find;
+use unshade::metallib::Module;
+use unshade::view::SCHEMA;
+
+/// Runs what the command line says.
+pub(crate) fn run(args: Args) -> Result<Outcome> {
+    let global = args.global;
+    match args.command.unwrap_or(Command::Info(args.info)) {
+        Command::Info(args) => info::run(&args, &global),
+        Command::List(args) => list::run(&args, &global),
+        Command::Show(args) => show::run(&args, &global),
+        Command::Extract(args) => extract::run(&args, &global),
+        Command::Verify(args) => verify::run(&args, &global),
+        Command::Dump(args) => dump::run(&args, &global),
+        Command::Scan(args) => scan::run(&args, &global),
+        Command::Types(args) => types::run(&args, &global),
+        Command::Completions { shell } => shell::completions(shell),
+        Command::Man { output } => shell::manual(&output),
+    }
+}
+
+/// Does `one` for each file; a file that can't be read is told, and the others go on.
+fn each_file(files: &[String], mut one: impl FnMut(&Input) -> Result<Outcome>) -> Result<Outcome> {
+    let mut outcome = Outcome::Done;
+    for file in files {
+        match Input::open(file).and_then(|input| one(&input)) {
+            Ok(one) => outcome = outcome.and(one),
+            Err(error) if crate::output::is_broken_pipe(&error) => return Err(error),
+            Err(error) => {
+                anstream::eprintln!("{}: {error:#}", paint::error("unshade"));
+                outcome = outcome.and(Outcome::Unreadable);
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// The JSON of a file: what every command prints, with `programs` of its own.
+#[derive(Serialize)]
+struct FileJson<'a, P: Serialize> {
+    schema: u32,
+    file: &'a str,
+    programs: Vec<P>,
+}
+
+impl<'a, P: Serialize> FileJson<'a, P> {
+    fn new(input: &'a Input, programs: Vec<P>) -> Self {
+        Self { schema: SCHEMA, file: &input.name, programs }
+    }
+}
+
+/// Where a program is and what: the head of each entry of `programs`.
+#[derive(Serialize)]
+struct ProgramJson {
+    /// The way to it, that selects it on the command line.
+    path: String,
+    format: String,
+    size: u64,
+    /// Where it is in the file, if it did not have to be unpacked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset: Option<u64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+}
+
+impl ProgramJson {
+    fn new(find: &Find<'_>) -> Self {
+        Self {
+            path: find.path.to_string(),
+            format: find.format.to_string(),
+            size: find.data.len() as u64,
+            offset: find.file_offset,
+            truncated: find.is_truncated(),
+        }
+    }
+}
+
+/// The SHA-256 of each module, over all processors.
+fn hash_modules(modules: &[Module<'_>]) -> Vec<[u8; 32]> {
+    let total = modules.iter().map(|module| module.bytes().len() as u64).sum();
+    let progress = crate::progress::Progress::new("hashing", total);
+    let hash = |module: &Module<'_>| {
+        let hash = module.sha256();
+        progress.advance(module.bytes().len() as u64);
+        hash
+    };
+    modules.par_iter().with_min_len(64).map(hash).collect()
+}

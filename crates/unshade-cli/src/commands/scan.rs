@@ -1,0 +1,238 @@
+//! `unshade scan`: every GPU program in files and folders, a row each.
+//!
+//! The walk lists the files first, in order; threads then take one file after the other, and rows are printed in the
+//! order of the list whoever is done first. Links are not followed, devices and pipes are skipped, and what can't be
+//! read is told on standard error.
+
+use super::ProgramJson;
+use crate::Outcome;
+use crate::args::{GlobalArgs, ScanArgs};
+use crate::input::Input;
+use crate::output::Stdout;
+use crate::paint::{self, bytes, counted, faint, grouped};
+use crate::progress::Progress;
+use anyhow::{Context, Result};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::num::NonZero;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use unshade::carve::{Find, Limits};
+use unshade::core::Diagnostics;
+use unshade::program::Program;
+use unshade::view::{FindingView, SCHEMA};
+use walkdir::WalkDir;
+
+/// The width of the path's column before it is known how long the paths are.
+const PATH_WIDTH: usize = 60;
+
+#[derive(Serialize)]
+struct FoundJson {
+    #[serde(flatten)]
+    head: ProgramJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    functions: u64,
+}
+
+#[derive(Serialize)]
+struct ScanJson<'a> {
+    schema: u32,
+    file: &'a str,
+    programs: &'a [FoundJson],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<FindingView>,
+}
+
+/// What became of one file.
+struct Scanned {
+    name: String,
+    size: u64,
+    result: Result<(Vec<FoundJson>, Diagnostics)>,
+}
+
+#[derive(Default)]
+struct Totals {
+    files: u64,
+    bytes: u64,
+    programs: u64,
+    unreadable: u64,
+}
+
+pub(crate) fn run(args: &ScanArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let mut totals = Totals::default();
+    let files = list_files(&args.paths, &mut totals);
+    let threads = match args.threads {
+        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
+        threads => threads,
+    };
+    let limits = global.limits();
+    let progress = Progress::new("scanning", files.len() as u64);
+    let mut stdout = Stdout::new(false);
+    in_order(
+        &files,
+        threads.min(files.len().max(1)),
+        |path| scan_file(path, &limits),
+        |scanned| {
+            progress.advance(1);
+            report(scanned, args, global, &mut totals, &mut stdout)
+        },
+    )?;
+    drop(progress);
+    stdout.finish()?;
+    if !global.json {
+        let unreadable = match totals.unreadable {
+            0 => String::new(),
+            count => format!(", {} unreadable", grouped(count)),
+        };
+        let summary = format!(
+            "{} in {}, {}{unreadable}",
+            counted(totals.programs, "program"),
+            counted(totals.files, "file"),
+            bytes(totals.bytes)
+        );
+        anstream::eprintln!("{summary}");
+    }
+    Ok(match (totals.programs, totals.unreadable, totals.files) {
+        (0, unreadable, 0) if unreadable > 0 => Outcome::Unreadable,
+        (0, _, _) => Outcome::Finding,
+        _ => Outcome::Done,
+    })
+}
+
+/// The regular files and captures at and below the paths, in order.
+fn list_files(paths: &[PathBuf], totals: &mut Totals) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for path in paths {
+        let mut walk = WalkDir::new(path).follow_root_links(true).sort_by_file_name().into_iter();
+        while let Some(entry) = walk.next() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    totals.unreadable += 1;
+                    anstream::eprintln!("{}: {error}", paint::error("unshade"));
+                    continue;
+                }
+            };
+            let is_capture =
+                entry.file_type().is_dir() && entry.path().extension().is_some_and(|ext| ext == "gputrace");
+            if is_capture {
+                walk.skip_current_dir();
+            }
+            if is_capture || entry.file_type().is_file() || (entry.depth() == 0 && entry.path().is_file()) {
+                files.push(entry.into_path());
+            }
+        }
+    }
+    files
+}
+
+/// Does `work` for each item on several threads and hands the results to `take` in the items' order.
+fn in_order<T: Sync, R: Send>(
+    items: &[T],
+    threads: usize,
+    work: impl Fn(&T) -> R + Sync,
+    mut take: impl FnMut(R) -> Result<()>,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::sync_channel(threads * 64);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let sender = sender.clone();
+            scope.spawn(|| {
+                let sender = sender;
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { break };
+                    if sender.send((index, work(item))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut waiting = BTreeMap::new();
+        let mut due = 0;
+        for (index, result) in receiver {
+            waiting.insert(index, result);
+            while let Some(result) = waiting.remove(&due) {
+                take(result)?;
+                due += 1;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn scan_file(path: &PathBuf, limits: &Limits) -> Scanned {
+    let name = path.to_string_lossy().into_owned();
+    let input = match Input::open_path(path) {
+        Ok(input) => input,
+        Err(error) => return Scanned { name, size: 0, result: Err(error) },
+    };
+    let mut found = Vec::new();
+    let diagnostics = input.programs(limits, &mut |find| {
+        found.push(describe(&find));
+        ControlFlow::Continue(())
+    });
+    Scanned { name, size: input.bytes().len() as u64, result: Ok((found, diagnostics)) }
+}
+
+fn describe(find: &Find<'_>) -> FoundJson {
+    let mut ignored = Diagnostics::new();
+    let libraries = Program::open(find).map(|program| program.libraries(&mut ignored)).unwrap_or_default();
+    FoundJson {
+        head: ProgramJson::new(find),
+        target: libraries.first().map(|named| named.library.header().target()),
+        functions: libraries.iter().map(|named| u64::from(named.library.functions().declared_count())).sum(),
+    }
+}
+
+fn report(
+    scanned: Scanned,
+    args: &ScanArgs,
+    global: &GlobalArgs,
+    totals: &mut Totals,
+    stdout: &mut Stdout,
+) -> Result<()> {
+    let (found, diagnostics) = match scanned.result {
+        Ok(result) => result,
+        Err(error) => {
+            totals.unreadable += 1;
+            anstream::eprintln!("{}: {}: {error:#}", paint::error("unshade"), scanned.name);
+            return Ok(());
+        }
+    };
+    totals.files += 1;
+    totals.bytes += scanned.size;
+    totals.programs += found.len() as u64;
+    if global.json {
+        if !found.is_empty() || !diagnostics.is_empty() {
+            let findings = diagnostics.iter().map(FindingView::from).collect();
+            let json = ScanJson { schema: SCHEMA, file: &scanned.name, programs: &found, findings };
+            stdout.json(&json, true).context("can't write")?;
+        }
+        return Ok(());
+    }
+    for found in &found {
+        let cut = if found.head.truncated { ", cut off" } else { "" };
+        writeln!(
+            stdout,
+            "{:<PATH_WIDTH$}  {:>8}  {}, {}, {}{cut}",
+            found.head.path,
+            bytes(found.head.size),
+            found.head.format,
+            found.target.as_deref().unwrap_or("unreadable"),
+            faint(counted(found.functions, "function")),
+        )?;
+    }
+    if args.verbose || diagnostics.has_errors() {
+        for diagnostic in &diagnostics {
+            anstream::eprintln!("{}", paint::diagnostic(&scanned.name, diagnostic));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! `unshade verify`: structure, sizes and every hash.
+
+use super::{FileJson, ProgramJson, each_file, hash_modules};
+use crate::Outcome;
+use crate::args::{GlobalArgs, VerifyArgs};
+use crate::output::Stdout;
+use crate::paint::{self, counted, good, grouped};
+use anyhow::Result;
+use serde::Serialize;
+use std::io::Write;
+use unshade::carve::{Condition, Find};
+use unshade::core::{Diagnostics, Error, ErrorKind};
+use unshade::metallib::{Library, verify};
+use unshade::program::Program;
+use unshade::source_files::visit_files;
+use unshade::view::FindingView;
+
+#[derive(Serialize)]
+struct VerifyJson {
+    #[serde(flatten)]
+    head: ProgramJson,
+    functions: u64,
+    matching_hashes: u64,
+    errors: usize,
+    warnings: usize,
+    findings: Vec<FindingView>,
+}
+
+pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let mut stdout = Stdout::new(false);
+    let outcome = each_file(&args.files.files, |input| {
+        let mut outcome = Outcome::Done;
+        let mut programs = Vec::new();
+        let carving = input.each_program(&global.limits(), |find| {
+            let checked = check(find);
+            let diagnostics = &checked.diagnostics;
+            if diagnostics.has_errors() || (args.strict && diagnostics.warnings() > 0) {
+                outcome = Outcome::Finding;
+            }
+            if global.json {
+                programs.push(VerifyJson {
+                    head: ProgramJson::new(find),
+                    functions: checked.functions,
+                    matching_hashes: checked.matching,
+                    errors: diagnostics.errors(),
+                    warnings: diagnostics.warnings(),
+                    findings: diagnostics.iter().map(FindingView::from).collect(),
+                });
+            } else {
+                print(&find.path.to_string(), &checked, &mut stdout)?;
+            }
+            Ok(())
+        })?;
+        if global.json {
+            stdout.json(&FileJson::new(input, programs), false)?;
+        }
+        Ok(if carving.has_errors() { outcome.and(Outcome::Finding) } else { outcome })
+    })?;
+    stdout.finish()?;
+    Ok(outcome)
+}
+
+struct Checked {
+    functions: u64,
+    matching: u64,
+    diagnostics: Diagnostics,
+}
+
+fn check(find: &Find<'_>) -> Checked {
+    let mut checked = Checked { functions: 0, matching: 0, diagnostics: Diagnostics::new() };
+    if find.condition == Condition::Damaged {
+        let at = find.file_offset.unwrap_or(find.path.offset());
+        let error = Error::new(
+            ErrorKind::BadValue,
+            at,
+            "starts like a program, but the rest of the header is damaged",
+        );
+        checked.diagnostics.error("header", error);
+    }
+    let Some(program) = checked.diagnostics.take("header", Program::open(find)) else { return checked };
+    for named in program.libraries(&mut checked.diagnostics) {
+        check_library(&named.library, &mut checked);
+    }
+    checked.diagnostics.sort_by_offset();
+    checked
+}
+
+fn check_library(library: &Library<'_>, checked: &mut Checked) {
+    let diagnostics = &mut checked.diagnostics;
+    let functions = verify::structure(library, diagnostics);
+    let modules = verify::distinct_modules(library, &functions, diagnostics);
+    let hashes = hash_modules(&modules);
+    checked.matching += verify::compare_hashes(library, &functions, &modules, &hashes, diagnostics);
+    checked.functions += functions.len() as u64;
+    if let Ok(Some(sources)) = library.sources() {
+        for archive in sources.archives().filter_map(Result::ok) {
+            diagnostics.take("sources", visit_files(&archive, |_| ()));
+        }
+    }
+}
+
+fn print(path: &str, checked: &Checked, stdout: &mut Stdout) -> Result<()> {
+    let diagnostics = &checked.diagnostics;
+    for diagnostic in diagnostics {
+        writeln!(stdout, "{}", paint::diagnostic(path, diagnostic))?;
+    }
+    if diagnostics.suppressed() > 0 {
+        writeln!(stdout, "{path}: … and {} more findings", grouped(diagnostics.suppressed() as u64))?;
+    }
+    let functions = counted(checked.functions, "function");
+    let mut counts = Vec::new();
+    if diagnostics.has_errors() {
+        counts.push(paint::bad(counted(diagnostics.errors() as u64, "error")).to_string());
+    }
+    if diagnostics.warnings() > 0 {
+        counts.push(counted(diagnostics.warnings() as u64, "warning"));
+    }
+    if counts.is_empty() {
+        let hashes = if checked.functions == 0 { "" } else { ", every hash matches" };
+        writeln!(stdout, "{path}: {}, {functions}{hashes}", good("sound"))?;
+    } else {
+        writeln!(stdout, "{path}: {} in {functions}", counts.join(" and "))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! What is read: files, standard input, folders of captures, and the programs inside of them.
+//!
+//! An argument is a path, `-`, or a path with `!` and the way to one program inside of it, as printed by `list` and
+//! `scan`. A file whose own name holds a `!` is taken as that file first.
+
+use crate::paint;
+use anyhow::{Context, Result, bail};
+use memmap2::Mmap;
+use std::fs::File;
+use std::io::Read;
+use std::ops::{ControlFlow, Deref};
+use std::path::Path;
+use unshade::carve::{self, Find, Limits, Selector};
+use unshade::core::Diagnostics;
+
+/// Standard input longer than this is refused.
+const MAX_STDIN: u64 = 4 << 30;
+
+/// Files below this size are read rather than mapped: a mapping costs more than the copy.
+const MAP_FROM: u64 = 256 << 10;
+
+/// The bytes of an input.
+pub(crate) enum Bytes {
+    Mapped(Mmap),
+    Read(Vec<u8>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Read(bytes) => bytes,
+        }
+    }
+}
+
+impl Bytes {
+    /// Opens a regular file.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            bail!("is a folder; `unshade scan` looks into folders");
+        }
+        if !metadata.is_file() || metadata.len() < MAP_FROM {
+            return read(file);
+        }
+        Self::map(&file)
+    }
+
+    #[expect(unsafe_code, reason = "a file can only be mapped by an unsafe call")]
+    fn map(file: &File) -> Result<Self> {
+        // SAFETY: the map is read-only and private to this process. If somebody else cuts the file off meanwhile, the
+        // system ends the program with a signal, as it does every program that maps files; bytes that change under us
+        // are as hostile as any, and every reader checks what it reads where it reads it.
+        Ok(Self::Mapped(unsafe { Mmap::map(file)? }))
+    }
+}
+
+fn read(source: impl Read) -> Result<Bytes> {
+    let mut bytes = Vec::new();
+    source.take(MAX_STDIN).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 == MAX_STDIN {
+        bail!("longer than {}", paint::bytes(MAX_STDIN));
+    }
+    Ok(Bytes::Read(bytes))
+}
+
+/// An input that was opened.
+pub(crate) struct Input {
+    /// As it was given, without the part that selects a program.
+    pub(crate) name: String,
+    source: Source,
+    selector: Option<Selector>,
+}
+
+enum Source {
+    File(Bytes),
+    /// The two files of an Xcode capture.
+    Capture {
+        index: Bytes,
+        store: Bytes,
+    },
+}
+
+impl Input {
+    /// Opens what an argument names.
+    pub(crate) fn open(argument: &str) -> Result<Self> {
+        if argument == "-" {
+            let source = Source::File(read(std::io::stdin().lock()).context("can't read standard input")?);
+            return Ok(Self { name: "standard input".into(), source, selector: None });
+        }
+        let (path, selector) = split_argument(argument);
+        let selector = selector.map(Selector::parse).transpose().with_context(|| argument.to_owned())?;
+        let source = open_source(Path::new(path)).with_context(|| format!("can't read {path}"))?;
+        Ok(Self { name: path.to_owned(), source, selector })
+    }
+
+    /// Opens a path as it is, with nothing in it that selects.
+    pub(crate) fn open_path(path: &Path) -> Result<Self> {
+        Ok(Self { name: path.to_string_lossy().into_owned(), source: open_source(path)?, selector: None })
+    }
+
+    /// The bytes of the file; of a capture those of its store.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match &self.source {
+            Source::File(bytes) => bytes,
+            Source::Capture { store, .. } => store,
+        }
+    }
+
+    /// Visits every program that the argument means, in file order.
+    pub(crate) fn programs(
+        &self,
+        limits: &Limits,
+        visit: &mut dyn FnMut(Find<'_>) -> ControlFlow<()>,
+    ) -> Diagnostics {
+        let name = self.name.as_bytes();
+        match (&self.source, &self.selector) {
+            (Source::Capture { index, store }, selector) => {
+                carve::carve_gputrace(index, store, name, limits, &mut |find| match selector {
+                    Some(selector) if !selector.selects(&find.path) => ControlFlow::Continue(()),
+                    _ => visit(find),
+                })
+            }
+            (Source::File(bytes), None) => carve::carve(bytes, name, limits, visit),
+            (Source::File(bytes), Some(selector)) => {
+                carve::carve_selected(bytes, name, selector, limits, &mut |find| {
+                    // There is only one, so whether to go on does not matter.
+                    let _ = visit(find);
+                })
+            }
+        }
+    }
+
+    /// Visits the programs and prints what is odd about the file on standard error. Fails if there is no program.
+    pub(crate) fn each_program(
+        &self,
+        limits: &Limits,
+        mut visit: impl FnMut(&Find<'_>) -> Result<()>,
+    ) -> Result<Diagnostics> {
+        let mut result = Ok(());
+        let mut count = 0u64;
+        let diagnostics = self.programs(limits, &mut |find| {
+            count += 1;
+            result = visit(&find);
+            if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        for diagnostic in &diagnostics {
+            anstream::eprintln!("{}", paint::diagnostic(&self.name, diagnostic));
+        }
+        result?;
+        if count == 0 {
+            match &self.selector {
+                Some(selector) => bail!("{}: no program at {selector}; `unshade list` shows them", self.name),
+                None => bail!("{}: {}", self.name, self.without_programs()),
+            }
+        }
+        Ok(diagnostics)
+    }
+
+    /// What to say of a file that holds no GPU program.
+    pub(crate) fn without_programs(&self) -> String {
+        format!(
+            "no GPU program in it: {}, {}",
+            unshade::format::detect(self.bytes()),
+            paint::bytes(self.bytes().len() as u64)
+        )
+    }
+}
+
+/// Splits `file!inside` at the first `!` that leaves the name of something that is there.
+fn split_argument(argument: &str) -> (&str, Option<&str>) {
+    if Path::new(argument).exists() {
+        return (argument, None);
+    }
+    // `file@0x40` selects a program that has no name, only a place.
+    let places = argument.match_indices(['!', '@']).map(|(place, separator)| (place, separator == "!"));
+    for (place, is_step) in places {
+        let (path, rest) = argument.split_at(place);
+        if !path.is_empty() && Path::new(path).exists() {
+            return (path, Some(if is_step { &rest[1..] } else { rest }));
+        }
+    }
+    (argument, None)
+}
+
+fn open_source(path: &Path) -> Result<Source> {
+    if path.is_dir() {
+        let part = |name| Bytes::open(&path.join(name)).with_context(|| format!("no Xcode capture: {name}"));
+        if path.extension().is_some_and(|extension| extension == "gputrace") {
+            return Ok(Source::Capture {
+                index: part(carve::GPUTRACE_INDEX)?,
+                store: part(carve::GPUTRACE_STORE)?,
+            });
+        }
+    }
+    Bytes::open(path).map(Source::File)
+}

@@ -1,0 +1,173 @@
+//! What is written: standard output, a pager, files.
+//!
+//! A file appears under its name only when it is complete, an existing one is replaced only with `--force`, and
+//! nothing is written through a link that stands in the folder already.
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// Standard output with a buffer, through a pager where that helps.
+pub(crate) struct Stdout {
+    writer: Option<BufWriter<Box<dyn Write>>>,
+    pager: Option<Child>,
+}
+
+impl Stdout {
+    /// Standard output; paged if it is a terminal and `page` is set.
+    pub(crate) fn new(page: bool) -> Self {
+        if page
+            && io::stdout().is_terminal()
+            && let Some(mut pager) = start_pager()
+            && let Some(stdin) = pager.stdin.take()
+        {
+            return Self::over(Box::new(stdin), Some(pager));
+        }
+        Self::over(Box::new(io::stdout().lock()), None)
+    }
+
+    fn over(stream: Box<dyn Write>, pager: Option<Child>) -> Self {
+        Self { writer: Some(BufWriter::with_capacity(1 << 16, stream)), pager }
+    }
+
+    /// Prints a value as JSON, with a line end behind it: on one line or indented.
+    pub(crate) fn json(&mut self, value: &impl Serialize, one_line: bool) -> Result<()> {
+        if one_line {
+            serde_json::to_writer(&mut *self, value)?;
+        } else {
+            serde_json::to_writer_pretty(&mut *self, value)?;
+        }
+        Ok(writeln!(self)?)
+    }
+
+    /// Writes out what is buffered, and waits for the pager.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        let result = self.flush();
+        drop(self.writer.take());
+        if let Some(mut pager) = self.pager.take() {
+            pager.wait()?;
+        }
+        Ok(result?)
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.as_mut().map_or(Ok(bytes.len()), |writer| writer.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+impl Drop for Stdout {
+    fn drop(&mut self) {
+        drop(self.writer.take());
+        if let Some(mut pager) = self.pager.take() {
+            // There is nobody left to tell.
+            let _ = pager.wait();
+        }
+    }
+}
+
+/// Starts the user's pager, or `less` so that it leaves short output alone.
+fn start_pager() -> Option<Child> {
+    let pager =
+        std::env::var("UNSHADE_PAGER").or_else(|_| std::env::var("PAGER")).unwrap_or_else(|_| "less".into());
+    let mut words = pager.split_whitespace();
+    let mut command = Command::new(words.next()?);
+    command.args(words).stdin(Stdio::piped());
+    if std::env::var_os("LESS").is_none() {
+        command.env("LESS", "FRX");
+    }
+    command.spawn().ok()
+}
+
+/// Whether an error is that nobody reads standard output any more.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+        io.or(json) == Some(io::ErrorKind::BrokenPipe)
+    })
+}
+
+/// A folder that files are written into.
+pub(crate) struct Folder {
+    root: PathBuf,
+    force: bool,
+    /// Folders below the root that are known to be folders, not links.
+    checked: std::collections::HashSet<PathBuf>,
+}
+
+impl Folder {
+    /// Makes the folder, unless it is there.
+    pub(crate) fn create(root: &Path, force: bool) -> Result<Self> {
+        fs::create_dir_all(root).with_context(|| format!("can't make the folder {}", root.display()))?;
+        Ok(Self { root: root.to_owned(), force, checked: std::collections::HashSet::new() })
+    }
+
+    /// Writes a file at a path that is relative and free of `..`, making the folders on the way.
+    pub(crate) fn write(&mut self, path: &Path, data: &[u8]) -> Result<()> {
+        if let Some(parent) = path.parent() {
+            self.make_folders(parent)?;
+        }
+        write_file(&self.root.join(path), self.force, data)
+    }
+
+    /// Makes the folders of a path one by one; a link among them is refused, as it may lead outside of the root.
+    fn make_folders(&mut self, path: &Path) -> Result<()> {
+        let mut relative = PathBuf::new();
+        for part in path.components() {
+            relative.push(part);
+            if self.checked.contains(&relative) {
+                continue;
+            }
+            let folder = self.root.join(&relative);
+            match fs::symlink_metadata(&folder) {
+                Ok(metadata) if metadata.is_dir() => {}
+                Ok(_) => bail!("{} is in the way: it is no folder", folder.display()),
+                Err(_) => {
+                    fs::create_dir(&folder).with_context(|| format!("can't make {}", folder.display()))?
+                }
+            }
+            self.checked.insert(relative.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Writes a file under a temporary name beside it, then renames it.
+pub(crate) fn write_file(path: &Path, force: bool, data: &[u8]) -> Result<()> {
+    if !force && fs::symlink_metadata(path).is_ok() {
+        bail!("{} exists already; --force replaces it", path.display());
+    }
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".{}.part", std::process::id()));
+    let temporary = PathBuf::from(temporary);
+    let write = || -> io::Result<()> {
+        // `create_new` does not follow a link that somebody put there.
+        let mut file = File::options().write(true).create_new(true).open(&temporary)?;
+        file.write_all(data)?;
+        fs::rename(&temporary, path)
+    };
+    write().with_context(|| format!("can't write {}", path.display())).inspect_err(|_| {
+        let _ = fs::remove_file(&temporary);
+    })
+}
+
+/// Writes text to a file, or prints it.
+pub(crate) fn write_text(args: &crate::args::FileArgs, text: &str) -> Result<()> {
+    match &args.output {
+        Some(path) if path.as_os_str() != "-" => write_file(path, args.force, text.as_bytes()),
+        _ => {
+            let mut stdout = Stdout::new(false);
+            stdout.write_all(text.as_bytes())?;
+            stdout.finish()
+        }
+    }
+}

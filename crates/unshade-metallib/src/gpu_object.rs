@@ -1,0 +1,179 @@
+//! GPU Mach-O: the slice of a binary archive that holds machine code of an Apple GPU.
+//!
+//! A 64-bit little-endian Mach-O of file type 0xD. Its load commands are segments with sections (`__TEXT` with
+//! `__reflection`, `__compute`, `__descriptor`, `__metallib`; a nested Mach-O is in `__compute`), *notes* (0x31: a
+//! name of 16 bytes, a 64-bit offset and size; `AIR_METALLIB`, `AIR_MODULE`, …), the build version (0x32) and a UUID.
+//! The range of a note holds `{u64 offset, u64 count}` of records.
+//!
+//! Section `__metallib` is a Metal library padded with zeros: the library's own size counts.
+//!
+//! Source: 10 real files; `<mach-o/loader.h>` for the common layout.
+
+use crate::header::HEADER_SIZE;
+use crate::library::Library;
+use alloc::vec::Vec;
+use core::ops::Range;
+use unshade_core::{Error, ErrorKind, Reader, Result, open_enum};
+
+/// The first four bytes, little-endian.
+pub const MAGIC: u32 = 0xfeed_facf;
+
+/// Load commands beyond this are not read: real files have a dozen.
+const MAX_COMMANDS: u32 = 4_096;
+
+open_enum! {
+    /// The kind of a load command.
+    pub struct CommandKind(u32) {
+        SYMBOL_TABLE = 0x2 => "LC_SYMTAB",
+        SEGMENT_64 = 0x19 => "LC_SEGMENT_64",
+        UUID = 0x1b => "LC_UUID",
+        NOTE = 0x31 => "LC_NOTE",
+        BUILD_VERSION = 0x32 => "LC_BUILD_VERSION",
+    }
+}
+
+/// A GPU Mach-O file.
+#[derive(Clone, Debug)]
+pub struct GpuObject<'a> {
+    file: Reader<'a>,
+    /// CPU type, the same as that of the slice.
+    pub cpu_type: u32,
+    /// CPU subtype: the generation of the GPU.
+    pub cpu_subtype: u32,
+    /// Mach-O file type.
+    pub file_type: u32,
+    command_count: u32,
+    commands: Reader<'a>,
+}
+
+/// A load command.
+#[derive(Clone, Debug)]
+pub struct Command<'a> {
+    /// Its kind.
+    pub kind: CommandKind,
+    /// Its bytes after kind and size.
+    pub content: Reader<'a>,
+    /// Its bytes in the file.
+    pub range: Range<u64>,
+}
+
+/// A section or a note: a name and a range.
+#[derive(Clone, Debug)]
+pub struct NamedRange<'a> {
+    /// The segment, for a section; empty for a note.
+    pub segment: &'a [u8],
+    /// The name.
+    pub name: &'a [u8],
+    /// The bytes, or why there are none.
+    pub data: Result<Reader<'a>>,
+}
+
+impl<'a> GpuObject<'a> {
+    /// Opens a GPU Mach-O.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadMagic`] or [`ErrorKind::Truncated`].
+    pub fn parse(file: Reader<'a>) -> Result<Self> {
+        let mut reader = file;
+        let magic = reader.u32()?;
+        if magic != MAGIC {
+            return Err(Error::new(ErrorKind::BadMagic, file.offset(), "not a 64-bit Mach-O"));
+        }
+        let (cpu_type, cpu_subtype, file_type) = (reader.u32()?, reader.u32()?, reader.u32()?);
+        let (command_count, commands_size) = (reader.u32()?, reader.u32()?);
+        reader.skip(8)?;
+        let commands =
+            reader.split(u64::from(commands_size)).map_err(|error| error.within("load commands"))?;
+        Ok(Self { file, cpu_type, cpu_subtype, file_type, command_count, commands })
+    }
+
+    /// All bytes of the file.
+    pub fn file(&self) -> Reader<'a> {
+        self.file
+    }
+
+    /// Walks the load commands; ends after an error.
+    pub fn commands(&self) -> impl Iterator<Item = Result<Command<'a>>> + use<'a> {
+        let mut reader = self.commands;
+        let mut left = self.command_count.min(MAX_COMMANDS);
+        core::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            let command = read_command(&mut reader);
+            if command.is_err() {
+                left = 0;
+            }
+            Some(command)
+        })
+    }
+
+    /// The sections of all segments.
+    pub fn sections(&self) -> Vec<NamedRange<'a>> {
+        let mut sections = Vec::new();
+        for command in self.commands().map_while(Result::ok).filter(|c| c.kind == CommandKind::SEGMENT_64) {
+            // A damaged segment still shows the sections before the damage.
+            let _ = self.read_sections(command.content, &mut sections);
+        }
+        sections
+    }
+
+    fn read_sections(&self, mut reader: Reader<'a>, sections: &mut Vec<NamedRange<'a>>) -> Result<()> {
+        reader.skip(16 + 4 * 8 + 2 * 4)?;
+        let count = reader.u32()?;
+        reader.skip(4)?;
+        for _ in 0..count {
+            let name = reader.bytes(16)?;
+            let segment = reader.bytes(16)?;
+            reader.skip(8)?;
+            let size = reader.u64()?;
+            let offset = reader.u32()?;
+            reader.skip(7 * 4)?;
+            let data = self.file.part(u64::from(offset), size);
+            sections.push(NamedRange { segment: until_nul(segment), name: until_nul(name), data });
+        }
+        Ok(())
+    }
+
+    /// The notes.
+    pub fn notes(&self) -> Vec<NamedRange<'a>> {
+        let commands = self.commands().map_while(Result::ok).filter(|c| c.kind == CommandKind::NOTE);
+        let notes = commands.map(|command| {
+            let mut reader = command.content;
+            let name = reader.bytes(16)?;
+            let (offset, size) = (reader.u64()?, reader.u64()?);
+            Ok(NamedRange { segment: b"", name: until_nul(name), data: self.file.part(offset, size) })
+        });
+        notes.filter_map(|note: Result<_>| note.ok()).collect()
+    }
+
+    /// The Metal library in section `__metallib`, cut to its own size.
+    ///
+    /// # Errors
+    /// A section out of range, or a library whose header can't be read.
+    pub fn library(&self) -> Result<Option<Library<'a>>> {
+        let Some(section) = self.sections().into_iter().find(|section| section.name == b"__metallib") else {
+            return Ok(None);
+        };
+        let data = section.data?;
+        let mut size = Reader::at(data.data(), data.base());
+        size.skip(16)?;
+        let size = size.u64()?.clamp(HEADER_SIZE, (data.data().len() as u64).max(HEADER_SIZE));
+        let data = data.part(0, size)?;
+        Library::parse_at(data.data(), data.base()).map(Some)
+    }
+}
+
+fn read_command<'a>(reader: &mut Reader<'a>) -> Result<Command<'a>> {
+    let start = reader.offset();
+    let kind = CommandKind(reader.u32()?);
+    let size = reader.u32()?;
+    let content = size.checked_sub(8).ok_or_else(|| {
+        Error::new(ErrorKind::BadValue, start, "load command is smaller than its own header")
+    })?;
+    let content = reader.split(u64::from(content))?;
+    Ok(Command { kind, content, range: start..reader.offset() })
+}
+
+/// The bytes of a fixed-size name up to its first NUL.
+fn until_nul(name: &[u8]) -> &[u8] {
+    name.split(|byte| *byte == 0).next().unwrap_or_default()
+}

@@ -1,0 +1,68 @@
+//! The header extension: tags between the function list and the public metadata.
+//!
+//! Each names a section by a 64-bit offset and a 64-bit size, except for `UUID`, which has its 16 bytes here. There
+//! is no size before the tags. Libraries of 1.2.2 have no extension; the older `metallib` tool writes a bare `ENDT`
+//! unless there are sources.
+
+use crate::header::{Header, Section};
+use crate::tag::{Tag, Tags};
+use core::ops::Range;
+use unshade_core::{FourCc, Reader, Result};
+
+/// The sections that the extension can name, in the order in which they stand in it, with their names in words.
+pub const SECTION_NAMES: [(FourCc, &str); 8] = [
+    (FourCc(*b"HSRC"), "sources"),
+    (FourCc(*b"HSRD"), "sources"),
+    (FourCc(*b"HSRP"), "source link"),
+    (FourCc(*b"HDYN"), "dynamic header"),
+    (FourCc(*b"VLST"), "exported variables"),
+    (FourCc(*b"ILST"), "imported symbols"),
+    (FourCc(*b"RLST"), "reflection list"),
+    (FourCc(*b"SLST"), "script list"),
+];
+
+/// The header extension.
+#[derive(Clone, Debug)]
+pub struct HeaderExtension<'a> {
+    /// The bytes of the file from the end of the function list to the public metadata.
+    pub range: Range<u64>,
+    tags: Reader<'a>,
+}
+
+impl<'a> HeaderExtension<'a> {
+    /// Finds the extension: whatever stands between the function list and the public metadata.
+    pub(crate) fn find(header: &Header, file: &Reader<'a>) -> Result<Option<Self>> {
+        let start = header.function_list_range().end;
+        let Some(size) = header.public_metadata.offset.checked_sub(start).filter(|size| *size > 0) else {
+            return Ok(None);
+        };
+        let tags = file.part(start, size).map_err(|error| error.within("header extension"))?;
+        Ok(Some(Self { range: tags.range(), tags }))
+    }
+
+    /// The tags, in file order.
+    pub fn tags(&self) -> Tags<'a> {
+        Tags::new(self.tags)
+    }
+
+    /// The section of this name.
+    pub fn section(&self, code: &[u8; 4]) -> Option<Section> {
+        self.tags().filter_map(Result::ok).filter(|tag| tag.code.0 == *code).find_map(|tag| section(&tag))
+    }
+
+    /// The library's UUID, where it has one. Nothing is known to check it.
+    pub fn uuid(&self) -> Option<&'a [u8; 16]> {
+        let tag = self.tags().filter_map(Result::ok).find(|tag| tag.code.0 == *b"UUID")?;
+        tag.exactly(|r| r.array_ref()).ok()
+    }
+}
+
+/// The section that a tag of the extension names; `None` for tags of another kind.
+pub fn section(tag: &Tag<'_>) -> Option<Section> {
+    SECTION_NAMES.iter().any(|(code, _)| *code == tag.code).then(|| tag.exactly(Section::read).ok()).flatten()
+}
+
+/// The name in words of a section's code.
+pub fn section_name(code: FourCc) -> Option<&'static str> {
+    SECTION_NAMES.iter().find(|(known, _)| *known == code).map(|(_, name)| *name)
+}

@@ -1,0 +1,130 @@
+//! Bitcode modules, in Darwin's wrapper.
+//!
+//! | offset | type | meaning |
+//! |---|---|---|
+//! | 0 | u32 | `0x0B17C0DE` |
+//! | 4 | u32 | version, 0 |
+//! | 8 | u32 | offset of the bitcode, 20 |
+//! | 12 | u32 | size of the bitcode |
+//! | 16 | u32 | CPU type, `0xFFFFFFFF` |
+//!
+//! Then `BC C0 DE` and zeros up to a multiple of 16 bytes. `MDSZ` and `HASH` cover wrapper and padding. A file
+//! without `MDSZ` has the size from the wrapper, rounded up; the distance to the next module is *not* its size, as
+//! some files have a stray byte between two modules.
+
+use core::ops::Range;
+use sha2::{Digest, Sha256};
+use unshade_core::{Error, ErrorKind, Reader, Result};
+
+/// The wrapper's magic number.
+pub const WRAPPER_MAGIC: u32 = 0x0b17_c0de;
+
+/// The size of the wrapper.
+pub const WRAPPER_SIZE: u64 = 20;
+
+/// The first bytes of bare bitcode.
+pub const BITCODE_MAGIC: [u8; 4] = *b"BC\xc0\xde";
+
+/// Modules are padded to a multiple of this.
+const ALIGNMENT: u64 = 16;
+
+/// The wrapper before a module's bitcode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wrapper {
+    /// 0 in every real file.
+    pub version: u32,
+    /// Where the bitcode starts, from the wrapper.
+    pub offset: u32,
+    /// The size of the bitcode.
+    pub size: u32,
+    /// `0xFFFFFFFF` for AIR.
+    pub cpu_type: u32,
+}
+
+impl Wrapper {
+    /// Reads the wrapper at the reader's position.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadMagic`] or [`ErrorKind::Truncated`].
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        let offset = reader.offset();
+        let magic = reader.u32()?;
+        if magic != WRAPPER_MAGIC {
+            return Err(Error::new(ErrorKind::BadMagic, offset, "not a wrapped bitcode module")
+                .expected(alloc::format!("{WRAPPER_MAGIC:#010x}"))
+                .found(alloc::format!("{magic:#010x}")));
+        }
+        Ok(Self {
+            version: reader.u32()?,
+            offset: reader.u32()?,
+            size: reader.u32()?,
+            cpu_type: reader.u32()?,
+        })
+    }
+
+    /// The size of wrapper and bitcode, rounded up to 16 bytes.
+    pub fn padded_size(&self) -> u64 {
+        u64::from(self.offset).saturating_add(u64::from(self.size)).next_multiple_of(ALIGNMENT)
+    }
+}
+
+/// A module: its bytes, from the wrapper to the end of the padding.
+#[derive(Clone, Copy, Debug)]
+pub struct Module<'a> {
+    data: Reader<'a>,
+}
+
+impl<'a> Module<'a> {
+    /// Takes a module of a known size at the start of `section`.
+    pub(crate) fn sized(section: &Reader<'a>, offset: u64, size: u64) -> Result<Self> {
+        Ok(Self { data: section.part(offset, size)? })
+    }
+
+    /// Takes a module whose size stands in its wrapper only.
+    pub(crate) fn measured(section: &Reader<'a>, offset: u64) -> Result<Self> {
+        let rest = (section.data().len() as u64).saturating_sub(offset);
+        let mut reader = section.part(offset, rest)?;
+        let wrapper = Wrapper::read(&mut reader).map_err(|error| {
+            error.hint("the function has no MDSZ, so the size has to come from the module")
+        })?;
+        // A last module may end before its padding does.
+        Self::sized(section, offset, wrapper.padded_size().min(rest))
+    }
+
+    /// All bytes, with wrapper and padding: what `HASH` covers.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.data.data()
+    }
+
+    /// The bytes of the file that it takes.
+    pub fn range(&self) -> Range<u64> {
+        self.data.range()
+    }
+
+    /// The wrapper.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadMagic`] or [`ErrorKind::Truncated`].
+    pub fn wrapper(&self) -> Result<Wrapper> {
+        Wrapper::read(&mut self.data.clone())
+    }
+
+    /// The bitcode without wrapper and padding.
+    ///
+    /// # Errors
+    /// A bad wrapper, or one that points outside of the module.
+    pub fn bitcode(&self) -> Result<Reader<'a>> {
+        if self.bytes().starts_with(&BITCODE_MAGIC) {
+            return Ok(self.data);
+        }
+        let wrapper = self.wrapper()?;
+        self.data
+            .part(u64::from(wrapper.offset), u64::from(wrapper.size))
+            .map_err(|e| e.within("bitcode wrapper"))
+    }
+
+    /// SHA-256 of all bytes.
+    pub fn sha256(&self) -> [u8; 32] {
+        Sha256::digest(self.bytes()).into()
+    }
+}

@@ -1,0 +1,135 @@
+//! Universal files: several architectures in one, as `metal-lipo` and binary archives (`MTLBinaryArchive`) write them.
+//!
+//! Big-endian: magic `0xCBFEBABE`, a 32-bit count, then for each architecture 20 bytes
+//! `{cpu type, cpu subtype, offset, size, alignment as a power of two}`. An AIR slice is a Metal library; an Apple GPU
+//! slice is a Mach-O file ([`crate::gpu_object`]).
+//!
+//! Source: 10 real binary archives. A public script that takes 32 bytes for each architecture is wrong.
+
+use crate::gpu_object::GpuObject;
+use crate::library::Library;
+use alloc::format;
+use core::ops::Range;
+use unshade_core::{Error, ErrorKind, Reader, Result, open_enum};
+
+/// The first four bytes, big-endian.
+pub const MAGIC: u32 = 0xcbfe_babe;
+
+/// The size of a row of the table of architectures.
+const ARCHITECTURE_SIZE: u64 = 20;
+
+open_enum! {
+    /// The architecture of a slice.
+    pub struct CpuType(u32) {
+        AIR64 = 0x0100_0017 => "air64",
+        APPLE_GPU = 0x0100_0013 => "Apple GPU",
+    }
+}
+
+/// A universal file.
+#[derive(Clone, Debug)]
+pub struct Universal<'a> {
+    file: Reader<'a>,
+    /// How many slices the file says that it has. Nothing bounds it: do not allocate by it.
+    pub declared_count: u32,
+}
+
+/// One architecture.
+#[derive(Clone, Debug)]
+pub struct Slice<'a> {
+    /// The architecture.
+    pub cpu_type: CpuType,
+    /// Its variant; for an Apple GPU the generation.
+    pub cpu_subtype: u32,
+    /// The alignment of the slice, as a power of two.
+    pub alignment: u32,
+    /// The bytes of the file that the row of the table takes.
+    pub row: Range<u64>,
+    /// The bytes of the slice, or why there are none.
+    pub data: Result<Reader<'a>>,
+}
+
+/// What a slice holds.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum SliceContent<'a> {
+    /// AIR: a Metal library.
+    Library(Library<'a>),
+    /// Machine code of a GPU.
+    GpuObject(GpuObject<'a>),
+    /// Something that is not read.
+    Unknown(Reader<'a>),
+}
+
+impl<'a> Universal<'a> {
+    /// Opens a universal file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadMagic`] or [`ErrorKind::Truncated`].
+    pub fn parse(data: &'a [u8]) -> Result<Self> {
+        Self::parse_at(data, 0)
+    }
+
+    /// Opens a universal file that stands at `base` of a larger file.
+    ///
+    /// # Errors
+    /// As [`Universal::parse`].
+    pub fn parse_at(data: &'a [u8], base: u64) -> Result<Self> {
+        let file = Reader::at(data, base);
+        let mut reader = file;
+        let magic = reader.u32_be()?;
+        if magic != MAGIC {
+            return Err(Error::new(ErrorKind::BadMagic, base, "not a Metal universal file")
+                .expected(format!("{MAGIC:#010x}"))
+                .found(format!("{magic:#010x}")));
+        }
+        Ok(Self { file, declared_count: reader.u32_be()? })
+    }
+
+    /// All bytes of the file.
+    pub fn file(&self) -> Reader<'a> {
+        self.file
+    }
+
+    /// Walks the slices; ends after an error.
+    pub fn slices(&self) -> impl Iterator<Item = Result<Slice<'a>>> + use<'a> {
+        let file = self.file;
+        let mut table = self.file;
+        let header = table.skip(8);
+        let rows = (table.remaining() as u64).checked_div(ARCHITECTURE_SIZE).unwrap_or(0);
+        let count = u64::from(self.declared_count);
+        let mut left = if header.is_ok() { count.min(rows.saturating_add(1)) } else { 0 };
+        core::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            Some(Slice::read(&mut table, &file))
+        })
+    }
+}
+
+impl<'a> Slice<'a> {
+    fn read(table: &mut Reader<'a>, file: &Reader<'a>) -> Result<Self> {
+        let start = table.offset();
+        let cpu_type = CpuType(table.u32_be()?);
+        let cpu_subtype = table.u32_be()?;
+        let (offset, size) = (table.u32_be()?, table.u32_be()?);
+        let alignment = table.u32_be()?;
+        let data =
+            file.part(u64::from(offset), u64::from(size)).map_err(|error: Error| error.within("slice"));
+        Ok(Self { cpu_type, cpu_subtype, alignment, row: start..table.offset(), data })
+    }
+
+    /// What the slice holds, told by its first bytes.
+    ///
+    /// # Errors
+    /// A slice out of range, or one whose own header can't be read.
+    pub fn content(&self) -> Result<SliceContent<'a>> {
+        let data = self.data.clone()?;
+        if data.rest().starts_with(&crate::header::MAGIC.0) {
+            return Library::parse_at(data.data(), data.base()).map(SliceContent::Library);
+        }
+        if data.rest().starts_with(&crate::gpu_object::MAGIC.to_le_bytes()) {
+            return GpuObject::parse(data).map(SliceContent::GpuObject);
+        }
+        Ok(SliceContent::Unknown(data))
+    }
+}

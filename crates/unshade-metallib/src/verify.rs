@@ -1,0 +1,599 @@
+//! Is the library sound?
+//!
+//! [`structure`] checks everything but the modules' hashes; [`distinct_modules`], [`Module::sha256`] and
+//! [`compare_hashes`] check those, apart, so that a caller can spread the hashing over threads. [`library`] does all
+//! of it on the spot. The rules are listed in [`RULES`] and told in `docs/verify.md`.
+//!
+//! The work is bounded: a hostile list may name the same bytes any number of times, so the bytes that are hashed are
+//! at most [`MAX_HASHED_RATIO`] times the file.
+
+use crate::function_list::Function;
+use crate::header::Platform;
+use crate::header_extension::{section, section_name};
+use crate::library::Library;
+use crate::lists::Group;
+use crate::metadata::{GroupSize, MetadataGroup};
+use crate::module::{Module, Wrapper};
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+use unshade_core::{Diagnostics, Error, ErrorKind, FourCc, Result};
+
+/// The bytes that are hashed are at most this many times the file's.
+pub const MAX_HASHED_RATIO: u64 = 4;
+
+/// The rules that a library may break, with what each says.
+pub const RULES: &[(&str, &str)] = &[
+    ("file-size", "The header's file size is the real one; Metal refuses a library of another size."),
+    ("section-range", "Every section lies inside of the file."),
+    ("section-overlap", "No two sections share a byte."),
+    ("section-gap", "Every byte belongs to a section."),
+    ("function-list", "The function list holds as many groups as it counts, and nothing after them."),
+    ("function-tag", "A function's tags can be read, and each stands once."),
+    ("function-name", "A function has a name, in UTF-8, that no other function has."),
+    ("function-required-tag", "A function has TYPE, HASH, OFFT and VERS."),
+    ("function-type", "A function's type is a known one."),
+    (
+        "header-extension",
+        "The header extension is a run of known tags that ends where the public metadata starts.",
+    ),
+    ("metadata", "A function's public and private metadata can be read."),
+    ("metadata-size", "A metadata group's size follows the rule of the tool that wrote the library."),
+    ("module-range", "A function's module lies inside of the bitcode section."),
+    ("module-wrapper", "A module starts with a bitcode wrapper that fits it."),
+    ("module-hash", "HASH is the SHA-256 of the module."),
+    ("module-overlap", "Modules are shared as a whole or not at all."),
+    ("platform", "The platform agrees with the macOS flag."),
+    ("reflection", "Every reflection buffer can be decoded and is one of the library's functions'."),
+    ("sources", "The embedded sources can be read, and SOFF points at one of their archives."),
+    ("symbol-list", "Imported symbols and exported variables can be read."),
+    ("unknown-tag", "A tag that nobody has described."),
+    ("verify-limit", "The check stopped at a limit that guards against hostile files."),
+];
+
+/// Checks everything.
+pub fn library(library: &Library<'_>) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    let functions = structure(library, &mut diagnostics);
+    let modules = distinct_modules(library, &functions, &mut diagnostics);
+    let hashes: Vec<_> = modules.iter().map(Module::sha256).collect();
+    compare_hashes(library, &functions, &modules, &hashes, &mut diagnostics);
+    diagnostics.sort_by_offset();
+    diagnostics
+}
+
+/// Checks everything but the hashes, and returns the functions that could be read.
+pub fn structure<'a>(library: &Library<'a>, diagnostics: &mut Diagnostics) -> Vec<Function<'a>> {
+    header(library, diagnostics);
+    extension(library, diagnostics);
+    sections(library, diagnostics);
+    let functions = function_list(library, diagnostics);
+    let mut size_rule = None;
+    for function in &functions {
+        function_tags(function, diagnostics);
+        metadata(library, function, &mut size_rule, diagnostics);
+    }
+    sources(library, &functions, diagnostics);
+    symbol_lists(library, diagnostics);
+    reflections(library, &functions, diagnostics);
+    functions
+}
+
+fn header(library: &Library<'_>, diagnostics: &mut Diagnostics) {
+    let header = library.header();
+    let base = library.file().base();
+    let real = library.file().data().len() as u64;
+    if header.file_size != real {
+        let hint = if header.file_size > real { "the file is cut off" } else { "bytes follow the library" };
+        diagnostics.error(
+            "file-size",
+            Error::new(
+                ErrorKind::OutOfRange,
+                base.saturating_add(16),
+                "file size in the header is not the real one",
+            )
+            .expected(format!("{real}"))
+            .found(format!("{}", header.file_size))
+            .hint(hint),
+        );
+    }
+    let mac = matches!(header.platform(), Platform::MACOS | Platform::MAC_CATALYST);
+    if header.platform() != Platform::UNKNOWN && mac != header.macos_flag() {
+        diagnostics.warning(
+            "platform",
+            Error::new(
+                ErrorKind::BadValue,
+                base.saturating_add(5),
+                "macOS flag does not agree with the platform",
+            )
+            .found(format!("flag {}, platform {}", header.macos_flag(), header.platform())),
+        );
+    }
+    if header.platform().name().is_none() {
+        diagnostics.note(
+            "platform",
+            Error::new(ErrorKind::BadValue, base.saturating_add(11), "unknown platform")
+                .found(format!("{}", header.platform())),
+        );
+    }
+}
+
+fn extension(library: &Library<'_>, diagnostics: &mut Diagnostics) {
+    if let Some(fault) = library.extension_fault() {
+        diagnostics.error("header-extension", fault.clone());
+    }
+    let Some(extension) = library.extension() else { return };
+    let mut tags = extension.tags();
+    let mut seen = BTreeSet::new();
+    for tag in &mut tags {
+        let Some(tag) = diagnostics.take("header-extension", tag.map_err(|e| e.within("header extension")))
+        else {
+            continue;
+        };
+        if !seen.insert(tag.code) {
+            diagnostics
+                .warning("header-extension", repeated(tag.code, tag.range.start).within("header extension"));
+        }
+        let known = section_name(tag.code).is_some() || tag.code.0 == *b"UUID";
+        if !known {
+            diagnostics.note("unknown-tag", unknown(tag.code, tag.range.start).within("header extension"));
+        } else if section(&tag).is_none() && tag.exactly(|r| r.array_ref::<16>()).is_err() {
+            diagnostics.error(
+                "header-extension",
+                Error::new(ErrorKind::BadValue, tag.range.start, "tag has the wrong size")
+                    .expected("16 bytes")
+                    .found(format!("{}", tag.content.data().len()))
+                    .within(format!("tag {}", tag.code))
+                    .within("header extension"),
+            );
+        }
+    }
+    if tags.ended() && !tags.reader().is_empty() {
+        diagnostics.warning(
+            "header-extension",
+            Error::new(ErrorKind::BadValue, tags.reader().offset(), "bytes follow the header extension")
+                .found(format!("{} bytes", tags.reader().remaining())),
+        );
+    }
+}
+
+/// Checks the sections against the file and against each other.
+fn sections(library: &Library<'_>, diagnostics: &mut Diagnostics) {
+    let base = library.file().base();
+    let length = library.file().data().len() as u64;
+    let mut placed: Vec<(Range<u64>, String)> =
+        alloc::vec![(0..crate::header::HEADER_SIZE.min(length), "header".into())];
+    let mut place = |name: String, range: Range<u64>, diagnostics: &mut Diagnostics| {
+        if range.end > length {
+            diagnostics.error(
+                "section-range",
+                Error::new(
+                    ErrorKind::OutOfRange,
+                    base.saturating_add(range.start.min(length)),
+                    "section leaves the file",
+                )
+                .expected(format!("an end of at most {length:#x}"))
+                .found(format!("{:#x}..{:#x}", range.start, range.end))
+                .within(name.clone()),
+            );
+        }
+        if range.start < range.end && range.start < length {
+            placed.push((range.start..range.end.min(length), name));
+        }
+    };
+    for (name, range) in library.header().sections() {
+        place(name.into(), range, diagnostics);
+    }
+    if let Some(extension) = library.extension() {
+        let range = extension.range.start.saturating_sub(base)..extension.range.end.saturating_sub(base);
+        place("header extension".into(), range, diagnostics);
+        for tag in extension.tags().filter_map(Result::ok) {
+            if let Some(section) = section(&tag) {
+                let name = section_name(tag.code).unwrap_or_default();
+                place(format!("{name} ({})", tag.code), section.range(), diagnostics);
+            }
+        }
+    }
+    placed.sort_by_key(|(range, _)| (range.start, range.end));
+    let mut end = 0;
+    let mut previous = "start of the file";
+    for (range, name) in &placed {
+        let at = base.saturating_add(range.start);
+        if range.start > end {
+            diagnostics.warning(
+                "section-gap",
+                Error::new(ErrorKind::BadValue, base.saturating_add(end), "bytes that no section has").found(
+                    format!("{} bytes between {previous} and {name}", range.start.saturating_sub(end)),
+                ),
+            );
+        } else if range.start < end {
+            diagnostics.error(
+                "section-overlap",
+                Error::new(ErrorKind::OutOfRange, at, format!("{name} overlaps {previous}")),
+            );
+        }
+        if range.end > end {
+            end = range.end;
+            previous = name;
+        }
+    }
+    if end < length {
+        diagnostics.warning(
+            "section-gap",
+            Error::new(ErrorKind::BadValue, base.saturating_add(end), "bytes that no section has")
+                .found(format!("{} bytes after {previous}", length.saturating_sub(end))),
+        );
+    }
+}
+
+fn function_list<'a>(library: &Library<'a>, diagnostics: &mut Diagnostics) -> Vec<Function<'a>> {
+    let mut list = library.functions();
+    let mut functions = Vec::new();
+    let mut names = BTreeMap::new();
+    for function in &mut list {
+        let Some(function) =
+            diagnostics.take("function-list", function.map_err(|e| e.within("function list")))
+        else {
+            continue;
+        };
+        if let Some(name) = function.name
+            && let Some(first) = names.insert(name, function.index)
+        {
+            diagnostics.warning(
+                "function-name",
+                Error::new(ErrorKind::BadValue, function.range.start, "another function has the same name")
+                    .found(format!("function {first}"))
+                    .within(function.label()),
+            );
+        }
+        functions.push(function);
+    }
+    let rest = list.reader();
+    if functions.len() as u64 == u64::from(list.declared_count()) && !rest.is_empty() {
+        diagnostics.warning(
+            "function-list",
+            Error::new(ErrorKind::BadValue, rest.offset(), "bytes follow the last function")
+                .found(format!("{} bytes", rest.remaining()))
+                .within("function list"),
+        );
+    }
+    functions
+}
+
+/// The tags that a function's group may have.
+const FUNCTION_TAGS: [&[u8; 4]; 10] =
+    [b"NAME", b"TYPE", b"HASH", b"OFFT", b"VERS", b"MDSZ", b"TESS", b"LAYR", b"SOFF", b"RFLT"];
+
+fn function_tags(function: &Function<'_>, diagnostics: &mut Diagnostics) {
+    if let Some(fault) = &function.fault {
+        diagnostics.error("function-tag", fault.clone());
+    }
+    let mut seen = BTreeSet::new();
+    let mut tags = function.tags();
+    for tag in tags.by_ref().filter_map(Result::ok) {
+        if !seen.insert(tag.code) {
+            diagnostics.error("function-tag", repeated(tag.code, tag.range.start).within(function.label()));
+        }
+        if !FUNCTION_TAGS.contains(&&tag.code.0) {
+            diagnostics.note("unknown-tag", unknown(tag.code, tag.range.start).within(function.label()));
+        }
+    }
+    let end = tags.reader().offset();
+    if tags.ended() && end < function.range.end {
+        diagnostics.warning(
+            "function-tag",
+            Error::new(ErrorKind::BadValue, end, "bytes follow ENDT")
+                .found(format!("{} bytes", function.range.end.saturating_sub(end)))
+                .within(function.label()),
+        );
+    }
+    let start = function.range.start;
+    let mut missing = |rule, tag: &'static str| {
+        diagnostics.error(
+            rule,
+            Error::new(ErrorKind::BadValue, start, "a tag is missing").expected(tag).within(function.label()),
+        );
+    };
+    if function.name.is_none() {
+        missing("function-name", "NAME");
+    }
+    for (present, tag) in [
+        (function.kind.is_some(), "TYPE"),
+        (function.hash.is_some(), "HASH"),
+        (function.offsets.is_some(), "OFFT"),
+        (function.versions.is_some(), "VERS"),
+    ] {
+        if !present {
+            missing("function-required-tag", tag);
+        }
+    }
+    if let Some(name) = function.name
+        && core::str::from_utf8(name).is_err()
+    {
+        diagnostics.error(
+            "function-name",
+            Error::new(ErrorKind::BadValue, start, "name is not UTF-8").within(function.label()),
+        );
+    }
+    if let Some(kind) = function.kind
+        && kind.name().is_none()
+    {
+        diagnostics.warning(
+            "function-type",
+            Error::new(ErrorKind::BadValue, start, "unknown function type")
+                .found(format!("{kind}"))
+                .within(function.label()),
+        );
+    }
+}
+
+fn metadata(
+    library: &Library<'_>,
+    function: &Function<'_>,
+    size_rule: &mut Option<GroupSize>,
+    diagnostics: &mut Diagnostics,
+) {
+    let mut check_size = |name: &'static str, group: &MetadataGroup<'_>, diagnostics: &mut Diagnostics| {
+        let rule = group.group_size();
+        let expected = *size_rule.get_or_insert(rule);
+        if rule == GroupSize::Wrong || rule != expected {
+            let real = group.range.end.saturating_sub(group.range.start);
+            diagnostics.warning(
+                "metadata-size",
+                Error::new(
+                    ErrorKind::BadValue,
+                    group.range.start,
+                    "size of the group is not what it should be",
+                )
+                .expected(format!(
+                    "{}",
+                    if expected == GroupSize::Exclusive { real.saturating_sub(4) } else { real }
+                ))
+                .found(format!("{}", group.stated_size))
+                .within(name)
+                .within(function.label()),
+            );
+        }
+    };
+    let unknown_tags = |group: &MetadataGroup<'_>, known: &[&[u8; 4]], diagnostics: &mut Diagnostics| {
+        for tag in group.tags().filter_map(Result::ok).filter(|tag| !known.contains(&&tag.code.0)) {
+            diagnostics.note("unknown-tag", unknown(tag.code, tag.range.start).within(function.label()));
+        }
+    };
+    if let Some(public) = diagnostics.take("metadata", library.public_metadata(function)).flatten() {
+        check_size("public metadata", &public.group, diagnostics);
+        unknown_tags(&public.group, &[b"VATT", b"VATY", b"CNST", b"RETR", b"ARGR"], diagnostics);
+        let within = |error: Error| error.within("public metadata").within(function.label());
+        diagnostics.take("metadata", public.vertex_attributes().map_err(within));
+        diagnostics.take("metadata", public.function_constants().map_err(within));
+    }
+    if let Some(private) = diagnostics.take("metadata", library.private_metadata(function)).flatten() {
+        check_size("private metadata", &private.group, diagnostics);
+        unknown_tags(&private.group, &[b"DEBI", b"DEPF"], diagnostics);
+        let within = |error: Error| error.within("private metadata").within(function.label());
+        diagnostics.take("metadata", private.source_location().map_err(within));
+        for dependency in private.dependencies() {
+            diagnostics.take("metadata", dependency.map_err(within));
+        }
+    }
+}
+
+/// Checks the source section and what points into it. Archives are not unpacked here.
+fn sources(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
+    let Some(sources) = diagnostics.take("sources", library.sources()).flatten() else { return };
+    let mut starts = BTreeSet::new();
+    for archive in sources.archives() {
+        if let Some(archive) = diagnostics.take("sources", archive) {
+            starts.insert(archive.code_offset);
+            if !archive.compressed.rest().starts_with(b"BZh") {
+                diagnostics.error(
+                    "sources",
+                    Error::new(
+                        ErrorKind::BadMagic,
+                        archive.compressed.offset(),
+                        "archive is no bzip2 stream",
+                    )
+                    .expected("BZh")
+                    .within("sources"),
+                );
+            }
+        }
+    }
+    for function in functions {
+        let Some(offset) = function.source_offset else { continue };
+        let at = sources.offset().saturating_add(offset);
+        if !starts.contains(&at) {
+            diagnostics.error(
+                "sources",
+                Error::new(ErrorKind::OutOfRange, at, "SOFF points at no source archive")
+                    .within(function.label()),
+            );
+        }
+    }
+}
+
+fn symbol_lists(library: &Library<'_>, diagnostics: &mut Diagnostics) {
+    for code in [b"ILST", b"VLST"] {
+        let Some(groups) = diagnostics.take("symbol-list", library.list(code)).flatten() else { continue };
+        for group in groups {
+            let within = |error: Error| error.within(format!("section {}", code.escape_ascii()));
+            let Some(group) = diagnostics.take("symbol-list", group.map_err(within)) else { continue };
+            if group.name().is_none() {
+                diagnostics.error(
+                    "symbol-list",
+                    within(Error::new(ErrorKind::BadValue, group.range.start, "symbol without a NAME")),
+                );
+            }
+        }
+    }
+}
+
+/// Decodes every reflection buffer, whether a function points at it or not.
+fn reflections(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
+    let Some(groups) = diagnostics.take("reflection", library.list(b"RLST")).flatten() else { return };
+    let mut names: BTreeMap<u64, &Function<'_>> = BTreeMap::new();
+    let section = library.section(b"RLST").ok().flatten().map_or(0, |section| section.base());
+    for function in functions {
+        if let Some(offset) = function.reflection_offset {
+            names.entry(section.saturating_add(offset)).or_insert(function);
+        }
+    }
+    let mut starts = BTreeSet::new();
+    for group in groups {
+        let Some(group) = diagnostics.take("reflection", group.map_err(|e| e.within("section RLST"))) else {
+            continue;
+        };
+        starts.insert(group.range.start);
+        let owner = names.get(&group.range.start);
+        let within = |error: Error| {
+            let error = error.within("reflection");
+            owner.map_or_else(|| error.clone(), |function| error.clone().within(function.label()))
+        };
+        diagnostics.take("reflection", reflection(&group).map_err(within));
+    }
+    for (at, function) in names {
+        if !starts.contains(&at) {
+            diagnostics.error(
+                "reflection",
+                Error::new(ErrorKind::OutOfRange, at, "RFLT points at no reflection")
+                    .within(function.label()),
+            );
+        }
+    }
+}
+
+/// Decodes all of one reflection buffer.
+fn reflection(group: &Group<'_>) -> Result<()> {
+    let reflection = crate::library::reflection_buffer(group)?;
+    for node in reflection.nodes() {
+        for field in node?.fields() {
+            field?;
+        }
+    }
+    for function in reflection.functions() {
+        function?;
+    }
+    Ok(())
+}
+
+/// The modules of the functions, each range once, in file order; what is wrong with them goes to `diagnostics`.
+pub fn distinct_modules<'a>(
+    library: &Library<'a>,
+    functions: &[Function<'a>],
+    diagnostics: &mut Diagnostics,
+) -> Vec<Module<'a>> {
+    let mut modules = BTreeMap::new();
+    for function in functions {
+        let Some(module) = diagnostics.take("module-range", library.module(function)).flatten() else {
+            continue;
+        };
+        let Range { start, end } = module.range();
+        if let alloc::collections::btree_map::Entry::Vacant(entry) = modules.entry((start, end)) {
+            if let Err(error) = check_wrapper(&module) {
+                diagnostics.warning("module-wrapper", error.within("module").within(function.label()));
+            }
+            entry.insert(module);
+        }
+    }
+    let budget = (library.file().data().len() as u64).saturating_mul(MAX_HASHED_RATIO);
+    let mut total = 0u64;
+    let mut previous: Option<Range<u64>> = None;
+    let mut distinct = Vec::with_capacity(modules.len());
+    for ((start, end), module) in modules {
+        if previous.is_some_and(|previous| previous.end > start) {
+            diagnostics.warning(
+                "module-overlap",
+                Error::new(ErrorKind::OutOfRange, start, "module overlaps the one before it"),
+            );
+        }
+        previous = Some(start..end);
+        total = total.saturating_add(end.saturating_sub(start));
+        if total > budget {
+            diagnostics.error(
+                "verify-limit",
+                Error::new(ErrorKind::Limit, start, "modules overlap so much that the rest is not hashed")
+                    .expected(format!("at most {MAX_HASHED_RATIO} times the file")),
+            );
+            break;
+        }
+        distinct.push(module);
+    }
+    distinct
+}
+
+fn check_wrapper(module: &Module<'_>) -> Result<()> {
+    let wrapper: Wrapper = module.wrapper()?;
+    module.bitcode()?;
+    let size = module.bytes().len() as u64;
+    if wrapper.padded_size() != size {
+        return Err(Error::new(
+            ErrorKind::BadValue,
+            module.range().start,
+            "module's size does not fit its wrapper",
+        )
+        .expected(format!("{}", wrapper.padded_size()))
+        .found(format!("{size}")));
+    }
+    Ok(())
+}
+
+/// Compares the functions' hashes with those of their modules: `hashes[i]` is the SHA-256 of `modules[i]`. Returns how
+/// many functions were compared and matched.
+pub fn compare_hashes(
+    library: &Library<'_>,
+    functions: &[Function<'_>],
+    modules: &[Module<'_>],
+    hashes: &[[u8; 32]],
+    diagnostics: &mut Diagnostics,
+) -> u64 {
+    let by_range: BTreeMap<(u64, u64), &[u8; 32]> =
+        modules.iter().map(|module| (module.range().start, module.range().end)).zip(hashes).collect();
+    let mut by_hash: Option<BTreeMap<&[u8; 32], &Function<'_>>> = None;
+    let mut matching = 0u64;
+    for function in functions {
+        let (Some(expected), Ok(Some(module))) = (function.hash, library.module(function)) else { continue };
+        let range = module.range();
+        let Some(found) = by_range.get(&(range.start, range.end)) else { continue };
+        if *found == expected {
+            matching = matching.saturating_add(1);
+            continue;
+        }
+        let by_hash = by_hash
+            .get_or_insert_with(|| functions.iter().filter_map(|other| Some((other.hash?, other))).collect());
+        let hint = match by_hash.get(found) {
+            Some(other) => format!("OFFT points at the module of {}", other.label()),
+            None => "the module's bytes were changed after the library was made".into(),
+        };
+        diagnostics.error(
+            "module-hash",
+            Error::new(
+                ErrorKind::BadChecksum,
+                range.start,
+                format!("HASH does not match the module of {} bytes", range.end.saturating_sub(range.start)),
+            )
+            .expected(short_hex(expected))
+            .found(short_hex(found))
+            .hint(hint)
+            .within(function.label()),
+        );
+    }
+    matching
+}
+
+fn short_hex(hash: &[u8; 32]) -> String {
+    let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    match (digits.get(..8), digits.get(56..)) {
+        (Some(head), Some(tail)) => format!("{head}…{tail}"),
+        _ => digits,
+    }
+}
+
+fn repeated(code: FourCc, offset: u64) -> Error {
+    Error::new(ErrorKind::BadValue, offset, format!("tag {code} stands more than once"))
+}
+
+fn unknown(code: FourCc, offset: u64) -> Error {
+    Error::new(ErrorKind::Unsupported, offset, format!("tag {code} is not known"))
+}

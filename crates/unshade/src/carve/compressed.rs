@@ -1,0 +1,230 @@
+//! Files that are compressed as a whole: gzip, bzip2 and Zstandard.
+//!
+//! Each may be several streams behind one another, which unpack to one run of bytes. That run is a member whose name
+//! is the one that gzip may store, or else the file's own without its ending: `kernels.tgz` holds `kernels.tar`.
+//!
+//! gzip's header (RFC 1952): `1f 8b 08`, flags (2 checksum, 4 extra field, 8 name, 16 comment), u32 time, u8, u8; then
+//! what the flags say; then deflate data, u32 CRC-32 and u32 size modulo 2^32. It's read here because a general
+//! reader throws a stream away whose checksum is wrong, and the bytes are what matters.
+
+use super::fields::{Fields, offset};
+use super::stream::{Bunzip2, Decoder, End, Inflate, Unpacked, Unzstd};
+use super::{Carver, Entry, Flow, Occurrences, Run};
+use std::ops::ControlFlow::Continue;
+use unshade_core::{Error, ErrorKind};
+
+/// A way to compress a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Method {
+    Gzip,
+    Bzip2,
+    Zstd,
+}
+
+impl Method {
+    /// The method that a file begins like.
+    pub(super) fn of(data: &[u8]) -> Option<Self> {
+        let fields = Fields::little(data);
+        if data.starts_with(&[0x1f, 0x8b, 8]) {
+            return Some(Self::Gzip);
+        }
+        if data.starts_with(b"BZh") && matches!(fields.u8(3)?, b'1'..=b'9') {
+            // A block's magic number (pi), or that of the end (its square root) in an empty stream.
+            let magic = fields.bytes(4, 6)?;
+            return (magic == [0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
+                || magic == [0x17, 0x72, 0x45, 0x38, 0x50, 0x90])
+            .then_some(Self::Bzip2);
+        }
+        is_zstd_frame(fields, 0).then_some(Self::Zstd)
+    }
+
+    /// Endings of file names, and what remains of the name.
+    fn endings(self) -> &'static [(&'static [u8], &'static [u8])] {
+        match self {
+            Self::Gzip => &[(b".tgz", b".tar"), (b".gz", b"")],
+            Self::Bzip2 => &[(b".tbz2", b".tar"), (b".tbz", b".tar"), (b".bz2", b"")],
+            Self::Zstd => &[(b".tzst", b".tar"), (b".zstd", b""), (b".zst", b"")],
+        }
+    }
+}
+
+/// A frame of data, or one that is to be skipped.
+fn is_zstd_frame(fields: Fields<'_>, at: usize) -> bool {
+    matches!(fields.u32(at), Some(0xfd2f_b528 | 0x184d_2a50..=0x184d_2a5f))
+}
+
+/// Visits what the file unpacks to.
+pub(super) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>, method: Method) -> Flow {
+    let data = run.data;
+    let name = inner_name(carver, data, method);
+    match carver.enter(&name, &mut Occurrences::default()) {
+        Entry::Entered => {}
+        Entry::Unwanted | Entry::Refused => return Continue(()),
+    }
+    let (output, end) = unpack_all(carver, data, method);
+    let flow = carver.run_unpacked(output);
+    carver.leave();
+    // What follows the last sound stream is searched as it is.
+    run.skip_to(end);
+    flow
+}
+
+/// Unpacks stream after stream; also tells where the sound ones end.
+fn unpack_all(carver: &mut Carver<'_>, data: &[u8], method: Method) -> (Vec<u8>, usize) {
+    let mut output = Vec::new();
+    let mut at = 0_usize;
+    loop {
+        if at > 0 && !carver.spend_stream() {
+            break;
+        }
+        let rest = data.get(at..).unwrap_or_default();
+        let begin = at;
+        let before = output.len();
+        let (unpacked, size) = match method {
+            Method::Gzip => {
+                let Some(header) = gzip_header(rest) else {
+                    if at == 0 {
+                        let error = Error::new(ErrorKind::Truncated, 0, "the gzip header is cut off");
+                        carver.error("compressed-data", error);
+                    }
+                    break;
+                };
+                let unpacked = unpack_from(
+                    carver,
+                    &mut Inflate::raw(),
+                    data,
+                    at.saturating_add(header.size),
+                    &mut output,
+                );
+                let trailer = header.size.saturating_add(unpacked.consumed);
+                if unpacked.end == End::Complete {
+                    let content = output.get(before..).unwrap_or_default();
+                    check_gzip_trailer(carver, rest, at, trailer, content);
+                }
+                let size = if unpacked.end == End::Complete { trailer.saturating_add(8) } else { trailer };
+                (unpacked, size)
+            }
+            Method::Bzip2 => {
+                if !matches!(Method::of(rest), Some(Method::Bzip2)) {
+                    break;
+                }
+                let unpacked = unpack_from(carver, &mut Bunzip2::new(), data, at, &mut output);
+                let size = unpacked.consumed;
+                (unpacked, size)
+            }
+            Method::Zstd => {
+                let fields = Fields::little(rest);
+                if !is_zstd_frame(fields, 0) {
+                    break;
+                }
+                if rest.first() != Some(&0x28) {
+                    // A frame to be skipped: its size, then as many bytes of anybody's.
+                    at = offset(at.saturating_add(8), fields.u32(4).map_or(u64::MAX, u64::from));
+                    continue;
+                }
+                let unpacked = unpack_from(carver, &mut Unzstd::new(), data, at, &mut output);
+                let size = unpacked.consumed;
+                (unpacked, size)
+            }
+        };
+        match unpacked.end {
+            End::Complete => at = at.saturating_add(size.max(1)),
+            // What was unpacked is searched in that form, so its packed bytes are not searched as well.
+            End::Damaged(fault) => {
+                at = at.saturating_add(size);
+                let error = Error::new(ErrorKind::BadValue, begin as u64, fault)
+                    .hint("what could be unpacked is searched");
+                carver.error("compressed-data", error);
+                break;
+            }
+            End::Limit => {
+                at = at.saturating_add(size);
+                break;
+            }
+        }
+        if at >= data.len() {
+            break;
+        }
+    }
+    (output, at.min(data.len()))
+}
+
+fn unpack_from(
+    carver: &mut Carver<'_>,
+    decoder: &mut dyn Decoder,
+    data: &[u8],
+    at: usize,
+    output: &mut Vec<u8>,
+) -> Unpacked {
+    carver.unpack(decoder, data.get(at..).unwrap_or_default(), output, data.len(), None)
+}
+
+struct GzipHeader<'a> {
+    size: usize,
+    name: Option<&'a [u8]>,
+}
+
+fn gzip_header(data: &[u8]) -> Option<GzipHeader<'_>> {
+    if !data.starts_with(&[0x1f, 0x8b, 8]) {
+        return None;
+    }
+    let fields = Fields::little(data);
+    let flags = fields.u8(3)?;
+    let mut at = 10_usize;
+    if flags & 4 != 0 {
+        at = at.checked_add(2)?.checked_add(usize::from(fields.u16(at)?))?;
+    }
+    let mut c_string = || {
+        let rest = data.get(at..)?;
+        let length = memchr::memchr(0, rest)?;
+        at = at.checked_add(length)?.checked_add(1)?;
+        rest.get(..length)
+    };
+    let name = if flags & 8 != 0 { Some(c_string()?) } else { None };
+    if flags & 16 != 0 {
+        c_string()?;
+    }
+    if flags & 2 != 0 {
+        at = at.checked_add(2)?;
+    }
+    Some(GzipHeader { size: at, name })
+}
+
+fn check_gzip_trailer(carver: &mut Carver<'_>, stream: &[u8], start: usize, trailer: usize, content: &[u8]) {
+    let place = start.saturating_add(trailer) as u64;
+    let Some(stated) = Fields::little(stream).u32(trailer) else {
+        carver
+            .error("compressed-data", Error::new(ErrorKind::Truncated, place, "the gzip trailer is cut off"));
+        return;
+    };
+    let mut crc = flate2::Crc::new();
+    crc.update(content);
+    if crc.sum() != stated {
+        let error = Error::new(ErrorKind::BadChecksum, place, "the CRC-32 of the gzip stream does not match")
+            .expected(format!("{stated:#010x}"))
+            .found(format!("{:#010x}", crc.sum()));
+        carver.error("compressed-data", error);
+    }
+}
+
+/// The name of what a file unpacks to.
+fn inner_name(carver: &Carver<'_>, data: &[u8], method: Method) -> Vec<u8> {
+    if method == Method::Gzip
+        && let Some(name) = gzip_header(data).and_then(|header| header.name)
+        && !name.is_empty()
+    {
+        return name.to_vec();
+    }
+    let name = carver.innermost_name();
+    let name = name.rsplit(|&byte| byte == b'/' || byte == b'\\').next().unwrap_or_default();
+    for (ending, replacement) in method.endings() {
+        if let Some(at) = name.len().checked_sub(ending.len())
+            && let Some((stem, end)) = name.split_at_checked(at)
+            && end.eq_ignore_ascii_case(ending)
+            && !stem.is_empty()
+        {
+            return [stem, replacement].concat();
+        }
+    }
+    b"data".to_vec()
+}

@@ -1,0 +1,472 @@
+//! Carving: finding every GPU program in a file of any kind, however deep.
+//!
+//! A file is taken apart as far as it can be: archives into members, compressed files into what they unpack to,
+//! universal binaries into architectures, each of them again. What can't be taken apart is searched byte by byte
+//! ([`scan`]), and a hit in an object file is named by its section.
+//!
+//! | module | thing |
+//! |---|---|
+//! | [`scan`] | the formats that are found, and the search for them |
+//! | [`path`] | where a program stands, as text that can be read back |
+//! | `zip`, `tar`, `archive`, `compressed`, `object`, `gputrace` | one kind of container each |
+//! | `stream` | unpacking within limits |
+//!
+//! # What is searched once, and what twice
+//! A container hands each member that it could read to the search, and everything else of it is searched as it is:
+//! the gaps, the members that are damaged, what stands before and behind. So nothing is reported twice, and a damaged
+//! archive hides nothing that isn't compressed.
+//!
+//! # Hostile input
+//! Every quantity that a file can make large has a limit in [`Limits`], and each limit that stops something leaves a
+//! diagnostic with the name of the option that raises it. Time is bounded by the limits on unpacked bytes and on the
+//! number of members: beginning a stream or searching a byte a second time costs of the same budget. Memory is
+//! bounded by [`Limits::max_held_size`], besides some bookkeeping of at most about the input's own size.
+
+#![cfg_attr(
+    not(test),
+    deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)
+)]
+
+mod archive;
+mod compressed;
+mod fields;
+mod gputrace;
+mod limits;
+mod object;
+pub mod path;
+#[cfg(test)]
+mod samples;
+pub(crate) mod scan;
+mod stream;
+mod tar;
+#[cfg(test)]
+mod tests;
+mod zip;
+
+pub use gputrace::{GPUTRACE_INDEX, GPUTRACE_STORE, carve_gputrace, carve_gputrace_selected};
+pub use limits::Limits;
+pub use path::{FindPath, PathSegment, Selector};
+
+use crate::format::{Container, Format};
+use limits::Limit;
+use object::Sections;
+use scan::{Hit, Scanner};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::ControlFlow::{self, Break, Continue};
+use unshade_core::{Diagnostics, Error, ErrorKind};
+
+/// Whether to go on.
+type Flow = ControlFlow<()>;
+
+/// A GPU program that was found.
+#[derive(Clone, Debug)]
+pub struct Find<'a> {
+    /// What it is.
+    pub format: Format,
+    /// Where it is.
+    pub path: FindPath,
+    /// Its bytes: as many as it states to have, or all that are left if that's fewer.
+    pub data: &'a [u8],
+    /// Where it stands in the file, if it's there as it is and didn't have to be unpacked.
+    pub file_offset: Option<u64>,
+    /// Whether it's all there.
+    pub condition: Condition,
+}
+
+impl Find<'_> {
+    /// Whether it states to be longer than what is there.
+    pub fn is_truncated(&self) -> bool {
+        matches!(self.condition, Condition::Truncated { .. })
+    }
+}
+
+/// Whether a program is all there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Condition {
+    /// All the bytes that it states to have are there.
+    Whole,
+    /// It states to have more bytes than there are.
+    Truncated {
+        /// How many it states to have.
+        stated: u64,
+    },
+    /// A file, or a member, begins like a program, but what follows can't be one. Its bytes are all of the file's.
+    Damaged,
+}
+
+/// Finds every GPU program in a file, and calls `visit` for each, in the order of the file.
+///
+/// `name` is the file's name, for paths. Unpacked members are gone after the visit. To break off is up to `visit`. The
+/// diagnostics tell of everything that could not be searched; each has the path where it was met, and offsets in that
+/// path's bytes.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use unshade::carve::{Limits, carve};
+///
+/// let file = [&[0; 16][..], &[0xcb, 0xfe, 0xba, 0xbe, 0, 0, 0, 1], &[0, 0, 0, 23, 0, 0, 0, 0, 0, 0, 0, 28],
+///     &[0, 0, 0, 4, 0, 0, 0, 2], b"MTLB"].concat();
+/// let mut found = Vec::new();
+/// let diagnostics = carve(&file, b"image.bin", &Limits::default(), &mut |find| {
+///     found.push(format!("{}: {}, {} bytes", find.path, find.format, find.data.len()));
+///     ControlFlow::Continue(())
+/// });
+/// assert_eq!(found, ["image.bin@0x10: Metal universal library, 32 bytes"]);
+/// assert!(diagnostics.is_empty());
+/// ```
+pub fn carve(
+    input: &[u8],
+    name: &[u8],
+    limits: &Limits,
+    visit: &mut dyn FnMut(Find<'_>) -> ControlFlow<()>,
+) -> Diagnostics {
+    let mut carver = Carver::new(name, limits, None, visit);
+    let _ = carver.run(input, Some(0));
+    carver.finish()
+}
+
+/// Finds the one program that a selector means, without unpacking what can't hold it. `visit` is called at most once.
+pub fn carve_selected(
+    input: &[u8],
+    name: &[u8],
+    selector: &Selector,
+    limits: &Limits,
+    visit: &mut dyn FnMut(Find<'_>),
+) -> Diagnostics {
+    let mut visit = |find: Find<'_>| {
+        visit(find);
+        Break(())
+    };
+    let mut carver = Carver::new(name, limits, Some(selector), &mut visit);
+    let _ = carver.run(input, Some(0));
+    carver.finish()
+}
+
+/// The kind of container that the bytes begin like.
+pub(crate) fn detect_container(data: &[u8]) -> Option<Container> {
+    if zip::starts_archive(data) {
+        return Some(Container::Zip);
+    }
+    if archive::starts_archive(data) {
+        return Some(Container::Archive);
+    }
+    match compressed::Method::of(data) {
+        Some(compressed::Method::Gzip) => return Some(Container::Gzip),
+        Some(compressed::Method::Bzip2) => return Some(Container::Bzip2),
+        Some(compressed::Method::Zstd) => return Some(Container::Zstd),
+        None => {}
+    }
+    if let Some(object) = object::detect(data) {
+        return Some(object);
+    }
+    if gputrace::is_index(data) {
+        return Some(Container::GpuTraceIndex);
+    }
+    if tar::starts_archive(data) {
+        return Some(Container::Tar);
+    }
+    gputrace::starts_zlib(data).then_some(Container::Zlib)
+}
+
+/// Bytes that are searched together: the file, or a member as it is when unpacked.
+struct Run<'a> {
+    data: &'a [u8],
+    /// Where the first byte stands in the file, if these bytes are in the file as they are.
+    base: Option<u64>,
+    /// Everything before this place has been searched, as it is or as a member.
+    covered: usize,
+    /// The sections, once a program was found outside of any member.
+    sections: Option<Sections>,
+}
+
+impl<'a> Run<'a> {
+    fn new(data: &'a [u8], base: Option<u64>) -> Self {
+        Self { data, base, covered: 0, sections: None }
+    }
+
+    /// Takes everything before `end` as searched.
+    fn skip_to(&mut self, end: usize) {
+        self.covered = self.covered.max(end);
+    }
+
+    /// Where a place of the run is in the file.
+    fn file_offset(&self, at: usize) -> Option<u64> {
+        self.base?.checked_add(at as u64)
+    }
+}
+
+/// How many members of each name a container had so far. Names are kept as hashes, so that their memory is bounded
+/// by their number; two names with one hash would merely be counted together.
+#[derive(Default)]
+struct Occurrences(HashMap<u64, u32>);
+
+impl Occurrences {
+    fn next(&mut self, name: &[u8]) -> u32 {
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        let count = self.0.entry(hasher.finish()).or_default();
+        *count = count.saturating_add(1);
+        *count
+    }
+}
+
+/// What became of a member that was to be entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    /// Its bytes are next; [`Carver::leave`] must follow.
+    Entered,
+    /// The selector does not lead there.
+    Unwanted,
+    /// A limit was reached, and has been reported.
+    Refused,
+}
+
+/// The search through one file.
+struct Carver<'c> {
+    limits: &'c Limits,
+    selector: Option<&'c Selector>,
+    visit: &'c mut dyn FnMut(Find<'_>) -> ControlFlow<()>,
+    scanner: Option<Scanner>,
+    diagnostics: Diagnostics,
+    file: Vec<u8>,
+    segments: Vec<PathSegment>,
+    /// How many bytes were unpacked, or searched a second time, in all.
+    unpacked_total: u64,
+    /// How many unpacked bytes are in memory now.
+    held: u64,
+    members: u64,
+    finds: u64,
+    /// The limits that are told of once only, for they hold for the whole file.
+    reported: Vec<Limit>,
+}
+
+impl<'c> Carver<'c> {
+    fn new(
+        name: &[u8],
+        limits: &'c Limits,
+        selector: Option<&'c Selector>,
+        visit: &'c mut dyn FnMut(Find<'_>) -> ControlFlow<()>,
+    ) -> Self {
+        Self {
+            limits,
+            selector,
+            visit,
+            scanner: Some(Scanner::new()),
+            diagnostics: Diagnostics::new(),
+            file: name.to_vec(),
+            segments: Vec::new(),
+            unpacked_total: 0,
+            held: 0,
+            members: 0,
+            finds: 0,
+            reported: Vec::new(),
+        }
+    }
+
+    fn finish(self) -> Diagnostics {
+        self.diagnostics
+    }
+
+    /// Searches a run of bytes, taking it apart first if it's a container.
+    fn run(&mut self, data: &[u8], base: Option<u64>) -> Flow {
+        let mut run = Run::new(data, base);
+        let container = detect_container(data);
+        let is_divided = match container {
+            Some(Container::GpuTraceIndex) => {
+                let error = Error::new(ErrorKind::Unsupported, 0, "this is only the index of a .gputrace")
+                    .hint("the programs are in store0 beside it: open that, or the folder");
+                self.note("gputrace-index", error);
+                false
+            }
+            Some(container) if container.is_object() => zip::ends_archive(data),
+            Some(_) => true,
+            None => zip::ends_archive(data),
+        };
+        if is_divided {
+            if self.segments.len() < self.limits.depth() {
+                self.divide(&mut run, container)?;
+            } else {
+                self.report_limit(Limit::Depth);
+            }
+        }
+        self.cover(&mut run, data.len())
+    }
+
+    fn divide(&mut self, run: &mut Run<'_>, container: Option<Container>) -> Flow {
+        match container {
+            Some(Container::Tar) => tar::carve(self, run),
+            Some(Container::Archive) => archive::carve(self, run),
+            Some(Container::MachOUniversal) => object::carve_universal(self, run),
+            Some(Container::Gzip) => compressed::carve(self, run, compressed::Method::Gzip),
+            Some(Container::Bzip2) => compressed::carve(self, run, compressed::Method::Bzip2),
+            Some(Container::Zstd) => compressed::carve(self, run, compressed::Method::Zstd),
+            Some(Container::Zlib) => gputrace::carve_store(self, run),
+            // An archive from its first byte on, or one behind a program that unpacks it.
+            _ => zip::carve(self, run),
+        }
+    }
+
+    /// Searches a run that was unpacked, and lets go of it.
+    fn run_unpacked(&mut self, data: Vec<u8>) -> Flow {
+        let size = data.capacity() as u64;
+        self.held = self.held.saturating_add(size);
+        let flow = self.run(&data, None);
+        self.held = self.held.saturating_sub(size);
+        flow
+    }
+
+    /// Searches everything before `end` that has not been searched, as it is.
+    fn cover(&mut self, run: &mut Run<'_>, end: usize) -> Flow {
+        let range = run.covered..end.min(run.data.len());
+        if range.is_empty() {
+            return Continue(());
+        }
+        // The scanner is lent out, so that a hit can be reported through `self`; nothing scans meanwhile.
+        let mut scanner = self.scanner.take().unwrap_or_else(Scanner::new);
+        let mut flow = Continue(());
+        let mut covered = range.end;
+        scanner.scan(run.data, range, &mut |hit| {
+            let next = match self.found(run, hit) {
+                Continue(next) => next,
+                Break(()) => {
+                    flow = Break(());
+                    return None;
+                }
+            };
+            covered = covered.max(next);
+            Some(next)
+        });
+        self.scanner = Some(scanner);
+        run.skip_to(covered);
+        flow
+    }
+
+    /// Reports a hit; tells where the search goes on.
+    fn found(&mut self, run: &mut Run<'_>, hit: Hit) -> ControlFlow<(), usize> {
+        let rest = run.data.get(hit.start..).unwrap_or_default();
+        let whole = hit.stated.and_then(|stated| rest.get(..usize::try_from(stated).ok()?));
+        let (data, condition, next) = match (whole, hit.stated) {
+            (Some(data), _) => (data, Condition::Whole, hit.start.saturating_add(data.len())),
+            // It may be no program after all: the search goes on directly behind its first byte.
+            (None, Some(stated)) => (rest, Condition::Truncated { stated }, hit.start.saturating_add(1)),
+            (None, None) => (rest, Condition::Damaged, hit.start.saturating_add(1)),
+        };
+        let mut segments = self.segments.clone();
+        let sections = run.sections.get_or_insert_with(|| Sections::read(run.data));
+        if let Some((name, offset)) = sections.at(run.data, hit.start) {
+            segments.push(PathSegment::Section { name, offset });
+        }
+        let path = FindPath {
+            file: self.file.clone(),
+            segments,
+            offset: hit.start as u64,
+            whole: data.len() == run.data.len(),
+        };
+        if self.selector.is_some_and(|selector| !selector.selects(&path)) {
+            return Continue(next);
+        }
+        if self.finds >= self.limits.max_finds {
+            self.report_limit(Limit::Finds);
+            return Break(());
+        }
+        self.finds = self.finds.saturating_add(1);
+        let place = hit.start as u64;
+        match condition {
+            Condition::Whole => {}
+            Condition::Truncated { stated } => {
+                let error =
+                    Error::new(ErrorKind::Truncated, place, format!("the {} is cut off", hit.format.name()))
+                        .expected(format!("{stated} bytes"))
+                        .found(data.len().to_string());
+                self.warning("program-truncated", error);
+            }
+            Condition::Damaged => {
+                let message =
+                    format!("this begins like a {}, but what follows can't be one", hit.format.name());
+                self.warning("program-damaged", Error::new(ErrorKind::BadValue, place, message));
+            }
+        }
+        let file_offset = run.file_offset(hit.start);
+        (self.visit)(Find { format: hit.format, path, data, file_offset, condition })?;
+        Continue(next)
+    }
+
+    /// Begins a member.
+    fn enter(&mut self, name: &[u8], occurrences: &mut Occurrences) -> Entry {
+        if self.members >= self.limits.max_members {
+            self.report_limit(Limit::Members);
+            return Entry::Refused;
+        }
+        self.members = self.members.saturating_add(1);
+        let segment = PathSegment::Member { name: name.to_vec(), occurrence: occurrences.next(name) };
+        if self.selector.is_some_and(|selector| !selector.admits(self.segments.len(), &segment)) {
+            return Entry::Unwanted;
+        }
+        self.segments.push(segment);
+        Entry::Entered
+    }
+
+    /// Ends the member that was entered last.
+    fn leave(&mut self) {
+        self.segments.pop();
+    }
+
+    /// Pays for bytes of a run that a member before has had already; tells whether there's enough left for them.
+    fn spend_overlap(&mut self, run: &Run<'_>, start: usize, end: usize) -> bool {
+        let again = run.covered.min(end).saturating_sub(start) as u64;
+        self.unpacked_total = self.unpacked_total.saturating_add(again);
+        let is_affordable = again == 0 || self.unpacked_total <= self.limits.max_total_size;
+        if !is_affordable {
+            self.report_limit(Limit::TotalSize);
+        }
+        is_affordable
+    }
+
+    /// The name of the innermost member, or of the file.
+    fn innermost_name(&self) -> &[u8] {
+        match self.segments.last() {
+            Some(PathSegment::Member { name, .. } | PathSegment::Section { name, .. }) => name,
+            None => &self.file,
+        }
+    }
+
+    /// How a member that is not entered is called in a diagnostic.
+    fn place_of(&self, name: &[u8]) -> String {
+        PathSegment::Member { name: name.to_vec(), occurrence: 1 }.to_string()
+    }
+
+    /// Puts the path of the current run before an error.
+    fn within(&self, error: Error) -> Error {
+        let whole = true;
+        let path = FindPath { file: self.file.clone(), segments: self.segments.clone(), offset: 0, whole };
+        error.within(path.to_string())
+    }
+
+    fn error(&mut self, rule: &'static str, error: Error) {
+        let error = self.within(error);
+        self.diagnostics.error(rule, error);
+    }
+
+    fn warning(&mut self, rule: &'static str, error: Error) {
+        let error = self.within(error);
+        self.diagnostics.warning(rule, error);
+    }
+
+    fn note(&mut self, rule: &'static str, error: Error) {
+        let error = self.within(error);
+        self.diagnostics.note(rule, error);
+    }
+
+    /// Tells that a limit was reached.
+    fn report_limit(&mut self, limit: Limit) {
+        if limit.is_for_all() {
+            if self.reported.contains(&limit) {
+                return;
+            }
+            self.reported.push(limit);
+        }
+        let error = self.within(limit.error(self.limits));
+        self.diagnostics.error("carve-limit", error);
+    }
+}

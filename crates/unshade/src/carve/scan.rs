@@ -1,0 +1,252 @@
+//! Finding GPU programs in the midst of other bytes.
+//!
+//! Each format is a row of [`MAGICS`]: the bytes that it begins with, and a function that looks at what follows and
+//! says how long the program states to be, or that it's none. Another format is another row.
+//!
+//! The bytes are searched with `memchr::memmem`, one pass for each magic number over a window that stays in the
+//! processor's cache. Measured on one thread of a small virtual machine: 11 GB/s for two magic numbers, 4.8 GB/s for
+//! five, on random bytes as on `libtorch_cpu.dylib`. (The packed searcher of `aho-corasick` does 9 GB/s for either;
+//! it is worth its place from about ten rows on, and has no SIMD on wasm, where `memmem` has.)
+//!
+//! # What is asked of a Metal library
+//! From 531 real files, and no false positive in gigabytes of wheels, images and object code:
+//!
+//! | offset | field | rule |
+//! |---|---|---|
+//! | 0 | `MTLB` | |
+//! | 4 | u16: bits 0–14 major version, bit 15 macOS | major is 0 or 1 |
+//! | 16 | u64 size of the library | at least the header's 88 bytes |
+//! | 24 | u64 offset and u64 size of function list, public metadata, private metadata, bitcode | each behind the header and inside of the size |
+//!
+//! If the size is more than there are bytes left, all the other rules still hold of a library that was cut off, so
+//! it's reported as truncated.
+//!
+//! # What is asked of a universal library
+//! Big-endian: u32 `0xCBFEBABE`, u32 count, then 20-byte entries {processor, its kind, offset, size, alignment as a
+//! power of two}. Count is 1 to [`MAX_SLICES`], every entry is behind the table, not empty and aligned as it says.
+
+use super::fields::Fields;
+use crate::format::Format;
+use memchr::memmem::{Finder, FinderBuilder, Prefilter};
+use std::ops::Range;
+
+/// A format that can be recognised by its first bytes.
+pub(crate) struct Magic {
+    /// The bytes that a program begins with.
+    bytes: &'static [u8],
+    /// What it is then.
+    format: Format,
+    /// How many bytes the program states to have, if what begins here looks like one. It is given all bytes from the
+    /// magic number to the end of the run, and must not take longer for more of them.
+    check: fn(&[u8]) -> Option<u64>,
+    /// Whether a file that begins with the magic number can be nothing else, so that it's called by this name even
+    /// if the check fails.
+    unmistakable: bool,
+}
+
+/// The formats that are found.
+pub(crate) const MAGICS: &[Magic] = &[
+    Magic { bytes: b"MTLB", format: Format::MetalLibrary, check: check_metal_library, unmistakable: true },
+    Magic {
+        bytes: &[0xcb, 0xfe, 0xba, 0xbe],
+        format: Format::MetalUniversal,
+        check: check_metal_universal,
+        unmistakable: true,
+    },
+];
+
+/// The most entries that a universal library is believed to have. Real ones have up to a dozen.
+const MAX_SLICES: u32 = 256;
+
+/// How many bytes are searched for one magic number before the next one's turn: they should stay in the second-level
+/// cache.
+const WINDOW: usize = 256 << 10;
+
+/// The format of a run of bytes that begins with a program, or with something that can be nothing else.
+pub(crate) fn format_at_start(bytes: &[u8]) -> Option<Format> {
+    let magic = MAGICS.iter().find(|magic| bytes.starts_with(magic.bytes))?;
+    (magic.unmistakable || (magic.check)(bytes).is_some()).then_some(magic.format)
+}
+
+/// A place where a program begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hit {
+    /// The offset in the searched bytes.
+    pub(crate) start: usize,
+    /// What it is.
+    pub(crate) format: Format,
+    /// The size that it states; [`None`] if it only begins like a program, which is said of the first bytes alone.
+    pub(crate) stated: Option<u64>,
+}
+
+/// Searches for every magic number.
+pub(crate) struct Scanner {
+    finders: Vec<(Finder<'static>, &'static Magic)>,
+    /// The places of one window, in order.
+    hits: Vec<(usize, &'static Magic)>,
+}
+
+impl Scanner {
+    /// A searcher for the magic numbers of [`MAGICS`].
+    pub(crate) fn new() -> Self {
+        let finder = |magic: &'static Magic| {
+            (FinderBuilder::new().prefilter(Prefilter::Auto).build_forward(magic.bytes), magic)
+        };
+        Self { finders: MAGICS.iter().map(finder).collect(), hits: Vec::new() }
+    }
+
+    /// Calls `found` for every program that begins in a range of the data, in order. What `found` returns is where
+    /// the search goes on; [`None`] ends it.
+    pub(crate) fn scan(
+        &mut self,
+        data: &[u8],
+        range: Range<usize>,
+        found: &mut dyn FnMut(Hit) -> Option<usize>,
+    ) {
+        let end = range.end.min(data.len());
+        let mut at = range.start;
+        while at < end {
+            let window_end = at.saturating_add(WINDOW).min(end);
+            self.collect(data, at..window_end);
+            for &(start, magic) in &self.hits {
+                if start < at {
+                    continue;
+                }
+                let stated = data.get(start..).and_then(magic.check);
+                // The whole run was made to be this, but is damaged.
+                let damaged = start == 0 && magic.unmistakable;
+                if stated.is_none() && !damaged {
+                    continue;
+                }
+                match found(Hit { start, format: magic.format, stated }) {
+                    Some(next) => at = next.max(start.saturating_add(1)),
+                    None => return,
+                }
+            }
+            at = at.max(window_end);
+        }
+    }
+
+    /// Gathers the places in a window where a magic number begins.
+    fn collect(&mut self, data: &[u8], window: Range<usize>) {
+        self.hits.clear();
+        for (finder, magic) in &self.finders {
+            // A magic number that begins in the window may end behind it.
+            let end = window.end.saturating_add(magic.bytes.len().saturating_sub(1)).min(data.len());
+            let bytes = data.get(window.start..end).unwrap_or_default();
+            self.hits.extend(finder.find_iter(bytes).map(|at| (window.start.saturating_add(at), *magic)));
+        }
+        self.hits.sort_by_key(|&(start, _)| start);
+    }
+}
+
+/// How long a Metal library is. See the rules at the top of the module.
+fn check_metal_library(data: &[u8]) -> Option<u64> {
+    const HEADER: u64 = 88;
+    let fields = Fields::little(data);
+    let size = fields.u64(16)?;
+    if fields.u16(4)? & 0x7fff > 1 || size < HEADER {
+        return None;
+    }
+    for section in [24, 40, 56, 72] {
+        let (start, length) = (fields.u64(section)?, fields.u64(section.checked_add(8)?)?);
+        if start < HEADER || start.checked_add(length)? > size {
+            return None;
+        }
+    }
+    Some(size)
+}
+
+/// How long a universal library is: up to the end of its last slice.
+fn check_metal_universal(data: &[u8]) -> Option<u64> {
+    let fields = Fields::big(data);
+    let count = fields.u32(4)?;
+    if count == 0 || count > MAX_SLICES {
+        return None;
+    }
+    let table_end = u64::from(count).checked_mul(20)?.checked_add(8)?;
+    let mut end = table_end;
+    let mut at = 8_usize;
+    for _ in 0..count {
+        let (start, size) = (fields.u32(at.checked_add(8)?)?, fields.u32(at.checked_add(12)?)?);
+        let alignment = fields.u32(at.checked_add(16)?)?;
+        if u64::from(start) < table_end || size == 0 || alignment > 31 || start.trailing_zeros() < alignment {
+            return None;
+        }
+        end = end.max(u64::from(start).checked_add(u64::from(size))?);
+        at = at.checked_add(20)?;
+    }
+    Some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples;
+    use super::*;
+
+    fn hits(data: &[u8]) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        Scanner::new().scan(data, 0..data.len(), &mut |hit| {
+            hits.push(hit);
+            Some(hit.start + usize::try_from(hit.stated.unwrap_or(1)).unwrap())
+        });
+        hits
+    }
+
+    #[test]
+    fn metal_library_rules() {
+        let library = samples::metallib();
+        assert_eq!(check_metal_library(&library), Some(92));
+        assert_eq!(check_metal_library(&library[..88]), Some(92), "the header is enough");
+        assert_eq!(check_metal_library(&library[..87]), None);
+        for (at, value, good) in
+            [(4, 0, true), (5, 0, true), (4, 2, false), (5, 1, false), (16, 91, false), (16, 87, false)]
+        {
+            let mut changed = library.clone();
+            changed[at] = value;
+            assert_eq!(check_metal_library(&changed).is_some(), good, "{value} at {at}");
+        }
+        for section in [24, 40, 56, 72] {
+            let mut changed = library.clone();
+            changed[section + 8] = 200;
+            assert_eq!(check_metal_library(&changed), None);
+            changed[section..section + 16].fill(0xff);
+            assert_eq!(check_metal_library(&changed), None);
+        }
+    }
+
+    #[test]
+    fn universal_rules() {
+        let universal = samples::universal();
+        assert_eq!(check_metal_universal(&universal), Some(universal.len() as u64));
+        for (at, value) in [(7, 0), (6, 2), (4, 1), (19, 1), (27, 200), (23, 0)] {
+            let mut changed = universal.clone();
+            changed[at] = value;
+            assert_eq!(check_metal_universal(&changed), None, "{value} at {at}");
+        }
+    }
+
+    #[test]
+    fn found_across_every_window_border() {
+        let library = samples::metallib();
+        for distance in -100_i64..=10 {
+            let at = usize::try_from(i64::try_from(WINDOW).unwrap() + distance).unwrap();
+            let mut data = vec![0x4d_u8; 3 * WINDOW];
+            data[at..at + library.len()].copy_from_slice(&library);
+            assert_eq!(hits(&data), [Hit { start: at, format: Format::MetalLibrary, stated: Some(92) }]);
+        }
+    }
+
+    #[test]
+    fn a_bare_magic_counts_only_at_the_start() {
+        assert_eq!(hits(b"MTLB"), [Hit { start: 0, format: Format::MetalLibrary, stated: None }]);
+        assert_eq!(
+            hits(
+                b" MTLB and so on, for at least eighty-eight bytes that are no header of any library at all"
+            ),
+            []
+        );
+        assert_eq!(hits(&[b"MTLB".as_slice(), &[0; 200]].concat()).len(), 1);
+        assert_eq!(hits(&[b"  MTLB".as_slice(), &[0; 200]].concat()), []);
+    }
+}

@@ -1,0 +1,249 @@
+//! Unpacking compressed bytes within limits.
+//!
+//! A [`Decoder`] turns some input into some output; [`Carver::unpack`] calls it until it's done or a limit is
+//! reached. The output's memory grows with what was really unpacked, at most doubling; what an archive *says* the
+//! size will be only keeps the last step from overshooting. Whatever was unpacked before a fault is kept and searched.
+
+use super::{Carver, Limit};
+use bzip2::Status as Bzip2Status;
+use flate2::{FlushDecompress, Status as ZlibStatus};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::io::Read;
+
+/// What a stream costs of the budget for unpacked bytes if it isn't a member of its own, whose number is limited:
+/// millions of empty streams behind one another come to an end as well then.
+const STREAM_COST: u64 = 16 << 10;
+
+/// Memory to begin with, at most.
+const FIRST_CHUNK: usize = 1 << 20;
+
+/// One step of a decoder.
+pub(super) struct Step {
+    /// How many bytes of the input were used up.
+    pub(super) consumed: usize,
+    /// Whether the stream is complete.
+    pub(super) finished: bool,
+}
+
+/// Something that unpacks one stream.
+pub(super) trait Decoder {
+    /// Unpacks from the beginning of `input` into the spare capacity of `output`, of which there is some.
+    ///
+    /// # Errors
+    /// What is wrong with the stream.
+    fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<Step, String>;
+}
+
+/// How unpacking a stream ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// The stream is complete.
+    Complete,
+    /// It is damaged, or ends early.
+    Damaged(String),
+    /// A limit was reached, and has been reported.
+    Limit,
+}
+
+/// What came of one stream.
+#[derive(Debug)]
+pub(super) struct Unpacked {
+    /// How many bytes of the input the stream took.
+    pub(super) consumed: usize,
+    /// How it ended.
+    pub(super) end: End,
+}
+
+impl Carver<'_> {
+    /// Pays for beginning a stream that isn't a member of its own; tells whether it may begin.
+    pub(super) fn spend_stream(&mut self) -> bool {
+        self.unpacked_total = self.unpacked_total.saturating_add(STREAM_COST);
+        let is_affordable = self.unpacked_total <= self.limits.max_total_size;
+        if !is_affordable {
+            self.report_limit(Limit::TotalSize);
+        }
+        is_affordable
+    }
+
+    /// Unpacks one stream and appends it to `output`, which counts as held already in addition to `self.held`.
+    ///
+    /// `packed_size` is the number of compressed bytes that the ratio is measured against, `stated` what the
+    /// container says that `output` will have at the end.
+    pub(super) fn unpack(
+        &mut self,
+        decoder: &mut dyn Decoder,
+        input: &[u8],
+        output: &mut Vec<u8>,
+        packed_size: usize,
+        stated: Option<u64>,
+    ) -> Unpacked {
+        let free = self.limits.max_held_size.saturating_sub(self.held);
+        let mut consumed = 0_usize;
+        let end = loop {
+            // The lowest of the limits that depend on the output alone.
+            let (limit, ceiling) = if free < self.limits.max_member_size {
+                (Limit::HeldSize, free)
+            } else {
+                (Limit::MemberSize, self.limits.max_member_size)
+            };
+            let allowed = self.limits.ratio_allowance(packed_size);
+            let (limit, ceiling) = if allowed < ceiling { (Limit::Ratio, allowed) } else { (limit, ceiling) };
+            let total_left = self.limits.max_total_size.saturating_sub(self.unpacked_total);
+            let total_ceiling = (output.len() as u64).saturating_add(total_left);
+            let (limit, ceiling) =
+                if total_ceiling < ceiling { (Limit::TotalSize, total_ceiling) } else { (limit, ceiling) };
+
+            if output.len() as u64 > ceiling {
+                output.truncate(usize::try_from(ceiling).unwrap_or(usize::MAX));
+                self.report_limit(limit);
+                break End::Limit;
+            }
+            if output.len() == output.capacity() && !grow(output, input.len(), stated, ceiling) {
+                self.report_limit(Limit::Memory);
+                break End::Limit;
+            }
+            let before = output.len();
+            let rest = input.get(consumed..).unwrap_or_default();
+            match decoder.step(rest, output) {
+                Ok(step) => {
+                    let produced = output.len().saturating_sub(before);
+                    self.unpacked_total = self.unpacked_total.saturating_add(produced as u64);
+                    consumed = consumed.saturating_add(step.consumed).min(input.len());
+                    if step.finished {
+                        // One more turn if the last step went over a limit.
+                        if output.len() as u64 <= ceiling {
+                            break End::Complete;
+                        }
+                    } else if step.consumed == 0 && produced == 0 {
+                        break End::Damaged("the compressed data ends early".into());
+                    }
+                }
+                Err(fault) => {
+                    self.unpacked_total =
+                        self.unpacked_total.saturating_add(output.len().saturating_sub(before) as u64);
+                    break End::Damaged(fault);
+                }
+            }
+        };
+        Unpacked { consumed, end }
+    }
+}
+
+/// Makes room for more output.
+fn grow(output: &mut Vec<u8>, packed: usize, stated: Option<u64>, ceiling: u64) -> bool {
+    /// Room behind the last byte, so that a decoder can find out that there's none to come, and a limit be exceeded.
+    const MARGIN: usize = 64;
+    let mut more = output.len().max(packed.saturating_mul(4).clamp(512, FIRST_CHUNK));
+    let left = |total: u64| usize::try_from(total).unwrap_or(usize::MAX).saturating_sub(output.len());
+    if let Some(stated) = stated.map(left)
+        && stated > 0
+    {
+        more = more.min(stated);
+    }
+    more = more.min(left(ceiling)).saturating_add(MARGIN);
+    output.try_reserve_exact(more).is_ok()
+}
+
+/// Deflate, bare or in zlib's wrapping.
+pub(super) struct Inflate(flate2::Decompress);
+
+impl Inflate {
+    /// Bare deflate, as in zip and gzip.
+    pub(super) fn raw() -> Self {
+        Self(flate2::Decompress::new(false))
+    }
+
+    /// Deflate with zlib's header and Adler-32.
+    pub(super) fn zlib() -> Self {
+        Self(flate2::Decompress::new(true))
+    }
+
+    /// Makes a zlib decoder ready for another stream, which is cheaper than a new one.
+    pub(super) fn reset_zlib(&mut self) {
+        self.0.reset(true);
+    }
+}
+
+impl Decoder for Inflate {
+    fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<Step, String> {
+        let before = self.0.total_in();
+        let status = self.0.decompress_vec(input, output, FlushDecompress::None);
+        let consumed = usize::try_from(self.0.total_in().saturating_sub(before)).unwrap_or(input.len());
+        match status {
+            Ok(status) => Ok(Step { consumed, finished: status == ZlibStatus::StreamEnd }),
+            Err(fault) => Err(match fault.message() {
+                Some(message) => format!("the deflate data is damaged: {message}"),
+                None => "the deflate data is damaged".into(),
+            }),
+        }
+    }
+}
+
+/// bzip2.
+pub(super) struct Bunzip2(bzip2::Decompress);
+
+impl Bunzip2 {
+    /// A decoder for one stream.
+    pub(super) fn new() -> Self {
+        Self(bzip2::Decompress::new(false))
+    }
+}
+
+impl Decoder for Bunzip2 {
+    fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<Step, String> {
+        let before = self.0.total_in();
+        let status = self.0.decompress_vec(input, output);
+        let consumed = usize::try_from(self.0.total_in().saturating_sub(before)).unwrap_or(input.len());
+        match status {
+            Ok(Bzip2Status::MemNeeded) => Err("out of memory for bzip2".into()),
+            Ok(status) => Ok(Step { consumed, finished: status == Bzip2Status::StreamEnd }),
+            Err(fault) => Err(fault.to_string()),
+        }
+    }
+}
+
+/// One frame of Zstandard.
+pub(super) struct Unzstd {
+    decoder: FrameDecoder,
+    begun: bool,
+}
+
+impl Unzstd {
+    /// A decoder for one frame.
+    pub(super) fn new() -> Self {
+        Self { decoder: FrameDecoder::new(), begun: false }
+    }
+}
+
+impl Decoder for Unzstd {
+    fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<Step, String> {
+        let mut rest = input;
+        if !self.begun {
+            self.decoder.reset(&mut rest).map_err(|fault| fault.to_string())?;
+            self.begun = true;
+        } else if self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+            self.decoder
+                .decode_blocks(&mut rest, BlockDecodingStrategy::UptoBlocks(1))
+                .map_err(|fault| fault.to_string())?;
+        }
+        // The decoder keeps its window to itself until the frame is done.
+        let mut drained = [0; 32 << 10];
+        loop {
+            let room = output.capacity().saturating_sub(output.len()).min(drained.len());
+            let buffer = drained.get_mut(..room).unwrap_or_default();
+            let size = self.decoder.read(buffer).map_err(|fault| fault.to_string())?;
+            output.extend_from_slice(buffer.get(..size).unwrap_or_default());
+            if size == 0 {
+                break;
+            }
+        }
+        let finished = self.decoder.is_finished() && self.decoder.can_collect() == 0;
+        if finished
+            && let Some(stated) = self.decoder.get_checksum_from_data()
+            && self.decoder.get_calculated_checksum() != Some(stated)
+        {
+            return Err("the checksum of a Zstandard frame does not match".into());
+        }
+        Ok(Step { consumed: input.len().saturating_sub(rest.len()), finished })
+    }
+}

@@ -1,0 +1,440 @@
+//! Members of a zip archive: also of a Python wheel, an `.ipa`, a `.jar`, an `.apk`.
+//!
+//! From the end: the end record (`PK\x05\x06`) says where the central directory is, whose entries (`PK\x01\x02`) say
+//! where each member's local header (`PK\x03\x04`) is, behind which its data stand. Zip64 has wider fields in an end
+//! record of its own and in an extra field of entries. The source is PKWARE's APPNOTE.TXT 6.3.
+//!
+//! The directory is read here and not by the crate `zip`, because carving needs what a general reader hides: the
+//! place of a stored member, so that it isn't copied; unpacking in steps within limits that hold for a whole tree of
+//! archives; and what is left of a member or a directory that is damaged. It's also half a page of format.
+//!
+//! An archive may begin behind other bytes (a self-extracting program) and then has all its offsets off by as much;
+//! the directory stands directly before the end record, which gives the difference away. If the directory is
+//! damaged or missing – a download that was cut off – the members are read from their local headers, in order.
+
+use super::fields::{Fields, offset};
+use super::stream::{Bunzip2, Decoder, End, Inflate, Unzstd};
+use super::{Carver, Entry, Flow, Occurrences, Run};
+use memchr::memmem;
+use std::ops::ControlFlow::Continue;
+use unshade_core::{Error, ErrorKind};
+
+const LOCAL_HEADER: &[u8] = b"PK\x03\x04";
+const CENTRAL_HEADER: u32 = 0x0201_4b50;
+const END_RECORD: &[u8] = b"PK\x05\x06";
+const ZIP64_END_RECORD: u32 = 0x0606_4b50;
+const ZIP64_LOCATOR: u32 = 0x0706_4b50;
+const END_RECORD_SIZE: usize = 22;
+/// The end record, and the longest comment that can stand behind it.
+const END_SEARCH: usize = END_RECORD_SIZE + 0xffff;
+
+const METHOD_STORED: u16 = 0;
+const METHOD_DEFLATE: u16 = 8;
+const METHOD_BZIP2: u16 = 12;
+const METHOD_ZSTD: u16 = 93;
+const METHOD_AES: u16 = 99;
+
+/// What is known of a member.
+struct Member<'a> {
+    name: &'a [u8],
+    encrypted: bool,
+    method: u16,
+    crc: Option<u32>,
+    packed_size: Option<u64>,
+    size: Option<u64>,
+    /// Where its local header should be.
+    header: usize,
+}
+
+/// Whether the bytes begin as an archive does.
+pub(super) fn starts_archive(data: &[u8]) -> bool {
+    data.starts_with(LOCAL_HEADER) || data.starts_with(END_RECORD)
+}
+
+/// Whether the bytes end as an archive does, with nothing behind its end record but the comment.
+pub(super) fn ends_archive(data: &[u8]) -> bool {
+    find_end(data, true).is_some_and(|end| Directory::read(data, end).is_ok())
+}
+
+/// Visits the members.
+pub(super) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
+    let directory = match find_end(run.data, false) {
+        Some(end) => Directory::read(run.data, end),
+        None => Err("there is no end record"),
+    };
+    match directory.and_then(|directory| directory.members(carver)) {
+        Ok(members) => carve_members(carver, run, &members),
+        Err(fault) => {
+            let error = Error::new(
+                ErrorKind::BadValue,
+                0,
+                format!("the directory of the zip archive can't be read: {fault}"),
+            )
+            .hint("the file may be cut off; members are looked for by their own headers");
+            carver.error("zip-directory", error);
+            carve_by_local_headers(carver, run)
+        }
+    }
+}
+
+/// The place of the end record: the last one in the data.
+fn find_end(data: &[u8], exact: bool) -> Option<usize> {
+    let first = data.len().saturating_sub(END_SEARCH);
+    let mut tail = data.get(first..)?;
+    while let Some(at) = memmem::rfind(tail, END_RECORD) {
+        let end = first.saturating_add(at);
+        let comment = Fields::little(data).u16(end.saturating_add(20)).map(usize::from);
+        let behind = data.len().saturating_sub(end).checked_sub(END_RECORD_SIZE);
+        match (comment, behind) {
+            (Some(comment), Some(behind)) if comment == behind || !exact => return Some(end),
+            _ => tail = tail.get(..at)?,
+        }
+    }
+    None
+}
+
+/// Where the central directory is.
+struct Directory<'a> {
+    data: &'a [u8],
+    start: usize,
+    end: usize,
+    count: u64,
+    /// What has to be added to the offsets of the archive.
+    shift: usize,
+}
+
+impl<'a> Directory<'a> {
+    fn read(data: &'a [u8], end_record: usize) -> Result<Self, &'static str> {
+        const CUT: &str = "its end record is cut off";
+        let fields = Fields::little(data);
+        let at = |distance| end_record.saturating_add(distance);
+        let mut count = fields.u16(at(10)).map(u64::from).ok_or(CUT)?;
+        let mut size = fields.u32(at(12)).map(u64::from).ok_or(CUT)?;
+        let mut start = fields.u32(at(16)).map(u64::from).ok_or(CUT)?;
+        let mut end = end_record;
+        if let Some((zip64, end64)) = zip64_end(data, end_record) {
+            let at = |distance| zip64.saturating_add(distance);
+            count = fields.u64(at(32)).ok_or(CUT)?;
+            size = fields.u64(at(40)).ok_or(CUT)?;
+            start = fields.u64(at(48)).ok_or(CUT)?;
+            end = end64;
+        }
+        const LOST: &str = "it is not where the end record says";
+        let stated = usize::try_from(start).map_err(|_| LOST)?;
+        let counted = usize::try_from(size).ok().and_then(|size| end.checked_sub(size)).ok_or(LOST)?;
+        let is_directory = |at: usize| count == 0 || fields.u32(at) == Some(CENTRAL_HEADER);
+        let (start, shift) = if stated <= end && is_directory(stated) {
+            (stated, 0)
+        } else {
+            // An archive whose first member is at the very start isn't moved: this is the end of one inside of it.
+            let is_moved = !data.starts_with(LOCAL_HEADER) && is_directory(counted);
+            (counted, counted.checked_sub(stated).filter(|_| is_moved).ok_or(LOST)?)
+        };
+        Ok(Self { data, start, end, count, shift })
+    }
+
+    /// Its members in the order of their data. No more than the limit on members can be used are gathered.
+    fn members(&self, carver: &mut Carver<'_>) -> Result<Vec<Member<'a>>, &'static str> {
+        let fields = Fields::little(self.data.get(..self.end).unwrap_or_default());
+        let mut members = Vec::new();
+        let mut at = self.start;
+        while at < self.end {
+            if fields.u32(at) != Some(CENTRAL_HEADER) {
+                // What stands behind the entries may be a digital signature, whose own magic number is this.
+                if fields.u32(at) == Some(0x0505_4b50) {
+                    break;
+                }
+                return Err("an entry has no header");
+            }
+            if members.len() as u64 > carver.limits.max_members {
+                break;
+            }
+            let member = read_entry(fields, at).ok_or("an entry is cut off")?;
+            at = member.1;
+            let mut member = member.0;
+            member.header = member.header.saturating_add(self.shift);
+            members.push(member);
+        }
+        // A count of 16 bits wraps around in archives of writers that don't know Zip64.
+        if (members.len() as u64) < self.count && members.len() as u64 <= carver.limits.max_members {
+            let error = Error::new(
+                ErrorKind::BadValue,
+                self.start as u64,
+                "the zip archive has fewer members than it says",
+            )
+            .expected(self.count.to_string())
+            .found(members.len().to_string());
+            carver.warning("zip-directory", error);
+        }
+        members.sort_by_key(|member| member.header);
+        Ok(members)
+    }
+}
+
+/// The place of the Zip64 end record and of the end of the central directory before it.
+fn zip64_end(data: &[u8], end_record: usize) -> Option<(usize, usize)> {
+    let fields = Fields::little(data);
+    let locator = end_record.checked_sub(20)?;
+    if fields.u32(locator)? != ZIP64_LOCATOR {
+        return None;
+    }
+    let stated = usize::try_from(fields.u64(locator.checked_add(8)?)?).ok()?;
+    // Directly before the locator if the archive was moved as a whole; a record without extensible data has 56 bytes.
+    [stated, locator.checked_sub(56)?]
+        .into_iter()
+        .find(|&at| at < locator && fields.u32(at) == Some(ZIP64_END_RECORD))
+        .map(|at| (at, at))
+}
+
+/// An entry of the central directory and the place of the next one.
+fn read_entry<'a>(fields: Fields<'a>, at: usize) -> Option<(Member<'a>, usize)> {
+    let field = |distance: usize| at.saturating_add(distance);
+    let flags = fields.u16(field(8))?;
+    let name_size = u64::from(fields.u16(field(28))?);
+    let extra_size = u64::from(fields.u16(field(30))?);
+    let comment_size = u64::from(fields.u16(field(32))?);
+    let name = fields.bytes(field(46) as u64, name_size)?;
+    let extra_at = offset(field(46), name_size);
+    let extra = fields.bytes(extra_at as u64, extra_size)?;
+    let mut size = u64::from(fields.u32(field(24))?);
+    let mut packed_size = u64::from(fields.u32(field(20))?);
+    let mut header = u64::from(fields.u32(field(42))?);
+    widen(extra, &mut [&mut size, &mut packed_size, &mut header]);
+    let method = fields.u16(field(10))?;
+    let member = Member {
+        name,
+        encrypted: flags & 1 != 0 || method == METHOD_AES,
+        method,
+        crc: fields.u32(field(16)),
+        packed_size: Some(packed_size),
+        size: Some(size),
+        header: usize::try_from(header).ok()?,
+    };
+    let next = offset(extra_at, extra_size.saturating_add(comment_size));
+    (next <= fields.len()).then_some((member, next))
+}
+
+/// Replaces the numbers that are all ones by the wide ones of the extra field for Zip64, where they stand in the
+/// order given.
+fn widen(extra: &[u8], numbers: &mut [&mut u64]) {
+    let fields = Fields::little(extra);
+    let mut at = 0_usize;
+    while let (Some(id), Some(size)) = (fields.u16(at), fields.u16(at.saturating_add(2))) {
+        let mut field = at.saturating_add(4);
+        at = field.saturating_add(usize::from(size));
+        if id != 1 {
+            continue;
+        }
+        for number in numbers.iter_mut().filter(|number| ***number == u64::from(u32::MAX)) {
+            if field.saturating_add(8) > at {
+                return;
+            }
+            match fields.u64(field) {
+                Some(wide) => **number = wide,
+                None => return,
+            }
+            field = field.saturating_add(8);
+        }
+        return;
+    }
+}
+
+/// The member whose local header stands at a place, and where its data begin.
+fn read_local_header<'a>(data: &'a [u8], at: usize) -> Option<(Member<'a>, usize)> {
+    let fields = Fields::little(data);
+    if fields.bytes(at as u64, 4)? != LOCAL_HEADER {
+        return None;
+    }
+    let field = |distance: usize| at.saturating_add(distance);
+    let flags = fields.u16(field(6))?;
+    let method = fields.u16(field(8))?;
+    let name_size = u64::from(fields.u16(field(26))?);
+    let extra_size = u64::from(fields.u16(field(28))?);
+    let extra_at = offset(field(30), name_size);
+    let extra = fields.bytes(extra_at as u64, extra_size)?;
+    let mut size = u64::from(fields.u32(field(22))?);
+    let mut packed_size = u64::from(fields.u32(field(18))?);
+    widen(extra, &mut [&mut size, &mut packed_size]);
+    // Sizes and checksum stand behind the data then.
+    let deferred = flags & 8 != 0 && packed_size == 0;
+    let member = Member {
+        name: fields.bytes(field(30) as u64, name_size)?,
+        encrypted: flags & 1 != 0 || method == METHOD_AES,
+        method,
+        crc: if deferred { None } else { fields.u32(field(14)) },
+        packed_size: (!deferred).then_some(packed_size),
+        size: (!deferred).then_some(size),
+        header: at,
+    };
+    Some((member, offset(extra_at, extra_size)))
+}
+
+/// Visits the members of a sound directory.
+fn carve_members(carver: &mut Carver<'_>, run: &mut Run<'_>, members: &[Member<'_>]) -> Flow {
+    let mut occurrences = Occurrences::default();
+    for member in members {
+        carver.cover(run, member.header)?;
+        match read_local_header(run.data, member.header) {
+            Some((_, start)) => {
+                carve_member(carver, run, member, start, &mut occurrences)?;
+            }
+            None => {
+                let error =
+                    Error::new(ErrorKind::BadValue, member.header as u64, "the member has no local header")
+                        .within(carver.place_of(member.name));
+                carver.error("zip-member", error);
+            }
+        }
+    }
+    Continue(())
+}
+
+/// Visits the members by their local headers, from the first on.
+fn carve_by_local_headers(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
+    let data = run.data;
+    let finder = memmem::Finder::new(LOCAL_HEADER);
+    let mut occurrences = Occurrences::default();
+    let mut at = 0_usize;
+    while let Some(found) = data.get(at..).and_then(|rest| finder.find(rest)) {
+        let header = at.saturating_add(found);
+        at = header.saturating_add(4);
+        if let Some((member, start)) = read_local_header(data, header) {
+            carver.cover(run, header)?;
+            if let Some(end) = carve_member(carver, run, &member, start, &mut occurrences)? {
+                at = at.max(end);
+            }
+        }
+        if carver.members >= carver.limits.max_members {
+            break;
+        }
+    }
+    Continue(())
+}
+
+type Ended = std::ops::ControlFlow<(), Option<usize>>;
+
+/// Visits a member whose data begin at `start`; tells where they end, if that's known now.
+fn carve_member(
+    carver: &mut Carver<'_>,
+    run: &mut Run<'_>,
+    member: &Member<'_>,
+    start: usize,
+    occurrences: &mut Occurrences,
+) -> Ended {
+    let data = run.data;
+    let rest = data.get(start..).unwrap_or_default();
+    let packed = match member.packed_size {
+        Some(size) => rest.get(..usize::try_from(size).unwrap_or(usize::MAX)).unwrap_or(rest),
+        None => rest,
+    };
+    let known_end = member.packed_size.map(|_| start.saturating_add(packed.len()));
+    if member.name.ends_with(b"/") && packed.is_empty() {
+        return Continue(known_end);
+    }
+    match carver.enter(member.name, occurrences) {
+        Entry::Entered => {}
+        Entry::Unwanted => {
+            if let Some(end) = known_end {
+                run.skip_to(end);
+            }
+            return Continue(known_end);
+        }
+        Entry::Refused => return Continue(known_end),
+    }
+    let result = carve_entered(carver, run, member, start, packed, known_end);
+    carver.leave();
+    result
+}
+
+fn carve_entered(
+    carver: &mut Carver<'_>,
+    run: &mut Run<'_>,
+    member: &Member<'_>,
+    start: usize,
+    packed: &[u8],
+    known_end: Option<usize>,
+) -> Ended {
+    let place = start as u64;
+    if member.packed_size.is_some_and(|size| size > packed.len() as u64) {
+        let error = Error::new(ErrorKind::Truncated, place, "the member is cut off")
+            .expected(format!("{} bytes", member.packed_size.unwrap_or_default()))
+            .found(packed.len().to_string());
+        carver.error("zip-member", error);
+    }
+    if member.encrypted {
+        let error =
+            Error::new(ErrorKind::Unsupported, place, "the member is encrypted and can't be searched");
+        carver.note("zip-encrypted", error);
+        return Continue(known_end);
+    }
+    let mut decoder: Box<dyn Decoder> = match member.method {
+        METHOD_STORED => {
+            // Where a stored member ends isn't known without its size.
+            let Some(end) = known_end else {
+                let error =
+                    Error::new(ErrorKind::Unsupported, place, "the size of a stored member is not known")
+                        .hint("the archive's directory would tell it");
+                carver.note("zip-member", error);
+                return Continue(None);
+            };
+            if carver.spend_overlap(run, start, end) {
+                check_crc(carver, member, packed, place);
+                carver.run(packed, run.file_offset(start))?;
+                run.skip_to(end);
+            }
+            return Continue(known_end);
+        }
+        METHOD_DEFLATE => Box::new(Inflate::raw()),
+        METHOD_BZIP2 => Box::new(Bunzip2::new()),
+        METHOD_ZSTD => Box::new(Unzstd::new()),
+        method => {
+            let error = Error::new(ErrorKind::Unsupported, place, "the member's compression is not read")
+                .expected("stored, deflate, bzip2 or Zstandard")
+                .found(method_name(method));
+            carver.note("zip-method", error);
+            return Continue(known_end);
+        }
+    };
+    let mut output = Vec::new();
+    let unpacked = carver.unpack(&mut *decoder, packed, &mut output, packed.len(), member.size);
+    drop(decoder);
+    let end = start.saturating_add(unpacked.consumed);
+    let mut found_end = known_end;
+    match unpacked.end {
+        End::Complete => {
+            check_crc(carver, member, &output, place);
+            found_end = known_end.or(Some(end));
+        }
+        End::Damaged(fault) => carver.error("zip-member", Error::new(ErrorKind::BadValue, place, fault)),
+        End::Limit => {}
+    }
+    carver.run_unpacked(output)?;
+    // What was unpacked has been searched; the bytes behind it, if it broke off, are searched as they are.
+    run.skip_to(end);
+    Continue(found_end)
+}
+
+fn check_crc(carver: &mut Carver<'_>, member: &Member<'_>, data: &[u8], place: u64) {
+    let Some(stated) = member.crc else { return };
+    let mut crc = flate2::Crc::new();
+    crc.update(data);
+    if crc.sum() != stated {
+        let error = Error::new(ErrorKind::BadChecksum, place, "the member's CRC-32 does not match")
+            .expected(format!("{stated:#010x}"))
+            .found(format!("{:#010x}", crc.sum()));
+        carver.error("zip-checksum", error);
+    }
+}
+
+fn method_name(method: u16) -> String {
+    match method {
+        1 => "shrink".into(),
+        2..=5 => "reduce".into(),
+        6 => "implode".into(),
+        9 => "Deflate64".into(),
+        14 => "LZMA".into(),
+        95 => "XZ".into(),
+        98 => "PPMd".into(),
+        method => format!("method {method}"),
+    }
+}

@@ -1,0 +1,67 @@
+//! Demangled names.
+//!
+//! Functions of dynamic libraries have Itanium-mangled names. A hostile name can expand to more text than memory
+//! holds, so the expansion is cut off at [`MAX_DEMANGLED`] and such a name is shown as it stands.
+
+use core::fmt::{self, Write};
+use cpp_demangle::{DemangleNodeType, DemangleOptions, DemangleWrite, ParseOptions, Symbol};
+
+/// Mangled names longer than this are not demangled.
+pub const MAX_MANGLED: usize = 8 * 1024;
+
+/// Names whose demangled form is longer than this are shown mangled.
+pub const MAX_DEMANGLED: usize = 32 * 1024;
+
+/// How deep a mangled name may nest.
+const MAX_RECURSION: u32 = 128;
+
+/// The demangled form of a name, or `None` if it is not mangled.
+///
+/// ```
+/// assert_eq!(unshade::demangle(b"_ZN5tools3addEff").as_deref(), Some("tools::add(float, float)"));
+/// assert_eq!(unshade::demangle(b"vertex_main"), None);
+/// ```
+pub fn demangle(name: &[u8]) -> Option<String> {
+    if !name.starts_with(b"_Z") || name.len() > MAX_MANGLED {
+        return None;
+    }
+    let options = ParseOptions::default().recursion_limit(MAX_RECURSION);
+    let symbol = Symbol::new_with_options(name, &options).ok()?;
+    let mut text = BoundedText(String::new());
+    let options = DemangleOptions::default().recursion_limit(MAX_RECURSION);
+    symbol.structured_demangle(&mut text, &options).ok()?;
+    Some(text.0)
+}
+
+/// Text that fails to grow past [`MAX_DEMANGLED`].
+struct BoundedText(String);
+
+impl DemangleWrite for BoundedText {
+    fn push_demangle_node(&mut self, _: DemangleNodeType) {}
+
+    fn write_string(&mut self, part: &str) -> fmt::Result {
+        if self.0.len().saturating_add(part.len()) > MAX_DEMANGLED {
+            return Err(fmt::Error);
+        }
+        self.0.write_str(part)
+    }
+
+    fn pop_demangle_node(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expansion_is_bounded() {
+        // Each S_ doubles what came before it: 2^n characters from n bytes.
+        let mut name = String::from("_Z1fI1aE");
+        for _ in 0..200 {
+            name.push_str("1xIS0_S0_E");
+        }
+        let _ = demangle(name.as_bytes());
+        let _ = demangle(&b"_Z".iter().chain(std::iter::repeat_n(&b'P', 8_000)).copied().collect::<Vec<_>>());
+        assert_eq!(demangle(b"_Z"), None);
+    }
+}

@@ -1,0 +1,224 @@
+//! What a run of bytes is, told by its first bytes: a GPU program, a container that may hold some, or neither.
+//!
+//! | kind | recognised by | source |
+//! |---|---|---|
+//! | Metal library | `MTLB` | Metal's toolchain; every real file |
+//! | Metal universal library | big-endian `0xCBFEBABE` | Metal's toolchain |
+//! | zip | `PK\x03\x04`, or `PK\x05\x06` when empty | PKWARE's APPNOTE |
+//! | gzip, zlib, bzip2, Zstandard | `1f 8b 08`; a valid two-byte header and a first block that inflates; `BZh` and a block's magic; `28 b5 2f fd` or a skippable frame | RFC 1952, RFC 1950, bzip2's manual, RFC 8878 |
+//! | tar | a header whose checksum is right | POSIX `pax` |
+//! | static archive | `!<arch>\n` | `ar(5)` |
+//! | Mach-O | `0xFEEDFACE`, `0xFEEDFACF` in either byte order; universal `0xCAFEBABE`, `0xCAFEBABF` | Apple's `loader.h`, `fat.h` |
+//! | ELF | `\x7fELF` | the ELF specification |
+//! | PE | `MZ`, and `PE\0\0` where it points | Microsoft's PE specification |
+//! | index of a `.gputrace` | `xdic` | see [`crate::carve`] |
+//!
+//! A magic number alone is enough here: a damaged file is still *called* what it set out to be, so that its reader
+//! can say what is wrong with it. Carving from the middle of other bytes asks for more.
+
+#![cfg_attr(
+    not(test),
+    deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)
+)]
+
+use crate::carve;
+use core::fmt;
+
+/// A format of compiled GPU programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Format {
+    /// One Metal library (`MTLB`).
+    MetalLibrary,
+    /// Metal libraries and GPU executables for several targets in one file (`0xCBFEBABE`).
+    MetalUniversal,
+}
+
+impl Format {
+    /// Every format, in the order of the declaration.
+    pub const ALL: &'static [Self] = &[Self::MetalLibrary, Self::MetalUniversal];
+
+    /// What users of the platform call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MetalLibrary => "Metal library",
+            Self::MetalUniversal => "Metal universal library",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A kind of file that may hold GPU programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Container {
+    /// A zip archive: also a Python wheel, `.ipa`, `.jar`, `.apk`.
+    Zip,
+    /// A tar archive.
+    Tar,
+    /// gzip-compressed data.
+    Gzip,
+    /// bzip2-compressed data.
+    Bzip2,
+    /// Zstandard-compressed data.
+    Zstd,
+    /// zlib-compressed data: one stream or several, as the store of a `.gputrace` has.
+    Zlib,
+    /// A static archive (`.a`, `.lib`).
+    Archive,
+    /// A Mach-O file for one architecture.
+    MachO {
+        /// Whether it is of the 64-bit kind.
+        is_64: bool,
+        /// Its `cputype`.
+        cpu: u32,
+    },
+    /// A Mach-O universal file.
+    MachOUniversal,
+    /// An ELF file.
+    Elf {
+        /// Whether it is of the 64-bit kind.
+        is_64: bool,
+        /// Its `e_machine`.
+        machine: u16,
+    },
+    /// A PE file.
+    Pe {
+        /// Whether it is PE32+, the 64-bit kind.
+        is_64: bool,
+        /// Its `Machine`.
+        machine: u16,
+    },
+    /// The index of an Xcode `.gputrace`; the programs are in the file `store0` beside it.
+    GpuTraceIndex,
+}
+
+impl Container {
+    /// Whether it is a file for a linker or loader: one run of bytes that is divided into named sections, rather than
+    /// a set of members.
+    pub fn is_object(self) -> bool {
+        matches!(self, Self::MachO { .. } | Self::Elf { .. } | Self::Pe { .. })
+    }
+}
+
+impl fmt::Display for Container {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = |is_64: bool| if is_64 { 64 } else { 32 };
+        match *self {
+            Self::Zip => f.pad("zip archive"),
+            Self::Tar => f.pad("tar archive"),
+            Self::Gzip => f.pad("gzip-compressed data"),
+            Self::Bzip2 => f.pad("bzip2-compressed data"),
+            Self::Zstd => f.pad("Zstandard-compressed data"),
+            Self::Zlib => f.pad("zlib-compressed data"),
+            Self::Archive => f.pad("static archive"),
+            Self::MachOUniversal => f.pad("Mach-O universal binary"),
+            Self::GpuTraceIndex => f.pad("index of a .gputrace"),
+            Self::MachO { is_64, cpu } => match mach_cpu_name(cpu) {
+                Some(name) => write!(f, "Mach-O {}-bit {name}", bits(is_64)),
+                None => write!(f, "Mach-O {}-bit, processor {cpu:#x}", bits(is_64)),
+            },
+            Self::Elf { is_64, machine } => match elf_machine_name(machine) {
+                Some(name) => write!(f, "ELF {}-bit {name}", bits(is_64)),
+                None => write!(f, "ELF {}-bit, machine {machine:#x}", bits(is_64)),
+            },
+            Self::Pe { is_64, machine } => {
+                let magic = if is_64 { "PE32+" } else { "PE32" };
+                match pe_machine_name(machine) {
+                    Some(name) => write!(f, "{magic} {name}"),
+                    None => write!(f, "{magic}, machine {machine:#x}"),
+                }
+            }
+        }
+    }
+}
+
+/// What a run of bytes is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A compiled GPU program.
+    Program(Format),
+    /// A file that may hold some.
+    Container(Container),
+    /// Anything else; GPU programs may still stand anywhere in it.
+    Unknown,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program(format) => format.fmt(f),
+            Self::Container(container) => container.fmt(f),
+            Self::Unknown => f.pad("unknown data"),
+        }
+    }
+}
+
+/// What these bytes are, judged by how they begin.
+///
+/// ```
+/// use unshade::format::{Format, Kind, detect};
+///
+/// assert_eq!(detect(b"MTLB..."), Kind::Program(Format::MetalLibrary));
+/// assert_eq!(detect(b"PK\x03\x04...").to_string(), "zip archive");
+/// assert_eq!(detect(b"some text"), Kind::Unknown);
+/// ```
+pub fn detect(bytes: &[u8]) -> Kind {
+    if let Some(format) = carve::scan::format_at_start(bytes) {
+        return Kind::Program(format);
+    }
+    carve::detect_container(bytes).map_or(Kind::Unknown, Kind::Container)
+}
+
+/// What Apple calls a processor, by its `cputype`.
+pub fn mach_cpu_name(cpu: u32) -> Option<&'static str> {
+    Some(match cpu {
+        7 => "i386",
+        0x0100_0007 => "x86_64",
+        12 => "arm",
+        0x0100_000c => "arm64",
+        0x0200_000c => "arm64_32",
+        18 => "ppc",
+        0x0100_0012 => "ppc64",
+        0x0100_0013 => "Apple GPU",
+        0x0100_0017 => "air64",
+        _ => return None,
+    })
+}
+
+fn elf_machine_name(machine: u16) -> Option<&'static str> {
+    Some(match machine {
+        3 => "x86",
+        8 => "MIPS",
+        20 => "PowerPC",
+        21 => "PowerPC64",
+        22 => "S390",
+        40 => "ARM",
+        62 => "x86-64",
+        183 => "AArch64",
+        190 => "NVIDIA CUDA",
+        224 => "AMD GPU",
+        243 => "RISC-V",
+        258 => "LoongArch",
+        _ => return None,
+    })
+}
+
+fn pe_machine_name(machine: u16) -> Option<&'static str> {
+    Some(match machine {
+        0x014c => "x86",
+        0x8664 => "x86-64",
+        0x01c0 | 0x01c4 => "ARM",
+        0xaa64 => "ARM64",
+        0xa641 => "ARM64EC",
+        0x0200 => "Itanium",
+        0x0ebc => "EFI byte code",
+        _ => return None,
+    })
+}

@@ -1,0 +1,74 @@
+//! A GPU program that was found, opened: the common view of all formats.
+
+use crate::carve::Find;
+use crate::format::Format;
+use unshade_core::{Diagnostics, OutlineSink, Result};
+use unshade_metallib::universal::SliceContent;
+use unshade_metallib::{Library, Universal, outline};
+
+/// An opened program.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Program<'a> {
+    /// A Metal library.
+    Library(Library<'a>),
+    /// A universal file of Metal libraries and GPU code.
+    Universal(Universal<'a>),
+}
+
+/// A library in a program, with the name of the slice that it is in.
+#[derive(Clone, Debug)]
+pub struct NamedLibrary<'a> {
+    /// The slice's architecture; empty if the program is the library.
+    pub slice: String,
+    /// The library.
+    pub library: Library<'a>,
+}
+
+impl<'a> Program<'a> {
+    /// Opens what was found. Offsets in errors are those of the file if it stands there as it is, and of the unpacked
+    /// member otherwise.
+    ///
+    /// # Errors
+    /// Its header can't be read.
+    pub fn open(find: &Find<'a>) -> Result<Self> {
+        let base = find.file_offset.unwrap_or(find.path.offset());
+        match find.format {
+            Format::MetalUniversal => Universal::parse_at(find.data, base).map(Self::Universal),
+            _ => Library::parse_at(find.data, base).map(Self::Library),
+        }
+    }
+
+    /// The libraries in it; what can't be read of the slices goes to `diagnostics`.
+    pub fn libraries(&self, diagnostics: &mut Diagnostics) -> Vec<NamedLibrary<'a>> {
+        let universal = match self {
+            Self::Library(library) => {
+                return vec![NamedLibrary { slice: String::new(), library: library.clone() }];
+            }
+            Self::Universal(universal) => universal,
+        };
+        let mut libraries = Vec::new();
+        for slice in universal.slices() {
+            let Some(slice) = diagnostics.take("slice", slice) else { continue };
+            let within = |error: unshade_core::Error| error.within(slice.cpu_type.to_string());
+            let library = match diagnostics.take("slice", slice.content().map_err(within)) {
+                Some(SliceContent::Library(library)) => Some(library),
+                Some(SliceContent::GpuObject(object)) => {
+                    diagnostics.take("slice", object.library().map_err(within)).flatten()
+                }
+                _ => None,
+            };
+            let name = format!("{}.{:#x}", slice.cpu_type, slice.cpu_subtype);
+            libraries.extend(library.map(|library| NamedLibrary { slice: name, library }));
+        }
+        libraries
+    }
+
+    /// Emits what stands at every byte of it.
+    pub fn outline(&self, sink: &mut dyn OutlineSink) {
+        match self {
+            Self::Library(library) => outline::library(library, sink),
+            Self::Universal(universal) => outline::universal(universal, sink),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The files in an embedded source archive: bzip2 of a POSIX tar archive.
+//!
+//! Reading stops at the end of the bzip2 stream (zeros may follow it) and at [`MAX_UNPACKED`] bytes.
+
+use std::io::Read;
+use unshade_core::{Error, ErrorKind, Result};
+use unshade_metallib::sources::SourceArchive;
+
+/// An archive that unpacks to more than this is cut off: the largest real one has 3 MB.
+pub const MAX_UNPACKED: u64 = 1 << 30;
+
+/// Unpacked bytes may be at most this many times the packed ones, once there are more than [`RATIO_FREE`] of them.
+pub const MAX_RATIO: u64 = 1_000;
+
+/// Up to this size the ratio does not count.
+const RATIO_FREE: u64 = 16 << 20;
+
+/// A file in a source archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// The path as the archive has it: often absolute, not to be trusted.
+    pub path: Vec<u8>,
+    /// Its bytes.
+    pub data: Vec<u8>,
+}
+
+/// Unpacks an archive and hands each of its regular files to `visit`, one at a time.
+///
+/// # Errors
+/// A damaged stream or archive, or one that unpacks to more than the limits allow; the files before the fault were
+/// visited.
+pub fn visit_files(archive: &SourceArchive<'_>, mut visit: impl FnMut(SourceFile)) -> Result<()> {
+    let packed = archive.compressed.rest();
+    let offset = archive.compressed.offset();
+    let limit = MAX_UNPACKED.min(RATIO_FREE.max((packed.len() as u64).saturating_mul(MAX_RATIO)));
+    let fault = |message: String| Error::new(ErrorKind::BadValue, offset, message).within("source archive");
+    let mut unpacked = bzip2::read::BzDecoder::new(packed).take(limit);
+    let result = read_tar(&mut unpacked, &mut visit);
+    if unpacked.limit() == 0 {
+        return Err(Error::new(ErrorKind::Limit, offset, "source archive unpacks to too much")
+            .expected(format!("at most {limit} bytes")));
+    }
+    result.map_err(|error| fault(error.to_string()))
+}
+
+fn read_tar(unpacked: impl Read, visit: &mut impl FnMut(SourceFile)) -> std::io::Result<()> {
+    for entry in tar::Archive::new(unpacked).entries()? {
+        if let Some(file) = read_file(entry?)? {
+            visit(file);
+        }
+    }
+    Ok(())
+}
+
+fn read_file(mut entry: tar::Entry<'_, impl Read>) -> std::io::Result<Option<SourceFile>> {
+    if !entry.header().entry_type().is_file() {
+        return Ok(None);
+    }
+    let path = entry.path_bytes().into_owned();
+    // The size in the header is not trusted: the buffer grows with what is really there.
+    let mut data = Vec::new();
+    entry.read_to_end(&mut data)?;
+    if (data.len() as u64) < entry.header().size()? {
+        return Err(std::io::Error::other(format!(
+            "{} is cut off after {} bytes",
+            unshade_core::Escaped(&path),
+            data.len()
+        )));
+    }
+    Ok(Some(SourceFile { path, data }))
+}

@@ -1,0 +1,370 @@
+//! One function: a row of a listing, or everything that is known of it.
+
+use super::{FindingView, hex, shown};
+use crate::demangle;
+use serde::Serialize;
+use unshade_core::{Error, Severity};
+use unshade_metallib::reflection::{Argument, FunctionReflection, Reflection, Return, print_signature};
+use unshade_metallib::{Function, Library};
+
+/// A row of a listing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FunctionRow {
+    /// Its place in the library, from 0; `#index` selects it.
+    pub index: u32,
+    /// Its name as it stands in the file.
+    pub name: String,
+    /// Its demangled name, if it is mangled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demangled: Option<String>,
+    /// Its type.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The version of AIR.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub air: Option<String>,
+    /// The version of the Metal language.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metal: Option<String>,
+    /// The size of its module in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Where its module is in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// Whether its source is embedded.
+    pub has_source: bool,
+}
+
+impl FunctionRow {
+    /// Reads the row. The bitcode is touched only where the file gives no size for the module.
+    pub fn new(library: &Library<'_>, function: &Function<'_>) -> Self {
+        let module = library.module(function).ok().flatten().map(|module| module.range());
+        Self {
+            index: function.index,
+            name: function.shown_name(),
+            demangled: demangle(function.name.unwrap_or_default()),
+            kind: function.kind.map(|kind| kind.to_string()),
+            air: function.versions.map(|versions| versions.air.to_string()),
+            metal: function.versions.map(|versions| versions.language.to_string()),
+            size: function
+                .module_size
+                .or_else(|| module.as_ref().map(|range| range.end.saturating_sub(range.start))),
+            offset: module.map(|range| range.start),
+            has_source: function.source_offset.is_some(),
+        }
+    }
+
+    /// The name that people read: demangled if it is mangled.
+    pub fn readable_name(&self) -> &str {
+        self.demangled.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// Everything that is known of a function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FunctionView {
+    /// What a listing shows of it.
+    #[serde(flatten)]
+    pub row: FunctionRow,
+    /// Its declaration in the Metal language, from its reflection.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+    /// The SHA-256 that the library has for its module.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// Whether that is the module's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash_matches: Option<bool>,
+    /// The size of the bitcode in the module, without wrapper and padding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bitcode_size: Option<u64>,
+    /// The bytes of its group in the function list.
+    pub group: (u64, u64),
+    /// How it takes patches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tessellation: Option<String>,
+    /// The type of its `render_target_array_index`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layer_type: Option<String>,
+    /// What its public and private metadata hold.
+    pub metadata: MetadataView,
+    /// The id of the archive that its source is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_archive: Option<String>,
+    /// What its reflection holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reflection: Option<ReflectionView>,
+    /// What could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<FindingView>,
+}
+
+/// What public and private metadata hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MetadataView {
+    /// Vertex attributes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub vertex_attributes: Vec<VertexAttributeView>,
+    /// Function constants.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub function_constants: Vec<ConstantView>,
+    /// The line of the function in its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The path of its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_path: Option<String>,
+    /// The `.air` files that it was linked from.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dependencies: Vec<String>,
+    /// Tags that are kept as bytes: code and hex digits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub raw: Vec<(String, String)>,
+}
+
+/// A vertex attribute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct VertexAttributeView {
+    /// Its name.
+    pub name: String,
+    /// `n` in `[[attribute(n)]]`.
+    pub index: u16,
+    /// Its type, as Metal spells it.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub data_type: Option<String>,
+    /// `per vertex`, `per patch` or `control point`.
+    pub usage: String,
+    /// Whether the function uses it.
+    pub active: bool,
+}
+
+/// A function constant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ConstantView {
+    /// Its name.
+    pub name: String,
+    /// `n` in `[[function_constant(n)]]`.
+    pub index: u32,
+    /// Its type, as Metal spells it.
+    #[serde(rename = "type")]
+    pub data_type: String,
+    /// Whether the function uses it (`CNST`), or demands a value (reflection).
+    pub active: bool,
+}
+
+/// What a reflection holds of a function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ReflectionView {
+    /// The version of the reflection's schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Its arguments, in the order of the declaration.
+    pub arguments: Vec<ArgumentView>,
+    /// What it returns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub returns: Vec<ArgumentView>,
+    /// Function constants.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub function_constants: Vec<ConstantView>,
+    /// `[[max_total_threads_per_threadgroup(n)]]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_total_threads: Option<u32>,
+    /// `[[required_threads_per_threadgroup(x, y, z)]]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required_threads: Option<[u32; 3]>,
+    /// Threadgroup memory that the function has of its own, in bytes.
+    pub static_threadgroup_memory: u64,
+}
+
+/// An argument, or a returned value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ArgumentView {
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What sort of argument it is.
+    pub kind: String,
+    /// Its type.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub type_name: Option<String>,
+    /// Its attribute, without the brackets.
+    pub attribute: String,
+    /// Its index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<u32>,
+    /// How it is accessed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<String>,
+    /// The address space, for buffers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address_space: Option<String>,
+    /// The size of an element in bytes, for buffers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub element_size: Option<u32>,
+    /// Whether the function does not use it.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub unused: bool,
+}
+
+impl From<&Argument<'_>> for ArgumentView {
+    fn from(argument: &Argument<'_>) -> Self {
+        Self {
+            name: argument.name.map(shown),
+            kind: argument.kind.to_string(),
+            type_name: argument.type_name.map(shown),
+            attribute: argument.attribute(),
+            index: argument.index,
+            access: argument.access.map(|access| access.to_string()),
+            address_space: argument.address_space.map(|space| space.to_string()),
+            element_size: argument.type_size,
+            unused: argument.unused,
+        }
+    }
+}
+
+impl From<&Return<'_>> for ArgumentView {
+    fn from(value: &Return<'_>) -> Self {
+        Self {
+            name: value.name.map(shown),
+            kind: value.kind.to_string(),
+            type_name: value.type_name.map(shown),
+            attribute: value.attribute(),
+            index: value.index,
+            access: None,
+            address_space: None,
+            element_size: None,
+            unused: false,
+        }
+    }
+}
+
+impl FunctionView {
+    /// Reads everything, the module included.
+    pub fn new(library: &Library<'_>, function: &Function<'_>) -> Self {
+        let mut findings = Findings::default();
+        if let Some(fault) = &function.fault {
+            findings.add(fault);
+        }
+        let metadata = metadata(library, function, &mut findings);
+        let module = findings.take(library.module(function)).flatten();
+        let reflection = findings.take(library.reflection(function)).flatten();
+        let described = reflection.as_ref().and_then(|reflection| {
+            let name = function.name.unwrap_or_default();
+            findings.take(reflection.function(name)).flatten()
+        });
+        let bitcode = module.and_then(|module| findings.take(module.bitcode()));
+        let hash_matches = module.zip(function.hash).map(|(module, hash)| module.sha256() == *hash);
+        Self {
+            row: FunctionRow::new(library, function),
+            signature: described.as_ref().map(|described| {
+                let mut text = String::new();
+                print_signature(described, &mut text);
+                text
+            }),
+            hash: function.hash.map(|hash| hex(hash)),
+            hash_matches,
+            bitcode_size: bitcode.map(|bitcode| bitcode.remaining() as u64),
+            group: (function.range.start, function.range.end),
+            tessellation: function.tessellation.map(|tessellation| tessellation.to_string()),
+            layer_type: function.layer_type.map(|data_type| data_type.to_string()),
+            metadata,
+            source_archive: source_archive(library, function, &mut findings),
+            reflection: reflection
+                .zip(described)
+                .map(|(reflection, described)| reflection_view(&reflection, &described, &mut findings)),
+            findings: findings.0,
+        }
+    }
+}
+
+/// What could not be read on the way.
+#[derive(Default)]
+struct Findings(Vec<FindingView>);
+
+impl Findings {
+    fn add(&mut self, error: &Error) {
+        self.0.push(FindingView::from_error(Severity::Error, "unreadable", error));
+    }
+
+    fn take<T>(&mut self, result: unshade_core::Result<T>) -> Option<T> {
+        result.map_err(|error| self.add(&error)).ok()
+    }
+}
+
+fn metadata(library: &Library<'_>, function: &Function<'_>, findings: &mut Findings) -> MetadataView {
+    let mut view = MetadataView::default();
+    if let Some(public) = findings.take(library.public_metadata(function)).flatten() {
+        let attributes = findings.take(public.vertex_attributes()).unwrap_or_default();
+        view.vertex_attributes = attributes
+            .iter()
+            .map(|attribute| VertexAttributeView {
+                name: shown(attribute.name),
+                index: attribute.index,
+                data_type: attribute.data_type.map(|data_type| data_type.to_string()),
+                usage: attribute.usage.to_string(),
+                active: attribute.active,
+            })
+            .collect();
+        let constants = findings.take(public.function_constants()).unwrap_or_default();
+        view.function_constants = constants
+            .iter()
+            .map(|constant| ConstantView {
+                name: shown(constant.name),
+                index: constant.index.into(),
+                data_type: constant.data_type.to_string(),
+                active: constant.active,
+            })
+            .collect();
+        let described = [*b"VATT", *b"VATY", *b"CNST"];
+        for tag in public.group.tags().filter_map(Result::ok).filter(|tag| !described.contains(&tag.code.0)) {
+            view.raw.push((tag.code.to_string(), hex(tag.content.rest())));
+        }
+    }
+    if let Some(private) = findings.take(library.private_metadata(function)).flatten() {
+        if let Some(location) = findings.take(private.source_location()).flatten() {
+            view.line = Some(location.line);
+            view.source_path = Some(shown(location.path));
+        }
+        view.dependencies =
+            private.dependencies().filter_map(|path| findings.take(path)).map(shown).collect();
+    }
+    view
+}
+
+fn source_archive(library: &Library<'_>, function: &Function<'_>, findings: &mut Findings) -> Option<String> {
+    let offset = function.source_offset?;
+    let sources = findings.take(library.sources()).flatten()?;
+    findings.take(sources.archive_at(offset)).map(|archive| shown(archive.id))
+}
+
+fn reflection_view(
+    reflection: &Reflection<'_>,
+    described: &FunctionReflection<'_>,
+    findings: &mut Findings,
+) -> ReflectionView {
+    let allocations = findings.take(reflection.static_local_allocations());
+    ReflectionView {
+        version: reflection.version().map(|version| version.to_string()),
+        arguments: described.arguments.iter().map(ArgumentView::from).collect(),
+        returns: described.returns.iter().map(ArgumentView::from).collect(),
+        function_constants: described
+            .function_constants
+            .iter()
+            .map(|constant| ConstantView {
+                name: shown(constant.name),
+                index: constant.index,
+                data_type: shown(constant.type_name),
+                active: constant.required,
+            })
+            .collect(),
+        max_total_threads: described.max_total_threads,
+        required_threads: described.required_threads,
+        static_threadgroup_memory: allocations
+            .into_iter()
+            .flatten()
+            .filter_map(Result::ok)
+            .map(|allocation| u64::from(allocation.size))
+            .sum(),
+    }
+}

@@ -1,0 +1,67 @@
+//! What is fuzzed: one function for each file in `fuzz/fuzz_targets`, each of which takes any bytes and must return.
+
+use crate::encoder::Encoder;
+use crate::exercise;
+use unshade_metallib::Library;
+
+/// A library: everything that can be asked of it, a check, and an outline that names every byte.
+pub fn metallib(data: &[u8]) {
+    if let Some(seen) = exercise::metallib(data) {
+        assert!(seen.outline_faults.is_empty(), "{:#?}", seen.outline_faults);
+    }
+}
+
+/// A universal file, with the slices in it.
+pub fn universal(data: &[u8]) {
+    if let Some(seen) = exercise::universal(data) {
+        assert!(seen.outline_faults.is_empty(), "{:#?}", seen.outline_faults);
+    }
+}
+
+/// A reflection: the bytes are the content of an `RBUF`.
+pub fn reflection(data: &[u8]) {
+    if let Some(faults) = exercise::reflection_payload(data, 0x40) {
+        assert!(faults.is_empty(), "{faults:#?}");
+    }
+}
+
+/// A section of embedded sources: the first byte says whether it has a working directory.
+pub fn sources(data: &[u8]) {
+    let Some((kind, section)) = data.split_first() else { return };
+    let code = if kind & 1 == 0 { b"HSRC" } else { b"HSRD" };
+    let file = with_section(code, section);
+    metallib(&file);
+    let library = Library::parse(&file).expect("the header is sound");
+    if let Ok(Some(sources)) = library.sources() {
+        for archive in sources.archives().flatten() {
+            assert!(sources.archive_at(archive.code_offset - sources.offset()).is_ok());
+        }
+    }
+}
+
+/// An empty library with one section that the header extension names.
+fn with_section(code: &[u8; 4], section: &[u8]) -> Vec<u8> {
+    let mut out = Encoder::default();
+    let extension_end = 88 + 4 + 22 + 4;
+    out.raw(b"MTLB\x01\x80\x02\x00\x07\x00\x00\x81\x0e\x00\x00\x00");
+    out.u64(extension_end + section.len() as u64);
+    for offset in [88, extension_end, extension_end, extension_end] {
+        out.u64(offset);
+        out.u64(0);
+    }
+    out.u32(0);
+    out.raw(code);
+    out.u16(16);
+    out.u64(extension_end);
+    out.u64(section.len() as u64);
+    out.raw(b"ENDT");
+    out.raw(section);
+    out.finish().0
+}
+
+/// The name of a target, and the target.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All targets by name.
+pub const ALL: &[Target] =
+    &[("metallib", metallib), ("universal", universal), ("reflection", reflection), ("sources", sources)];

@@ -1,0 +1,73 @@
+//! A short run of each fuzz target inside of `cargo test`: the same changes of the fixtures on every machine.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use unshade_tests::fuzz_targets::{ALL, Target};
+use unshade_tests::mutate::{Random, mutate};
+use unshade_tests::{fixtures, parallel, reflections};
+
+/// Changes of each seed; `UNSHADE_EXHAUSTIVE` runs a hundred times as many.
+const ITERATIONS: u64 = 100;
+
+/// A seed: its bytes, and where the numbers in it are.
+type Seed = (Vec<u8>, Vec<std::ops::Range<usize>>);
+
+/// What a target starts from.
+fn seeds(target: &str) -> Vec<Seed> {
+    let fixtures = || fixtures::all().into_iter();
+    let words = |data: Vec<u8>| {
+        let fields = (0..data.len() / 4).map(|word| 4 * word..4 * word + 4).collect();
+        (data, fields)
+    };
+    match target {
+        "universal" => fixtures().filter(|f| f.name.starts_with("universal")).map(|f| f.build()).collect(),
+        "reflection" => [
+            reflections::kernel("scale", 2),
+            reflections::vertex("corner", Some(16)),
+            reflections::fragment("tint"),
+            reflections::mesh("strips"),
+            reflections::object("cull"),
+            reflections::visible("twice"),
+            reflections::intersection("sphere"),
+            reflections::version_only(4),
+        ]
+        .map(words)
+        .to_vec(),
+        "sources" => fixtures::all()
+            .iter()
+            .filter_map(fixtures::Fixture::source_section)
+            .map(|section| words([&[section.0], section.1.as_slice()].concat()))
+            .collect(),
+        _ => fixtures().filter(|f| !f.name.starts_with("universal")).map(|f| f.build()).collect(),
+    }
+}
+
+fn run(&(name, target): &Target) {
+    let exhaustive = std::env::var_os("UNSHADE_EXHAUSTIVE").is_some();
+    let iterations = if exhaustive { 100 * ITERATIONS } else { ITERATIONS };
+    let seeds = seeds(name);
+    assert!(!seeds.is_empty(), "{name} has no seeds");
+    for (index, (data, fields)) in seeds.iter().enumerate() {
+        target(data);
+        for iteration in 0..iterations {
+            let mut random = Random::new((index as u64) << 32 | iteration);
+            let mut changed = data.clone();
+            mutate(&mut changed, fields, &mut random);
+            catch_unwind(AssertUnwindSafe(|| target(&changed)))
+                .unwrap_or_else(|_| panic!("{name}: seed {index}, iteration {iteration}; see the panic above"));
+        }
+    }
+}
+
+#[test]
+fn every_target_survives_a_hundred_changes_of_each_seed() {
+    parallel::for_each(ALL, run);
+}
+
+#[test]
+fn every_target_survives_what_is_no_file() {
+    for (_, target) in ALL {
+        for data in [&b""[..], b"M", b"MTLB", b"MTLIB...", b"\xcb\xfe\xba\xbe\0\0\0\x02", &[0xff; 300], &[0; 300]] {
+            target(data);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Every fixture cut off at every byte, and with every byte changed: nothing panics, every byte keeps its place in the
+//! outline, and memory stays in proportion to the file.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use unshade_metallib::Library;
+use unshade_tests::{corpus, exercise, fixtures, mutate, parallel};
+
+/// The system's allocator, counting what each thread holds.
+struct Counting;
+
+thread_local! {
+    /// The bytes that the thread has now; negative if it has freed what another thread allocated.
+    static LIVE: Cell<i64> = const { Cell::new(0) };
+    /// The most that it had.
+    static PEAK: Cell<i64> = const { Cell::new(0) };
+}
+
+fn count(change: i64) {
+    // During the end of a thread there is nothing left to count in.
+    let _ = LIVE.try_with(|live| {
+        let now = live.get() + change;
+        live.set(now);
+        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(now)));
+    });
+}
+
+// The peak of live memory can be seen only from inside of the allocator, which is an unsafe trait.
+#[allow(unsafe_code)]
+// SAFETY: every call is passed on to the system's allocator as it is; counting neither allocates nor panics.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as i64);
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-(layout.size() as i64));
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most memory that everything together may take for a file of this size.
+fn heap_limit(file_size: usize) -> u64 {
+    4 * file_size as u64 + (1 << 20)
+}
+
+/// Does everything to a file and returns the most memory that was held at once.
+fn measured(data: &[u8]) -> u64 {
+    let before = LIVE.get();
+    PEAK.set(before);
+    let faults = exercise::any(data).map(|seen| seen.outline_faults).unwrap_or_default();
+    let peak = PEAK.get() - before;
+    assert!(faults.is_empty(), "outline: {faults:#?}");
+    peak as u64
+}
+
+/// Counts over all mutations of a test.
+#[derive(Default)]
+struct Total {
+    runs: AtomicU64,
+    /// The highest peak of memory, with what it was of.
+    worst: Mutex<(u64, String)>,
+}
+
+impl Total {
+    fn run(&self, data: &[u8], what: impl Fn() -> String) {
+        let peak = catch_unwind(AssertUnwindSafe(|| measured(data)))
+            .unwrap_or_else(|_| panic!("{}: see the panic above", what()));
+        let limit = heap_limit(data.len());
+        assert!(peak <= limit, "{}: {peak} bytes of memory, more than {limit}", what());
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        let mut worst = self.worst.lock().expect("no thread panics with the lock");
+        if peak > worst.0 {
+            *worst = (peak, what());
+        }
+    }
+
+    fn report(&self, what: &str) {
+        let (peak, of) = &*self.worst.lock().expect("no thread panics with the lock");
+        eprintln!("{what}: {} runs, at most {peak} bytes of memory ({of})", self.runs.load(Ordering::Relaxed));
+    }
+}
+
+fn exhaustive() -> bool {
+    std::env::var_os("UNSHADE_EXHAUSTIVE").is_some()
+}
+
+/// Files in pieces of work that take about as long as each other.
+fn pieces(files: Vec<(String, Vec<u8>)>) -> Vec<(String, Vec<u8>, std::ops::Range<usize>)> {
+    const PIECE: usize = 512;
+    let mut pieces = Vec::new();
+    for (name, data) in files {
+        for start in (0..data.len()).step_by(PIECE) {
+            pieces.push((name.clone(), data.clone(), start..data.len().min(start + PIECE)));
+        }
+    }
+    pieces
+}
+
+fn truncate_everywhere(what: &str, files: Vec<(String, Vec<u8>)>) {
+    let total = Total::default();
+    parallel::for_each(&pieces(files), |(name, data, range)| {
+        for length in range.clone() {
+            total.run(&data[..length], || format!("{name} cut off at {length:#x}"));
+        }
+    });
+    total.report(what);
+}
+
+fn change_every_byte(what: &str, files: Vec<(String, Vec<u8>)>) {
+    let total = Total::default();
+    parallel::for_each(&pieces(files), |(name, data, range)| {
+        let mut changed = data.clone();
+        for at in range.clone() {
+            for value in mutate::byte_values(data[at], exhaustive()) {
+                changed[at] = value;
+                total.run(&changed, || format!("{name} with {value:#04x} at {at:#x}"));
+            }
+            changed[at] = data[at];
+        }
+    });
+    total.report(what);
+}
+
+fn synthetic_files() -> Vec<(String, Vec<u8>)> {
+    fixtures::all().into_iter().map(|fixture| (fixture.name.clone(), fixture.build().0)).collect()
+}
+
+fn real_files(test: &str) -> Vec<(String, Vec<u8>)> {
+    let has_functions = |data: &[u8]| {
+        Library::parse(data).is_ok_and(|library| library.functions().next().is_some_and(|first| first.is_ok()))
+    };
+    let files = corpus::smallest_libraries(10, test, has_functions);
+    files.into_iter().map(|file| (file.name, file.data)).collect()
+}
+
+#[test]
+fn fixtures_cut_off_at_every_byte() {
+    truncate_everywhere("fixtures cut off", synthetic_files());
+}
+
+#[test]
+fn fixtures_with_every_byte_changed() {
+    change_every_byte("fixtures changed", synthetic_files());
+}
+
+#[test]
+fn real_files_cut_off_at_every_byte() {
+    truncate_everywhere("real files cut off", real_files("cutting off at every byte"));
+}
+
+#[test]
+fn real_files_with_every_byte_changed() {
+    change_every_byte("real files changed", real_files("changing every byte"));
+}

@@ -1,0 +1,108 @@
+//! Downloads by the registries' ordinary clients, by package name: pip, npm and cargo. They know the mirrors,
+//! proxies and certificates of the machine they run on, which an address in this file would not.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::list::{Package, Registry, Wheel};
+use crate::sh;
+
+/// Downloads a package in the empty folder `work` and returns the path of its file, whose hash is not checked yet.
+pub(crate) fn download(package: &Package, work: &Path) -> Result<PathBuf> {
+    match (package.registry, &package.wheel) {
+        (Registry::Pypi, Some(wheel)) => pip(package, wheel, work)?,
+        (Registry::Pypi, None) => bail!("a wheel needs a platform and a Python version"),
+        (Registry::Npm, _) => npm(package, work)?,
+        (Registry::Crates, _) => cargo(package, work)?,
+    }
+    let path = work.join(&package.file);
+    if !path.exists() {
+        bail!("expected {}, but the client wrote {}", package.file, names_in(work)?.join(", "));
+    }
+    Ok(path)
+}
+
+fn pip(package: &Package, wheel: &Wheel, work: &Path) -> Result<()> {
+    let mut command = find_pip()?;
+    command
+        .args(["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"])
+        .args(["--platform", &wheel.platform, "--python-version", &wheel.python, "--dest"])
+        .arg(work)
+        .arg(format!("{}=={}", package.name, package.version));
+    sh::capture(&mut command)?;
+    Ok(())
+}
+
+/// Python's installer goes by several names.
+fn find_pip() -> Result<Command> {
+    for words in [&["pip"][..], &["pip3"], &["python3", "-m", "pip"], &["python", "-m", "pip"]] {
+        let command = || {
+            let mut command = Command::new(words[0]);
+            command.args(&words[1..]);
+            command
+        };
+        if command().arg("--version").output().is_ok_and(|output| output.status.success()) {
+            return Ok(command());
+        }
+    }
+    bail!("pip is not on PATH: install Python 3 to download wheels")
+}
+
+fn npm(package: &Package, work: &Path) -> Result<()> {
+    let program = if cfg!(windows) { "npm.cmd" } else { "npm" };
+    if Command::new(program).arg("--version").output().is_err() {
+        bail!("npm is not on PATH: install Node.js to download npm packages");
+    }
+    let mut command = Command::new(program);
+    command
+        .args(["pack", "--silent", "--ignore-scripts"])
+        .arg(format!("{}@{}", package.name, package.version))
+        .current_dir(work);
+    sh::capture(&mut command)?;
+    Ok(())
+}
+
+/// A throw-away project with the crate as its only dependency makes cargo fetch the `.crate` into its cache of the
+/// registry, from where it is copied.
+fn cargo(package: &Package, work: &Path) -> Result<()> {
+    let manifest = format!(
+        "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n\
+         [workspace]\n\n[dependencies]\n{} = \"={}\"\n",
+        package.name, package.version
+    );
+    fs::write(work.join("Cargo.toml"), manifest)?;
+    fs::write(work.join("lib.rs"), "")?;
+    sh::capture(sh::cargo().args(["fetch", "--quiet"]).current_dir(work))?;
+
+    let caches = cargo_home()?.join("registry").join("cache");
+    let found = fs::read_dir(&caches)
+        .with_context(|| format!("cannot read {}", caches.display()))?
+        .filter_map(|entry| Some(entry.ok()?.path().join(&package.file)))
+        .find(|path| path.exists())
+        .with_context(|| {
+            format!("cargo fetched it, but {} is not under {}", package.file, caches.display())
+        })?;
+    fs::copy(&found, work.join(&package.file)).with_context(|| format!("cannot copy {}", found.display()))?;
+    Ok(())
+}
+
+fn cargo_home() -> Result<PathBuf> {
+    sh::env_path("CARGO_HOME")
+        .or_else(|| Some(env::home_dir()?.join(".cargo")))
+        .context("no home folder: set CARGO_HOME to cargo's folder")
+}
+
+fn names_in(dir: &Path) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    if names.is_empty() {
+        names.push("nothing".to_owned());
+    }
+    Ok(names)
+}

@@ -1,0 +1,171 @@
+//! `cargo xtask corpus`: fetches the public packages of `xtask/corpus.tsv` into a cache folder and checks each
+//! against its SHA-256.
+//!
+//! The packages hold real compiled GPU programs that are too large, or not ours, to commit. They are kept as
+//! downloaded: whoever reads them unpacks in memory. A file gets its name in the cache only after its hash was
+//! checked, so that an interrupted run leaves nothing half-done behind and the next one carries on.
+
+mod clients;
+mod list;
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use sha2::{Digest as _, Sha256};
+
+use self::list::{Package, Set};
+use crate::sh;
+
+/// Options of `cargo xtask corpus`.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  cargo xtask corpus --list\n  cargo xtask corpus --set metallib\n  \
+                        cargo xtask corpus --only mlx-metal --only torch\n\nExit status: 0 if every chosen \
+                        package is there and right, 1 if not.")]
+pub(crate) struct Args {
+    /// Folder to keep the packages in [default: $UNSHADE_CORPUS_CACHE, or target/corpus].
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+    /// Only the packages of this name; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Only the packages with programs of this kind.
+    #[arg(long, value_enum, default_value_t = Set::All)]
+    set: Set,
+    /// Print the chosen packages and whether they are there; download nothing.
+    #[arg(long)]
+    list: bool,
+}
+
+/// What is in the cache under a package's file name.
+enum Cached {
+    Right,
+    Absent,
+    Wrong(String),
+}
+
+/// Downloads what is absent and verifies everything.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let packages = chosen(args)?;
+    let cache = cache_dir(args.cache.as_deref())?;
+    let total: u64 = packages.iter().map(|package| package.size).sum();
+    println!("packages: {}, {}, in {}", packages.len(), sh::megabytes(total), cache.display());
+
+    let mut failures = Vec::new();
+    for (index, package) in packages.iter().enumerate() {
+        let label = format!("[{:2}/{}] {} {}", index + 1, packages.len(), package.name, package.version);
+        let outcome = if args.list { state(package, &cache) } else { ensure_present(package, &cache) };
+        match outcome {
+            Ok(what) => println!("{label}: {} ({}), {what}", package.file, sh::megabytes(package.size)),
+            Err(error) => {
+                println!("{label}: FAILED: {error:#}");
+                failures.push(format!("{} {}", package.name, package.version));
+            }
+        }
+    }
+    ensure!(
+        failures.is_empty(),
+        "{} of {} packages are not right: {}",
+        failures.len(),
+        packages.len(),
+        failures.join(", ")
+    );
+    Ok(())
+}
+
+/// The packages that `--set` and `--only` leave.
+fn chosen(args: &Args) -> Result<Vec<Package>> {
+    let path = sh::root().join("xtask/corpus.tsv");
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let all = list::parse(&text).with_context(|| format!("in {}", path.display()))?;
+    for name in &args.only {
+        ensure!(
+            all.iter().any(|package| package.name == *name),
+            "no package is called `{name}`: `cargo xtask corpus --list` prints the names"
+        );
+    }
+    let chosen: Vec<Package> = all
+        .into_iter()
+        .filter(|package| args.set == Set::All || package.set == args.set)
+        .filter(|package| args.only.is_empty() || args.only.contains(&package.name))
+        .collect();
+    ensure!(!chosen.is_empty(), "--set and --only together leave no package");
+    Ok(chosen)
+}
+
+/// The cache folder, absolute, made if need be.
+fn cache_dir(option: Option<&Path>) -> Result<PathBuf> {
+    let dir = option
+        .map(Path::to_path_buf)
+        .or_else(|| sh::env_path("UNSHADE_CORPUS_CACHE"))
+        .unwrap_or_else(|| sh::root().join("target/corpus"));
+    fs::create_dir_all(&dir).with_context(|| format!("cannot make the cache folder {}", dir.display()))?;
+    dir.canonicalize().with_context(|| format!("cannot open the cache folder {}", dir.display()))
+}
+
+/// Says, without a download, whether a package is there.
+fn state(package: &Package, cache: &Path) -> Result<String> {
+    match look(package, &cache.join(&package.file))? {
+        Cached::Right => Ok(format!("there and right: {}", package.contents)),
+        Cached::Absent => Ok(format!("not downloaded: {}", package.contents)),
+        Cached::Wrong(why) => bail!("{}: {why}", package.file),
+    }
+}
+
+/// Makes sure that a package is in the cache and right, and says how it came to be.
+fn ensure_present(package: &Package, cache: &Path) -> Result<String> {
+    let path = cache.join(&package.file);
+    match look(package, &path)? {
+        Cached::Right => return Ok("verified, was there already".to_owned()),
+        Cached::Wrong(why) => bail!("{} in the cache {why}; delete it to download it again", package.file),
+        Cached::Absent => {}
+    }
+    let started = Instant::now();
+    // In the cache folder, so that the rename below stays on one file system.
+    let work = cache.join(format!(".partial-{}-{}", std::process::id(), package.file));
+    fs::create_dir_all(&work).with_context(|| format!("cannot make {}", work.display()))?;
+    let outcome = download_to(package, &work, &path);
+    fs::remove_dir_all(&work).with_context(|| format!("cannot remove {}", work.display()))?;
+    outcome?;
+    Ok(format!("downloaded and verified in {}", sh::seconds(started.elapsed())))
+}
+
+/// Downloads a package in the folder `work` and moves it to `path` once its hash is right.
+fn download_to(package: &Package, work: &Path, path: &Path) -> Result<()> {
+    let file = clients::download(package, work)?;
+    match look(package, &file)? {
+        Cached::Right => fs::rename(&file, path).with_context(|| format!("cannot write {}", path.display())),
+        Cached::Wrong(why) => bail!(
+            "the downloaded {} {why}: the registry serves another file than the one pinned in xtask/corpus.tsv",
+            package.file
+        ),
+        Cached::Absent => bail!("the download finished but {} is not there", file.display()),
+    }
+}
+
+/// Compares the file at `path` with what the list says of `package`.
+fn look(package: &Package, path: &Path) -> Result<Cached> {
+    let Ok(mut file) = File::open(path) else { return Ok(Cached::Absent) };
+    let size = file.metadata()?.len();
+    if size != package.size {
+        return Ok(Cached::Wrong(format!("has {size} bytes, expected {}", package.size)));
+    }
+    let hash = sha256_of(&mut file).with_context(|| format!("cannot read {}", path.display()))?;
+    if hash != package.sha256 {
+        return Ok(Cached::Wrong(format!("has SHA-256 {hash}, expected {}", package.sha256)));
+    }
+    Ok(Cached::Right)
+}
+
+fn sha256_of(file: &mut File) -> Result<String> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(sh::hex(&hasher.finalize())),
+            count => hasher.update(&buffer[..count]),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What the commands share: where the workspace is, running programs, and printing times and sizes.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use sha2::{Digest as _, Sha256};
+
+/// The root of the workspace: the folder above this crate. Cargo says at run time where that is; what was true when
+/// this was compiled need not be, for one build folder may serve several copies of the repository.
+pub(crate) fn root() -> &'static Path {
+    static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
+        let mut xtask =
+            env_path("CARGO_MANIFEST_DIR").unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+        xtask.pop();
+        xtask
+    });
+    &ROOT
+}
+
+/// The cargo that runs us, so that a toolchain chosen on the command line stays chosen.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    command.current_dir(root());
+    command
+}
+
+/// Runs a program with its output captured; its standard error is part of the error if it fails.
+pub(crate) fn capture(command: &mut Command) -> Result<Output> {
+    let shown = shown(command);
+    let output = command.output().with_context(|| format!("cannot start `{shown}`"))?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!("`{shown}` failed ({}):\n{}", output.status, last_lines(stderr.trim_end(), 20));
+    }
+    Ok(output)
+}
+
+/// A command as one would type it.
+pub(crate) fn shown(command: &Command) -> String {
+    let mut text = Path::new(command.get_program())
+        .file_stem()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    for arg in command.get_args() {
+        let _ = write!(text, " {}", arg.to_string_lossy());
+    }
+    text
+}
+
+/// The last `count` lines of `text`.
+pub(crate) fn last_lines(text: &str, count: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
+/// A path in an environment variable, or `None` if the variable is unset or empty.
+pub(crate) fn env_path(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// A duration as `1.2 s`.
+pub(crate) fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+/// Bytes as decimal megabytes or kilobytes, which is how package registries count.
+pub(crate) fn megabytes(bytes: u64) -> String {
+    if bytes < 1_000_000 {
+        format!("{:.1} kB", bytes as f64 / 1e3)
+    } else {
+        format!("{:.1} MB", bytes as f64 / 1e6)
+    }
+}
+
+/// The SHA-256 of `bytes` in lower-case hexadecimal.
+pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::{last_lines, megabytes, sha256_hex, shown};
+
+    #[test]
+    fn hash_of_nothing() {
+        assert_eq!(sha256_hex(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    }
+
+    #[test]
+    fn texts() {
+        assert_eq!(last_lines("a\nb\nc", 2), "b\nc");
+        assert_eq!(last_lines("a", 2), "a");
+        assert_eq!(megabytes(999), "1.0 kB");
+        assert_eq!(megabytes(44_958_619), "45.0 MB");
+        assert_eq!(
+            shown(Command::new("/usr/bin/cargo").args(["test", "--workspace"])),
+            "cargo test --workspace"
+        );
+    }
+}
