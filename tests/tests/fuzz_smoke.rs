@@ -52,8 +52,9 @@ fn run(&(name, target): &Target) {
             let mut random = Random::new((index as u64) << 32 | iteration);
             let mut changed = data.clone();
             mutate(&mut changed, fields, &mut random);
-            catch_unwind(AssertUnwindSafe(|| target(&changed)))
-                .unwrap_or_else(|_| panic!("{name}: seed {index}, iteration {iteration}; see the panic above"));
+            catch_unwind(AssertUnwindSafe(|| target(&changed))).unwrap_or_else(|_| {
+                panic!("{name}: seed {index}, iteration {iteration}; see the panic above")
+            });
         }
     }
 }
@@ -66,7 +67,9 @@ fn every_target_survives_a_hundred_changes_of_each_seed() {
 #[test]
 fn every_target_survives_what_is_no_file() {
     for (_, target) in ALL {
-        for data in [&b""[..], b"M", b"MTLB", b"MTLIB...", b"\xcb\xfe\xba\xbe\0\0\0\x02", &[0xff; 300], &[0; 300]] {
+        for data in
+            [&b""[..], b"M", b"MTLB", b"MTLIB...", b"\xcb\xfe\xba\xbe\0\0\0\x02", &[0xff; 300], &[0; 300]]
+        {
             target(data);
         }
     }

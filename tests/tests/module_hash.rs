@@ -60,7 +60,11 @@ fn kernel(name: &str) -> FunctionSpec {
 
 /// Bitcode that is not even that: the hash does not care.
 fn module(byte: u8, size: usize) -> ModuleSpec {
-    ModuleSpec { bitcode: [b"BC\xc0\xde", vec![byte; size].as_slice()].concat(), padded: true, stray_bytes: Vec::new() }
+    ModuleSpec {
+        bitcode: [b"BC\xc0\xde", vec![byte; size].as_slice()].concat(),
+        padded: true,
+        stray_bytes: Vec::new(),
+    }
 }
 
 #[test]

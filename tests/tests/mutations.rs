@@ -86,7 +86,10 @@ impl Total {
 
     fn report(&self, what: &str) {
         let (peak, of) = &*self.worst.lock().expect("no thread panics with the lock");
-        eprintln!("{what}: {} runs, at most {peak} bytes of memory ({of})", self.runs.load(Ordering::Relaxed));
+        eprintln!(
+            "{what}: {} runs, at most {peak} bytes of memory ({of})",
+            self.runs.load(Ordering::Relaxed)
+        );
     }
 }
 
@@ -137,7 +140,8 @@ fn synthetic_files() -> Vec<(String, Vec<u8>)> {
 
 fn real_files(test: &str) -> Vec<(String, Vec<u8>)> {
     let has_functions = |data: &[u8]| {
-        Library::parse(data).is_ok_and(|library| library.functions().next().is_some_and(|first| first.is_ok()))
+        Library::parse(data)
+            .is_ok_and(|library| library.functions().next().is_some_and(|first| first.is_ok()))
     };
     let files = corpus::smallest_libraries(10, test, has_functions);
     files.into_iter().map(|file| (file.name, file.data)).collect()

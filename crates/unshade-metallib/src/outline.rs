@@ -304,20 +304,24 @@ impl<'a> Fields<'a, '_> {
             self.sink.open(Field::new(name, shown, function.range.clone()));
             // Writers that share one size among all functions have none before the later ones.
             let sized = function.tags().reader().offset() > function.range.start;
-            let result = if sized { self.hex32("size").map(|_| ()) } else { Ok(()) };
-            let result = result.and_then(|()| self.tags(tag_meaning));
-            self.finish_at(result, end);
+            self.part(end, |fields| {
+                if sized {
+                    fields.hex32("size")?;
+                }
+                fields.tags(tag_meaning)
+            });
         }
         Ok(())
     }
 
-    /// As [`Fields::finish`], for a part of the reader's bytes: the reader goes on after it.
-    fn finish_at(&mut self, result: Result<()>, end: u64) {
-        let rest = self.reader;
-        self.finish(result, end);
-        let skipped = end.saturating_sub(rest.offset());
-        // The end lies inside of the reader: it came from ranges that were read from it.
-        let _ = self.reader.skip(skipped);
+    /// Emits the fields of a part that was opened and ends at `end`; they can't leave it. The reader goes on after it.
+    fn part(&mut self, end: u64, emit: impl FnOnce(&mut Fields<'a, '_>) -> Result<()>) {
+        let size = end.saturating_sub(self.reader.offset()).min(self.reader.remaining() as u64);
+        if let Ok(reader) = self.reader.split(size) {
+            let mut inner = Fields { reader, sink: &mut *self.sink };
+            let result = emit(&mut inner);
+            inner.finish(result, end);
+        }
     }
 
     /// Emits tags up to ENDT, with the meaning of their content where it is a simple one.
@@ -358,8 +362,7 @@ impl<'a> Fields<'a, '_> {
                 None => "group of no function".into(),
             };
             self.sink.open(Field::group(name, group.range.clone()));
-            let result = self.hex32("size").and_then(|_| self.tags(content));
-            self.finish_at(result, group.range.end);
+            self.part(group.range.end, |fields| fields.hex32("size").and_then(|_| fields.tags(content)));
         }
         Ok(())
     }
@@ -424,8 +427,7 @@ impl<'a> Fields<'a, '_> {
             }
             let end = walk.reader().offset();
             self.sink.open(Field::group(format!("source archive {index}"), start..end));
-            let result = self.hex32("size").and_then(|_| self.tags(tag_meaning));
-            self.finish_at(result, end);
+            self.part(end, |fields| fields.hex32("size").and_then(|_| fields.tags(tag_meaning)));
         }
         Ok(())
     }
@@ -443,8 +445,7 @@ impl<'a> Fields<'a, '_> {
             let meaning = owner.map(|function| format!("function {function}")).unwrap_or_default();
             let name = format!("group {index}");
             self.sink.open(Field::group(name, group.range.clone()).meaning(meaning));
-            let result = self.hex32("size").and_then(|_| self.tags(list_tag));
-            self.finish_at(result, group.range.end);
+            self.part(group.range.end, |fields| fields.hex32("size").and_then(|_| fields.tags(list_tag)));
         }
         Ok(())
     }
@@ -454,8 +455,7 @@ impl<'a> Fields<'a, '_> {
         self.field("count", |r| r.u32_be(), |&v| (Value::Number(v.into()), "".into()))?;
         for (index, end) in row_ends.iter().enumerate() {
             self.sink.open(Field::group(format!("architecture {index}"), self.reader.offset()..*end));
-            let result = self.architecture();
-            self.finish_at(result, *end);
+            self.part(*end, |fields| fields.architecture());
         }
         Ok(())
     }
@@ -512,7 +512,7 @@ impl<'a> Fields<'a, '_> {
                 let count = self.count("section count")?;
                 self.hex32("flags")?;
                 for _ in 0..count {
-                    self.section_header()?;
+                    self.section_header();
                 }
             }
             CommandKind::NOTE => {
@@ -537,22 +537,20 @@ impl<'a> Fields<'a, '_> {
         Ok(())
     }
 
-    fn section_header(&mut self) -> Result<()> {
+    fn section_header(&mut self) {
         let start = self.reader.offset();
-        self.sink.open(Field::group("section", start..start.saturating_add(80).min(self.reader.range().end)));
         let end = start.saturating_add(80).min(self.reader.range().end);
-        let result = (|| {
-            self.fixed_name("section")?;
-            self.fixed_name("segment")?;
-            self.hex64("address")?;
-            self.hex64("size")?;
+        self.sink.open(Field::group("section", start..end));
+        self.part(end, |fields| {
+            fields.fixed_name("section")?;
+            fields.fixed_name("segment")?;
+            fields.hex64("address")?;
+            fields.hex64("size")?;
             for name in ["offset", "alignment", "relocation offset", "relocation count", "flags"] {
-                self.hex32(name)?;
+                fields.hex32(name)?;
             }
-            self.bytes("reserved", 12, "").map(|_| ())
-        })();
-        self.finish_at(result, end);
-        Ok(())
+            fields.bytes("reserved", 12, "").map(|_| ())
+        });
     }
 
     fn fixed_name(&mut self, name: &'static str) -> Result<()> {

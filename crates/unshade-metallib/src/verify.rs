@@ -1,8 +1,8 @@
 //! Is the library sound?
 //!
-//! [`structure`] checks everything but the modules' hashes; [`distinct_modules`], [`Module::sha256`] and
-//! [`compare_hashes`] check those, apart, so that a caller can spread the hashing over threads. [`library`] does all
-//! of it on the spot. The rules are listed in [`RULES`] and told in `docs/verify.md`.
+//! A [`Check`] is made of *units*, one for each function, distinct module and reflection buffer, that do not depend on
+//! each other, so that a caller can spread them over threads; what concerns several of them is checked before and
+//! after. [`library`] does all of it on the spot. The rules are listed in [`RULES`] and told in `docs/verify.md`.
 //!
 //! The work is bounded: a hostile list may name the same bytes any number of times, so the bytes that are hashed are
 //! at most [`MAX_HASHED_RATIO`] times the file.
@@ -55,30 +55,141 @@ pub const RULES: &[(&str, &str)] = &[
 
 /// Checks everything.
 pub fn library(library: &Library<'_>) -> Diagnostics {
-    let mut diagnostics = Diagnostics::new();
-    let functions = structure(library, &mut diagnostics);
-    let modules = distinct_modules(library, &functions, &mut diagnostics);
-    let hashes: Vec<_> = modules.iter().map(Module::sha256).collect();
-    compare_hashes(library, &functions, &modules, &hashes, &mut diagnostics);
-    diagnostics.sort_by_offset();
-    diagnostics
+    let check = Check::new(library);
+    let units = (0..check.unit_count()).map(|unit| check.run(unit)).collect();
+    check.finish(units).diagnostics
 }
 
-/// Checks everything but the hashes, and returns the functions that could be read.
-pub fn structure<'a>(library: &Library<'a>, diagnostics: &mut Diagnostics) -> Vec<Function<'a>> {
-    header(library, diagnostics);
-    extension(library, diagnostics);
-    sections(library, diagnostics);
-    let functions = function_list(library, diagnostics);
-    let mut size_rule = None;
-    for function in &functions {
-        function_tags(function, diagnostics);
-        metadata(library, function, &mut size_rule, diagnostics);
+/// A check that is under way.
+#[derive(Debug)]
+pub struct Check<'a> {
+    library: Library<'a>,
+    functions: Vec<Function<'a>>,
+    modules: Vec<Module<'a>>,
+    reflections: Vec<Group<'a>>,
+    /// The size rule that all metadata groups have to follow: that of the first.
+    size_rule: Option<GroupSize>,
+    diagnostics: Diagnostics,
+}
+
+/// What a unit found.
+#[derive(Debug)]
+pub struct UnitResult {
+    diagnostics: Diagnostics,
+    /// The SHA-256 of the module, if the unit is one.
+    hash: Option<[u8; 32]>,
+}
+
+/// What a check found.
+#[derive(Debug)]
+pub struct Verdict {
+    /// How many functions could be read.
+    pub functions: u64,
+    /// How many of their hashes match their module.
+    pub matching_hashes: u64,
+    /// Everything that is wrong, by file offset.
+    pub diagnostics: Diagnostics,
+}
+
+impl<'a> Check<'a> {
+    /// Checks everything that is not in a unit, and finds the units.
+    pub fn new(library: &Library<'a>) -> Self {
+        let mut diagnostics = Diagnostics::new();
+        header(library, &mut diagnostics);
+        extension(library, &mut diagnostics);
+        sections(library, &mut diagnostics);
+        let functions = function_list(library, &mut diagnostics);
+        sources(library, &functions, &mut diagnostics);
+        symbol_lists(library, &mut diagnostics);
+        let reflections = reflection_list(library, &functions, &mut diagnostics);
+        let modules = distinct_modules(library, &functions, &mut diagnostics);
+        let first = functions.first().and_then(|first| library.public_metadata(first).ok().flatten());
+        let size_rule = first.map(|metadata| metadata.group.group_size());
+        Self { library: library.clone(), functions, modules, reflections, size_rule, diagnostics }
     }
-    sources(library, &functions, diagnostics);
-    symbol_lists(library, diagnostics);
-    reflections(library, &functions, diagnostics);
-    functions
+
+    /// How many units there are.
+    pub fn unit_count(&self) -> usize {
+        self.functions.len().saturating_add(self.modules.len()).saturating_add(self.reflections.len())
+    }
+
+    /// How many bytes the units hash, for a progress bar.
+    pub fn module_bytes(&self) -> u64 {
+        self.modules.iter().map(|module| module.bytes().len() as u64).fold(0, u64::saturating_add)
+    }
+
+    /// Does a unit's work.
+    pub fn run(&self, unit: usize) -> UnitResult {
+        let mut diagnostics = Diagnostics::new();
+        let mut hash = None;
+        // Modules come first: they are the most work.
+        if let Some(module) = self.modules.get(unit) {
+            if let Err(error) = check_wrapper(module) {
+                diagnostics.warning("module-wrapper", error.within("module"));
+            }
+            hash = Some(module.sha256());
+        } else {
+            let unit = unit.saturating_sub(self.modules.len());
+            if let Some(function) = self.functions.get(unit) {
+                function_tags(function, &mut diagnostics);
+                metadata(&self.library, function, self.size_rule, &mut diagnostics);
+            } else if let Some(group) = self.reflections.get(unit.saturating_sub(self.functions.len())) {
+                diagnostics.take("reflection", reflection(group).map_err(|e| e.within("reflection")));
+            }
+        }
+        UnitResult { diagnostics, hash }
+    }
+
+    /// Puts the units' results together, given in the order of the units.
+    pub fn finish(mut self, units: Vec<UnitResult>) -> Verdict {
+        let hashes: Vec<_> = units.iter().map_while(|unit| unit.hash).collect();
+        for unit in units.into_iter().filter(|unit| !unit.diagnostics.is_empty()) {
+            self.diagnostics.append(unit.diagnostics);
+        }
+        let matching_hashes = self.compare_hashes(&hashes);
+        self.diagnostics.sort_by_offset();
+        Verdict { functions: self.functions.len() as u64, matching_hashes, diagnostics: self.diagnostics }
+    }
+
+    /// Compares the functions' hashes with those of their modules; returns how many match.
+    fn compare_hashes(&mut self, hashes: &[[u8; 32]]) -> u64 {
+        let ranges = self.modules.iter().map(|module| (module.range().start, module.range().end));
+        let by_range: BTreeMap<(u64, u64), &[u8; 32]> = ranges.zip(hashes).collect();
+        let mut by_hash: Option<BTreeMap<&[u8; 32], &Function<'_>>> = None;
+        let mut matching = 0u64;
+        for function in &self.functions {
+            let (Some(expected), Ok(Some(module))) = (function.hash, self.library.module(function)) else {
+                continue;
+            };
+            let range = module.range();
+            let Some(found) = by_range.get(&(range.start, range.end)) else { continue };
+            if *found == expected {
+                matching = matching.saturating_add(1);
+                continue;
+            }
+            let by_hash = by_hash.get_or_insert_with(|| {
+                self.functions.iter().filter_map(|other| Some((other.hash?, other))).collect()
+            });
+            let hint = match by_hash.get(found) {
+                Some(other) => format!("OFFT points at the module of {}", other.label()),
+                None => "the module's bytes were changed after the library was made".into(),
+            };
+            let size = range.end.saturating_sub(range.start);
+            self.diagnostics.error(
+                "module-hash",
+                Error::new(
+                    ErrorKind::BadChecksum,
+                    range.start,
+                    format!("HASH does not match the module of {size} bytes"),
+                )
+                .expected(short_hex(expected))
+                .found(short_hex(found))
+                .hint(hint)
+                .within(function.label()),
+            );
+        }
+        matching
+    }
 }
 
 fn header(library: &Library<'_>, diagnostics: &mut Diagnostics) {
@@ -332,12 +443,12 @@ fn function_tags(function: &Function<'_>, diagnostics: &mut Diagnostics) {
 fn metadata(
     library: &Library<'_>,
     function: &Function<'_>,
-    size_rule: &mut Option<GroupSize>,
+    size_rule: Option<GroupSize>,
     diagnostics: &mut Diagnostics,
 ) {
-    let mut check_size = |name: &'static str, group: &MetadataGroup<'_>, diagnostics: &mut Diagnostics| {
+    let check_size = |name: &'static str, group: &MetadataGroup<'_>, diagnostics: &mut Diagnostics| {
         let rule = group.group_size();
-        let expected = *size_rule.get_or_insert(rule);
+        let expected = size_rule.unwrap_or(rule);
         if rule == GroupSize::Wrong || rule != expected {
             let real = group.range.end.saturating_sub(group.range.start);
             diagnostics.warning(
@@ -430,31 +541,26 @@ fn symbol_lists(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Decodes every reflection buffer, whether a function points at it or not.
-fn reflections(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
-    let Some(groups) = diagnostics.take("reflection", library.list(b"RLST")).flatten() else { return };
-    let mut names: BTreeMap<u64, &Function<'_>> = BTreeMap::new();
+/// The groups of the reflection list, each once, whether a function points at it or not.
+fn reflection_list<'a>(
+    library: &Library<'a>,
+    functions: &[Function<'_>],
+    diagnostics: &mut Diagnostics,
+) -> Vec<Group<'a>> {
+    let Some(list) = diagnostics.take("reflection", library.list(b"RLST")).flatten() else {
+        return Vec::new();
+    };
     let section = library.section(b"RLST").ok().flatten().map_or(0, |section| section.base());
+    let groups: Vec<Group<'_>> = list
+        .filter_map(|group| {
+            diagnostics.take("reflection", group.map_err(|error| error.within("section RLST")))
+        })
+        .collect();
     for function in functions {
-        if let Some(offset) = function.reflection_offset {
-            names.entry(section.saturating_add(offset)).or_insert(function);
-        }
-    }
-    let mut starts = BTreeSet::new();
-    for group in groups {
-        let Some(group) = diagnostics.take("reflection", group.map_err(|e| e.within("section RLST"))) else {
-            continue;
-        };
-        starts.insert(group.range.start);
-        let owner = names.get(&group.range.start);
-        let within = |error: Error| {
-            let error = error.within("reflection");
-            owner.map_or_else(|| error.clone(), |function| error.clone().within(function.label()))
-        };
-        diagnostics.take("reflection", reflection(&group).map_err(within));
-    }
-    for (at, function) in names {
-        if !starts.contains(&at) {
+        let Some(offset) = function.reflection_offset else { continue };
+        let at = section.saturating_add(offset);
+        // Groups follow each other, so they are sorted.
+        if groups.binary_search_by_key(&at, |group| group.range.start).is_err() {
             diagnostics.error(
                 "reflection",
                 Error::new(ErrorKind::OutOfRange, at, "RFLT points at no reflection")
@@ -462,46 +568,35 @@ fn reflections(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &
             );
         }
     }
+    groups
 }
 
 /// Decodes all of one reflection buffer.
 fn reflection(group: &Group<'_>) -> Result<()> {
-    let reflection = crate::library::reflection_buffer(group)?;
-    for node in reflection.nodes() {
-        for field in node?.fields() {
-            field?;
-        }
-    }
-    for function in reflection.functions() {
-        function?;
-    }
-    Ok(())
+    crate::library::reflection_buffer(group)?.check()
 }
 
 /// The modules of the functions, each range once, in file order; what is wrong with them goes to `diagnostics`.
-pub fn distinct_modules<'a>(
+fn distinct_modules<'a>(
     library: &Library<'a>,
     functions: &[Function<'a>],
     diagnostics: &mut Diagnostics,
 ) -> Vec<Module<'a>> {
-    let mut modules = BTreeMap::new();
+    let mut modules = Vec::new();
     for function in functions {
         let Some(module) = diagnostics.take("module-range", library.module(function)).flatten() else {
             continue;
         };
-        let Range { start, end } = module.range();
-        if let alloc::collections::btree_map::Entry::Vacant(entry) = modules.entry((start, end)) {
-            if let Err(error) = check_wrapper(&module) {
-                diagnostics.warning("module-wrapper", error.within("module").within(function.label()));
-            }
-            entry.insert(module);
-        }
+        modules.push(module);
     }
+    modules.sort_by_key(|module| (module.range().start, module.range().end));
+    modules.dedup_by_key(|module| module.range());
     let budget = (library.file().data().len() as u64).saturating_mul(MAX_HASHED_RATIO);
     let mut total = 0u64;
     let mut previous: Option<Range<u64>> = None;
-    let mut distinct = Vec::with_capacity(modules.len());
-    for ((start, end), module) in modules {
+    let mut hashed = modules.len();
+    for (index, module) in modules.iter().enumerate() {
+        let Range { start, end } = module.range();
         if previous.is_some_and(|previous| previous.end > start) {
             diagnostics.warning(
                 "module-overlap",
@@ -516,11 +611,12 @@ pub fn distinct_modules<'a>(
                 Error::new(ErrorKind::Limit, start, "modules overlap so much that the rest is not hashed")
                     .expected(format!("at most {MAX_HASHED_RATIO} times the file")),
             );
+            hashed = index;
             break;
         }
-        distinct.push(module);
     }
-    distinct
+    modules.truncate(hashed);
+    modules
 }
 
 fn check_wrapper(module: &Module<'_>) -> Result<()> {
@@ -537,49 +633,6 @@ fn check_wrapper(module: &Module<'_>) -> Result<()> {
         .found(format!("{size}")));
     }
     Ok(())
-}
-
-/// Compares the functions' hashes with those of their modules: `hashes[i]` is the SHA-256 of `modules[i]`. Returns how
-/// many functions were compared and matched.
-pub fn compare_hashes(
-    library: &Library<'_>,
-    functions: &[Function<'_>],
-    modules: &[Module<'_>],
-    hashes: &[[u8; 32]],
-    diagnostics: &mut Diagnostics,
-) -> u64 {
-    let by_range: BTreeMap<(u64, u64), &[u8; 32]> =
-        modules.iter().map(|module| (module.range().start, module.range().end)).zip(hashes).collect();
-    let mut by_hash: Option<BTreeMap<&[u8; 32], &Function<'_>>> = None;
-    let mut matching = 0u64;
-    for function in functions {
-        let (Some(expected), Ok(Some(module))) = (function.hash, library.module(function)) else { continue };
-        let range = module.range();
-        let Some(found) = by_range.get(&(range.start, range.end)) else { continue };
-        if *found == expected {
-            matching = matching.saturating_add(1);
-            continue;
-        }
-        let by_hash = by_hash
-            .get_or_insert_with(|| functions.iter().filter_map(|other| Some((other.hash?, other))).collect());
-        let hint = match by_hash.get(found) {
-            Some(other) => format!("OFFT points at the module of {}", other.label()),
-            None => "the module's bytes were changed after the library was made".into(),
-        };
-        diagnostics.error(
-            "module-hash",
-            Error::new(
-                ErrorKind::BadChecksum,
-                range.start,
-                format!("HASH does not match the module of {} bytes", range.end.saturating_sub(range.start)),
-            )
-            .expected(short_hex(expected))
-            .found(short_hex(found))
-            .hint(hint)
-            .within(function.label()),
-        );
-    }
-    matching
 }
 
 fn short_hex(hash: &[u8; 32]) -> String {

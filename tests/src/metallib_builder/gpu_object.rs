@@ -185,7 +185,11 @@ impl GpuObjectSpec {
             out.align(16);
             out.raw(content);
         }
-        BuiltObject { bytes: out.finish().0, library: section_starts[3], records: data_start..section_starts[0] }
+        BuiltObject {
+            bytes: out.finish().0,
+            library: section_starts[3],
+            records: data_start..section_starts[0],
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! A file that is a program, or holds one, gets the facts that people look for first; one that holds several gets a
 //! row for each.
 
-use super::{FileJson, ProgramJson, each_file, hash_modules};
+use super::{FileJson, ProgramJson, check, each_file};
 use crate::Outcome;
 use crate::args::{FilesArgs, GlobalArgs};
 use crate::input::Input;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::io::Write;
 use unshade::carve::Find;
 use unshade::core::Diagnostics;
-use unshade::metallib::{Library, verify};
+use unshade::metallib::Library;
 use unshade::program::Program;
 use unshade::source_files::visit_files;
 use unshade::view::{FindingView, HashesView, LibraryView};
@@ -83,11 +83,7 @@ fn read(find: &Find<'_>) -> InfoJson {
 fn read_library(slice: String, library: &Library<'_>) -> LibraryJson {
     let functions: Vec<_> = library.functions().map_while(Result::ok).collect();
     let mut view = LibraryView::new(library, &functions);
-    // What is wrong is for `verify` to tell; here it only counts.
-    let mut ignored = Diagnostics::new();
-    let modules = verify::distinct_modules(library, &functions, &mut ignored);
-    let hashes = hash_modules(&modules);
-    let matching = verify::compare_hashes(library, &functions, &modules, &hashes, &mut ignored);
+    let matching = check(library).matching_hashes;
     view.hashes = Some(HashesView { matching, total: u64::from(view.function_count) });
     LibraryJson { slice, view, source_files: count_source_files(library) }
 }

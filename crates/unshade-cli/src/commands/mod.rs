@@ -14,12 +14,17 @@ use crate::Outcome;
 use crate::args::{Args, Command};
 use crate::input::Input;
 use crate::paint;
+use crate::progress::Progress;
 use anyhow::Result;
 use rayon::prelude::*;
 use serde::Serialize;
 use unshade::carve::Find;
-use unshade::metallib::Module;
+use unshade::metallib::Library;
+use unshade::metallib::verify::{Check, Verdict};
 use unshade::view::SCHEMA;
+
+/// Units of a check are small; threads take so many at a time.
+const UNITS_AT_ONCE: usize = 64;
 
 /// Runs what the command line says.
 pub(crate) fn run(args: Args) -> Result<Outcome> {
@@ -94,14 +99,17 @@ impl ProgramJson {
     }
 }
 
-/// The SHA-256 of each module, over all processors.
-fn hash_modules(modules: &[Module<'_>]) -> Vec<[u8; 32]> {
-    let total = modules.iter().map(|module| module.bytes().len() as u64).sum();
-    let progress = crate::progress::Progress::new("hashing", total);
-    let hash = |module: &Module<'_>| {
-        let hash = module.sha256();
-        progress.advance(module.bytes().len() as u64);
-        hash
+/// Checks a library, its units spread over all processors.
+fn check(library: &Library<'_>) -> Verdict {
+    let check = Check::new(library);
+    let progress = Progress::new("checking", check.unit_count() as u64);
+    let run = |unit: usize| {
+        if unit.is_multiple_of(UNITS_AT_ONCE) {
+            progress.advance(UNITS_AT_ONCE as u64);
+        }
+        check.run(unit)
     };
-    modules.par_iter().with_min_len(64).map(hash).collect()
+    let units = (0..check.unit_count()).into_par_iter().with_min_len(UNITS_AT_ONCE).map(run).collect();
+    drop(progress);
+    check.finish(units)
 }

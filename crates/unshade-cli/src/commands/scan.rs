@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::num::NonZero;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use unshade::carve::{Find, Limits};
@@ -167,7 +167,7 @@ fn in_order<T: Sync, R: Send>(
     })
 }
 
-fn scan_file(path: &PathBuf, limits: &Limits) -> Scanned {
+fn scan_file(path: &Path, limits: &Limits) -> Scanned {
     let name = path.to_string_lossy().into_owned();
     let input = match Input::open_path(path) {
         Ok(input) => input,

@@ -1,6 +1,6 @@
 //! `unshade verify`: structure, sizes and every hash.
 
-use super::{FileJson, ProgramJson, each_file, hash_modules};
+use super::{FileJson, ProgramJson, check, each_file};
 use crate::Outcome;
 use crate::args::{GlobalArgs, VerifyArgs};
 use crate::output::Stdout;
@@ -10,7 +10,8 @@ use serde::Serialize;
 use std::io::Write;
 use unshade::carve::{Condition, Find};
 use unshade::core::{Diagnostics, Error, ErrorKind};
-use unshade::metallib::{Library, verify};
+use unshade::metallib::Library;
+use unshade::metallib::verify::Verdict;
 use unshade::program::Program;
 use unshade::source_files::visit_files;
 use unshade::view::FindingView;
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
         let mut outcome = Outcome::Done;
         let mut programs = Vec::new();
         let carving = input.each_program(&global.limits(), |find| {
-            let checked = check(find);
+            let checked = check_program(find);
             let diagnostics = &checked.diagnostics;
             if diagnostics.has_errors() || (args.strict && diagnostics.warnings() > 0) {
                 outcome = Outcome::Finding;
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
                 programs.push(VerifyJson {
                     head: ProgramJson::new(find),
                     functions: checked.functions,
-                    matching_hashes: checked.matching,
+                    matching_hashes: checked.matching_hashes,
                     errors: diagnostics.errors(),
                     warnings: diagnostics.warnings(),
                     findings: diagnostics.iter().map(FindingView::from).collect(),
@@ -60,14 +61,8 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-struct Checked {
-    functions: u64,
-    matching: u64,
-    diagnostics: Diagnostics,
-}
-
-fn check(find: &Find<'_>) -> Checked {
-    let mut checked = Checked { functions: 0, matching: 0, diagnostics: Diagnostics::new() };
+fn check_program(find: &Find<'_>) -> Verdict {
+    let mut verdict = Verdict { functions: 0, matching_hashes: 0, diagnostics: Diagnostics::new() };
     if find.condition == Condition::Damaged {
         let at = find.file_offset.unwrap_or(find.path.offset());
         let error = Error::new(
@@ -75,31 +70,29 @@ fn check(find: &Find<'_>) -> Checked {
             at,
             "starts like a program, but the rest of the header is damaged",
         );
-        checked.diagnostics.error("header", error);
+        verdict.diagnostics.error("header", error);
     }
-    let Some(program) = checked.diagnostics.take("header", Program::open(find)) else { return checked };
-    for named in program.libraries(&mut checked.diagnostics) {
-        check_library(&named.library, &mut checked);
+    let Some(program) = verdict.diagnostics.take("header", Program::open(find)) else { return verdict };
+    for named in program.libraries(&mut verdict.diagnostics) {
+        let library = check(&named.library);
+        verdict.functions += library.functions;
+        verdict.matching_hashes += library.matching_hashes;
+        verdict.diagnostics.append(library.diagnostics);
+        check_sources(&named.library, &mut verdict.diagnostics);
     }
-    checked.diagnostics.sort_by_offset();
-    checked
+    verdict.diagnostics.sort_by_offset();
+    verdict
 }
 
-fn check_library(library: &Library<'_>, checked: &mut Checked) {
-    let diagnostics = &mut checked.diagnostics;
-    let functions = verify::structure(library, diagnostics);
-    let modules = verify::distinct_modules(library, &functions, diagnostics);
-    let hashes = hash_modules(&modules);
-    checked.matching += verify::compare_hashes(library, &functions, &modules, &hashes, diagnostics);
-    checked.functions += functions.len() as u64;
-    if let Ok(Some(sources)) = library.sources() {
-        for archive in sources.archives().filter_map(Result::ok) {
-            diagnostics.take("sources", visit_files(&archive, |_| ()));
-        }
+/// Unpacks the embedded sources, which have checksums of their own.
+fn check_sources(library: &Library<'_>, diagnostics: &mut Diagnostics) {
+    let Ok(Some(sources)) = library.sources() else { return };
+    for archive in sources.archives().filter_map(Result::ok) {
+        diagnostics.take("sources", visit_files(&archive, |_| ()));
     }
 }
 
-fn print(path: &str, checked: &Checked, stdout: &mut Stdout) -> Result<()> {
+fn print(path: &str, checked: &Verdict, stdout: &mut Stdout) -> Result<()> {
     let diagnostics = &checked.diagnostics;
     for diagnostic in diagnostics {
         writeln!(stdout, "{}", paint::diagnostic(path, diagnostic))?;

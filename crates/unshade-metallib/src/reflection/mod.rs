@@ -29,6 +29,7 @@
 //! ```
 
 mod argument;
+mod check;
 pub mod flatbuffer;
 mod outline;
 mod print;
