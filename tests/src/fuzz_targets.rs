@@ -2,6 +2,8 @@
 
 use crate::encoder::Encoder;
 use crate::exercise;
+use std::ops::ControlFlow;
+use unshade::carve::{self, Limits, Selector};
 use unshade_metallib::Library;
 
 /// A library: everything that can be asked of it, a check, and an outline that names every byte.
@@ -59,9 +61,41 @@ fn with_section(code: &[u8; 4], section: &[u8]) -> Vec<u8> {
     out.finish().0
 }
 
+/// Any file: finds the programs in it, within limits that a run of the fuzzer can take.
+pub fn carve(data: &[u8]) {
+    let mut limits = Limits::default();
+    limits.max_member_size = 1 << 20;
+    limits.max_total_size = 4 << 20;
+    limits.max_held_size = 2 << 20;
+    limits.max_members = 1_000;
+    limits.max_finds = 1_000;
+    let mut finds = 0;
+    carve::carve(data, b"fuzzed", &limits, &mut |find| {
+        finds += 1;
+        let text = find.path.selector();
+        let selector = Selector::parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert!(selector.selects(&find.path), "{text} does not select what it is of");
+        if let Some(offset) = find.file_offset {
+            let start = offset as usize;
+            assert_eq!(
+                data.get(start..start + find.data.len()),
+                Some(find.data),
+                "{text} is not at {offset:#x}"
+            );
+        }
+        ControlFlow::Continue(())
+    });
+    assert!(finds <= limits.max_finds);
+}
+
 /// The name of a target, and the target.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets by name.
-pub const ALL: &[Target] =
-    &[("metallib", metallib), ("universal", universal), ("reflection", reflection), ("sources", sources)];
+pub const ALL: &[Target] = &[
+    ("metallib", metallib),
+    ("universal", universal),
+    ("reflection", reflection),
+    ("sources", sources),
+    ("carve", carve),
+];

@@ -9,7 +9,7 @@ mod sources;
 mod spec;
 
 pub use gpu_object::{BuiltObject, GpuObjectSpec, SliceSpec, UniversalSpec, cpu_type};
-pub use sources::{ArchiveSpec, SourceFile, SourcesSpec, unpack};
+pub use sources::{ArchiveSpec, SourceFile, SourcesSpec, tar, unpack};
 pub use spec::{
     ConstantSpec, Dialect, DynamicSpec, FunctionSpec, LibrarySpec, ModuleSpec, PrivateSpec, PublicSpec,
     RawTag, ReflectionSpec, VertexAttributeSpec, function_type, library_type, platform,

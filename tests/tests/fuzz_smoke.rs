@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use unshade_tests::fuzz_targets::{ALL, Target};
+use unshade_tests::metallib_builder::{ArchiveSpec, SourceFile, tar};
 use unshade_tests::mutate::{Random, mutate};
 use unshade_tests::{fixtures, parallel, reflections};
 
@@ -37,8 +38,22 @@ fn seeds(target: &str) -> Vec<Seed> {
             .filter_map(fixtures::Fixture::source_section)
             .map(|section| words([&[section.0], section.1.as_slice()].concat()))
             .collect(),
+        "carve" => containers().into_iter().map(words).collect(),
         _ => fixtures().filter(|f| !f.name.starts_with("universal")).map(|f| f.build()).collect(),
     }
+}
+
+/// Files that hold programs: at an odd place, in a tar archive, and in one that is compressed.
+fn containers() -> Vec<Vec<u8>> {
+    let files: Vec<SourceFile> = ["empty_118", "universal_air", "dxmt"]
+        .into_iter()
+        .filter_map(|name| fixtures::all().into_iter().find(|fixture| fixture.name == name))
+        .map(|fixture| SourceFile { path: format!("{}.metallib", fixture.name), content: fixture.build().0 })
+        .collect();
+    let all =
+        files.iter().map(|file| [b"between", file.content.as_slice()].concat()).collect::<Vec<_>>().concat();
+    let compressed = ArchiveSpec { id: "", files: files.clone(), level: 1, padded_to: 1 }.compress();
+    vec![all, tar(&files), compressed]
 }
 
 fn run(&(name, target): &Target) {

@@ -2,7 +2,9 @@
 //!
 //! One file (or folder) per command; [`sh`] holds what they share: finding the workspace, running programs.
 
+mod bench;
 mod ci;
+mod conformance;
 mod corpus;
 mod fuzz;
 mod sh;
@@ -21,8 +23,12 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Measure the program beside its peers, on the same input in turn.
+    Bench(bench::Args),
     /// Run every check: formatting, lints, documentation, tests.
     Ci(ci::Args),
+    /// Compare what is read with what is known to be right, over every real file at hand.
+    Conformance(conformance::Args),
     /// Download and verify the public packages whose GPU programs the conformance run reads.
     Corpus(corpus::Args),
     /// Fuzz the parsers with coverage feedback, on the stable toolchain.
@@ -31,7 +37,9 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Bench(args) => bench::run(&args),
         Command::Ci(args) => ci::run(&args),
+        Command::Conformance(args) => conformance::run(&args),
         Command::Corpus(args) => corpus::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
     };

@@ -132,7 +132,7 @@ impl Folder {
                 Ok(metadata) if metadata.is_dir() => {}
                 Ok(_) => bail!("{} is in the way: it is no folder", folder.display()),
                 Err(_) => {
-                    fs::create_dir(&folder).with_context(|| format!("can't make {}", folder.display()))?
+                    fs::create_dir(&folder).with_context(|| format!("can't make {}", folder.display()))?;
                 }
             }
             self.checked.insert(relative.clone());

@@ -143,8 +143,8 @@ pub struct Function<'a> {
 }
 
 impl<'a> Function<'a> {
-    /// Reads the tags of a function; what follows them is returned beside it.
-    fn read(index: u32, start: u64, tags: Reader<'a>) -> (Self, Reader<'a>) {
+    /// Reads the tags of a function; what follows their ENDT is returned beside it.
+    fn read(index: u32, start: u64, tags: Reader<'a>) -> (Self, Option<Reader<'a>>) {
         let mut function = Self {
             index,
             range: start..start,
@@ -170,7 +170,7 @@ impl<'a> Function<'a> {
         }
         function.range.end = walk.reader().offset();
         function.fault = fault.map(|error| error.within(function.label()));
-        (function, walk.reader())
+        (function, walk.ended().then(|| walk.reader()))
     }
 
     fn take(&mut self, tag: &Tag<'a>) -> Result<()> {
@@ -271,7 +271,7 @@ impl<'a> Functions<'a> {
         let index = self.next;
         if let Some(group) = self.shared_group.take() {
             let (function, rest) = Function::read(index, group.offset(), group);
-            self.keep_shared(rest);
+            self.shared_group = shared(rest);
             return Ok(function);
         }
         let start = self.reader.offset();
@@ -286,17 +286,18 @@ impl<'a> Functions<'a> {
         let group = reader.split(u64::from(content)).map_err(within)?;
         self.reader = reader;
         let (mut function, rest) = Function::read(index, start, group);
-        if rest.rest().starts_with(b"NAME") {
-            self.keep_shared(rest);
-        } else {
+        self.shared_group = shared(rest);
+        if self.shared_group.is_none() {
             function.range.end = reader.offset();
         }
         Ok(function)
     }
+}
 
-    fn keep_shared(&mut self, rest: Reader<'a>) {
-        self.shared_group = rest.rest().starts_with(b"NAME").then_some(rest);
-    }
+/// What follows a function's ENDT, if that is another function of the same group. It is shorter with each function, so
+/// that the walk ends whatever the count is.
+fn shared(rest: Option<Reader<'_>>) -> Option<Reader<'_>> {
+    rest.filter(|rest| rest.rest().starts_with(b"NAME"))
 }
 
 impl<'a> Iterator for Functions<'a> {

@@ -18,6 +18,46 @@ use unshade_core::{Error, ErrorKind, Reader, Result, open_enum};
 /// The first four bytes, little-endian.
 pub const MAGIC: u32 = 0xfeed_facf;
 
+/// The fields of the records that the notes point at, by the note's owner: sizes in bytes, and names where they are
+/// known. The string table is one run of bytes.
+pub const NOTE_RECORDS: [(&str, &[(&str, u64)]); 7] = [
+    (
+        "AIR_METALLIB",
+        &[("UUID", 16), ("offset of the library", 8), ("size of the library", 8), ("reserved", 8)],
+    ),
+    ("AIR_MODULE", &[("SHA-256 of the module", 32), ("reserved", 8)]),
+    (
+        "AIR_DESCRIPTOR",
+        &[("hash", 32), ("offset of the descriptor", 8), ("size of the descriptor", 8), ("not described", 8)],
+    ),
+    (
+        "AIR_OBJECT",
+        &[
+            ("offset of the code", 4),
+            ("size of the code", 4),
+            ("offset of the reflection", 4),
+            ("size of the reflection", 4),
+            ("not described", 20),
+        ],
+    ),
+    ("AIR_PIPELINE", &[("not described", 8)]),
+    ("AIR_HASHES", &[("not described", 136)]),
+    ("AIR_STRTABLE", &[("byte", 1)]),
+];
+
+/// The records that a note points at.
+#[derive(Clone, Debug)]
+pub struct NoteRecords<'a> {
+    /// The note's owner, such as `AIR_MODULE`.
+    pub owner: &'a [u8],
+    /// The fields of one record.
+    pub fields: &'static [(&'static str, u64)],
+    /// How many records there are.
+    pub count: u64,
+    /// The bytes of all of them.
+    pub data: Reader<'a>,
+}
+
 /// Load commands beyond this are not read: real files have a dozen.
 const MAX_COMMANDS: u32 = 4_096;
 
@@ -143,6 +183,19 @@ impl<'a> GpuObject<'a> {
             Ok(NamedRange { segment: b"", name: until_nul(name), data: self.file.part(offset, size) })
         });
         notes.filter_map(|note: Result<_>| note.ok()).collect()
+    }
+
+    /// The records that the notes point at; those of an unknown owner, or that leave the file, are left out.
+    pub fn note_records(&self) -> Vec<NoteRecords<'a>> {
+        let records = self.notes().into_iter().filter_map(|note| {
+            let mut range = note.data.ok()?;
+            let (offset, count) = (range.u64().ok()?, range.u64().ok()?);
+            let (_, fields) = NOTE_RECORDS.iter().find(|(owner, _)| owner.as_bytes() == note.name)?;
+            let record_size: u64 = fields.iter().map(|(_, size)| size).sum();
+            let data = self.file.part(offset, count.checked_mul(record_size)?).ok()?;
+            Some(NoteRecords { owner: note.name, fields, count, data })
+        });
+        records.filter(|records| records.count > 0).collect()
     }
 
     /// The Metal library in section `__metallib`, cut to its own size.

@@ -27,6 +27,8 @@ pub struct HeaderExtension<'a> {
     /// The bytes of the file from the end of the function list to the public metadata.
     pub range: Range<u64>,
     tags: Reader<'a>,
+    /// The first section of each of [`SECTION_NAMES`]: found once, as a hostile extension may have a million tags.
+    sections: [Option<Section>; SECTION_NAMES.len()],
 }
 
 impl<'a> HeaderExtension<'a> {
@@ -37,7 +39,14 @@ impl<'a> HeaderExtension<'a> {
             return Ok(None);
         };
         let tags = file.part(start, size).map_err(|error| error.within("header extension"))?;
-        Ok(Some(Self { range: tags.range(), tags }))
+        let mut sections = [None; SECTION_NAMES.len()];
+        for tag in Tags::new(tags).filter_map(Result::ok) {
+            let place = SECTION_NAMES.iter().position(|(code, _)| *code == tag.code);
+            if let Some(slot @ None) = place.and_then(|place| sections.get_mut(place)) {
+                *slot = section(&tag);
+            }
+        }
+        Ok(Some(Self { range: tags.range(), tags, sections }))
     }
 
     /// The tags, in file order.
@@ -47,7 +56,12 @@ impl<'a> HeaderExtension<'a> {
 
     /// The section of this name.
     pub fn section(&self, code: &[u8; 4]) -> Option<Section> {
-        self.tags().filter_map(Result::ok).filter(|tag| tag.code.0 == *code).find_map(|tag| section(&tag))
+        self.sections().find(|(known, _)| known.0 == *code).map(|(_, section)| section)
+    }
+
+    /// The sections, one of each name: the first, if a name stands more than once.
+    pub fn sections(&self) -> impl Iterator<Item = (FourCc, Section)> {
+        SECTION_NAMES.iter().zip(self.sections).filter_map(|((code, _), section)| Some((*code, section?)))
     }
 
     /// The library's UUID, where it has one. Nothing is known to check it.

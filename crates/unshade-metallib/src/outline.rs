@@ -7,7 +7,7 @@
 
 use crate::data_type::DataType;
 use crate::function_list::{FunctionType, Functions, ShortVersion, Tessellation};
-use crate::gpu_object::{CommandKind, GpuObject};
+use crate::gpu_object::{CommandKind, GpuObject, NoteRecords};
 use crate::header::{HEADER_SIZE, Header, Section, Version};
 use crate::header_extension::section_name;
 use crate::library::Library;
@@ -125,10 +125,8 @@ fn regions(library: &Library<'_>) -> Vec<Region> {
     if let Some(extension) = library.extension() {
         let start = header.function_list_range().end;
         add(start..header.public_metadata.offset, RegionKind::HeaderExtension);
-        for tag in extension.tags().filter_map(Result::ok) {
-            if let Some(section) = crate::header_extension::section(&tag) {
-                add(section.range(), RegionKind::Named(tag.code.0));
-            }
+        for (code, section) in extension.sections() {
+            add(section.range(), RegionKind::Named(code.0));
         }
     }
     regions.sort_by_key(|region| region.range.start);
@@ -512,6 +510,10 @@ impl<'a> Fields<'a, '_> {
                 let count = self.count("section count")?;
                 self.hex32("flags")?;
                 for _ in 0..count {
+                    // Nothing bounds the count but the bytes that are there.
+                    if self.reader.is_empty() {
+                        break;
+                    }
                     self.section_header();
                 }
             }
@@ -572,32 +574,76 @@ fn gpu_object(object: &GpuObject<'_>, sink: &mut dyn OutlineSink) {
     fields.sink.open(Field::group("Mach-O header and load commands", file.base()..header_end));
     let result = fields.load_commands(object);
     fields.finish(result, header_end);
-    let mut parts: Vec<(Range<u64>, String, bool)> = Vec::new();
-    for part in object.sections().into_iter().chain(object.notes()) {
-        let Ok(data) = &part.data else { continue };
-        let name = match part.segment {
-            b"" => format!("note {}", Escaped(part.name)),
-            segment => format!("{},{}", Escaped(segment), Escaped(part.name)),
-        };
-        parts.push((data.range(), name, part.name == b"__metallib"));
+    let mut parts: Vec<(Range<u64>, String, Part<'_>)> = Vec::new();
+    for section in object.sections() {
+        let Ok(data) = section.data else { continue };
+        let name = format!("{},{}", Escaped(section.segment), Escaped(section.name));
+        let part = if section.name == b"__metallib" { Part::Library } else { Part::Section };
+        parts.push((data.range(), name, part));
+    }
+    for note in object.notes() {
+        let Ok(data) = note.data else { continue };
+        parts.push((data.range(), format!("note {}", Escaped(note.name)), Part::Note(data)));
+    }
+    for records in object.note_records() {
+        parts.push((
+            records.data.range(),
+            format!("records {}", Escaped(records.owner)),
+            Part::Records(records),
+        ));
     }
     parts.sort_by_key(|(range, _, _)| (range.start, range.end));
     let end = file.range().end;
     let mut at = header_end;
-    for (range, name, is_library) in parts {
+    for (range, name, part) in parts {
         if range.start < at || range.start == range.end {
             continue;
         }
         gap(&file, at..range.start, sink);
         sink.open(Field::group(name, range.clone()));
-        if is_library && let Ok(Some(inner)) = object.library() {
-            library(&inner, sink);
-            gap(&file, inner.file().range().end..range.end, sink);
-        }
+        part.emit(object, &range, sink);
         sink.close();
         at = range.end;
     }
     gap(&file, at..end, sink);
+}
+
+/// A part of a GPU Mach-O.
+enum Part<'a> {
+    Section,
+    /// The section that holds a Metal library.
+    Library,
+    Note(Reader<'a>),
+    Records(NoteRecords<'a>),
+}
+
+impl Part<'_> {
+    fn emit(&self, object: &GpuObject<'_>, range: &Range<u64>, sink: &mut dyn OutlineSink) {
+        match self {
+            Part::Section => {}
+            Part::Library => {
+                if let Ok(Some(inner)) = object.library() {
+                    library(&inner, sink);
+                    gap(&object.file(), inner.file().range().end..range.end, sink);
+                }
+            }
+            Part::Note(data) => {
+                let mut fields = Fields { reader: *data, sink };
+                // A short note shows as far as it goes.
+                let _ = fields.hex64("offset of the records").and_then(|_| fields.hex64("count"));
+            }
+            Part::Records(records) if records.fields.len() > 1 => {
+                let mut fields = Fields { reader: records.data, sink };
+                for _ in 0..records.count {
+                    for (name, size) in records.fields {
+                        // The records were cut to fit their count.
+                        let _ = fields.bytes(name, *size, "");
+                    }
+                }
+            }
+            Part::Records(_) => {}
+        }
+    }
 }
 
 /// Emits the bytes between two things: zeros are padding, others are unknown.
@@ -654,8 +700,9 @@ fn tag_meaning<'a>(fields: &mut Fields<'a, '_>, tag: &Tag<'a>) -> Result<()> {
         b"TESS" => fields.u8("tessellation", |v| format!("{}", Tessellation(v))).map(|_| ()),
         b"LAYR" => fields.u8("type of the layer index", |v| format!("{}", DataType(v))).map(|_| ()),
         b"UUID" => fields.bytes("UUID", 16, "").map(|_| ()),
-        b"LINK" => {
-            fields.bytes(UNKNOWN, fields.reader.remaining() as u64, "zeros in every real file").map(|_| ())
+        b"LINK" if fields.reader.rest().iter().all(|byte| *byte == 0) => {
+            let size = fields.reader.remaining() as u64;
+            fields.bytes("reserved", size, "zeros in every real file").map(|_| ())
         }
         b"SARC" => {
             fields.c_string("archive id")?;

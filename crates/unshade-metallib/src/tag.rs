@@ -93,6 +93,21 @@ impl<'a> Tags<'a> {
         self.reader
     }
 
+    /// Walks on to `ENDT`.
+    ///
+    /// # Errors
+    /// The first tag that cannot be read, the missing `ENDT`, or [`ErrorKind::BadValue`] if bytes follow it.
+    pub fn check(mut self) -> Result<()> {
+        for tag in &mut self {
+            tag?;
+        }
+        match self.reader.remaining() {
+            0 => Ok(()),
+            rest => Err(Error::new(ErrorKind::BadValue, self.reader.offset(), "bytes follow ENDT")
+                .found(alloc::format!("{rest} bytes"))),
+        }
+    }
+
     fn read(&mut self) -> Result<Option<Tag<'a>>> {
         // On a failure the reader stays at the tag that failed.
         let mut reader = self.reader;

@@ -52,6 +52,10 @@ pub struct Slice<'a> {
 /// What a slice holds.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, and boxing it would cost callers a pattern"
+)]
 pub enum SliceContent<'a> {
     /// AIR: a Metal library.
     Library(Library<'a>),
@@ -107,6 +111,11 @@ impl<'a> Universal<'a> {
 }
 
 impl<'a> Slice<'a> {
+    /// How it is called: architecture and variant, such as `air64.0xc`.
+    pub fn name(&self) -> alloc::string::String {
+        format!("{}.{:#x}", self.cpu_type, self.cpu_subtype)
+    }
+
     fn read(table: &mut Reader<'a>, file: &Reader<'a>) -> Result<Self> {
         let start = table.offset();
         let cpu_type = CpuType(table.u32_be()?);

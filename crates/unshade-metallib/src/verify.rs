@@ -49,15 +49,19 @@ pub const RULES: &[(&str, &str)] = &[
     ("reflection", "Every reflection buffer can be decoded and is one of the library's functions'."),
     ("sources", "The embedded sources can be read, and SOFF points at one of their archives."),
     ("symbol-list", "Imported symbols and exported variables can be read."),
+    ("dynamic-header", "The dynamic header is a run of tags."),
+    ("script-list", "The script list can be read."),
     ("unknown-tag", "A tag that nobody has described."),
     ("verify-limit", "The check stopped at a limit that guards against hostile files."),
 ];
 
-/// Checks everything.
+/// Checks everything, one unit after the other.
 pub fn library(library: &Library<'_>) -> Diagnostics {
-    let check = Check::new(library);
-    let units = (0..check.unit_count()).map(|unit| check.run(unit)).collect();
-    check.finish(units).diagnostics
+    let mut check = Check::new(library);
+    for unit in 0..check.unit_count() {
+        check.absorb(check.run(unit));
+    }
+    check.finish().diagnostics
 }
 
 /// A check that is under way.
@@ -69,6 +73,8 @@ pub struct Check<'a> {
     reflections: Vec<Group<'a>>,
     /// The size rule that all metadata groups have to follow: that of the first.
     size_rule: Option<GroupSize>,
+    /// The SHA-256 of each module that was absorbed.
+    hashes: Vec<[u8; 32]>,
     diagnostics: Diagnostics,
 }
 
@@ -100,12 +106,21 @@ impl<'a> Check<'a> {
         sections(library, &mut diagnostics);
         let functions = function_list(library, &mut diagnostics);
         sources(library, &functions, &mut diagnostics);
+        dynamic_header(library, &mut diagnostics);
         symbol_lists(library, &mut diagnostics);
         let reflections = reflection_list(library, &functions, &mut diagnostics);
         let modules = distinct_modules(library, &functions, &mut diagnostics);
         let first = functions.first().and_then(|first| library.public_metadata(first).ok().flatten());
         let size_rule = first.map(|metadata| metadata.group.group_size());
-        Self { library: library.clone(), functions, modules, reflections, size_rule, diagnostics }
+        Self {
+            library: library.clone(),
+            functions,
+            modules,
+            reflections,
+            size_rule,
+            hashes: Vec::new(),
+            diagnostics,
+        }
     }
 
     /// How many units there are.
@@ -140,12 +155,18 @@ impl<'a> Check<'a> {
         UnitResult { diagnostics, hash }
     }
 
-    /// Puts the units' results together, given in the order of the units.
-    pub fn finish(mut self, units: Vec<UnitResult>) -> Verdict {
-        let hashes: Vec<_> = units.iter().map_while(|unit| unit.hash).collect();
-        for unit in units.into_iter().filter(|unit| !unit.diagnostics.is_empty()) {
-            self.diagnostics.append(unit.diagnostics);
+    /// Takes a unit's result. Results have to come in the order of the units, and better soon: the findings of all
+    /// units of a hostile file are many times its size.
+    pub fn absorb(&mut self, result: UnitResult) {
+        self.hashes.extend(result.hash);
+        if !result.diagnostics.is_empty() {
+            self.diagnostics.append(result.diagnostics);
         }
+    }
+
+    /// Checks what concerns several units, after all of them were absorbed.
+    pub fn finish(mut self) -> Verdict {
+        let hashes = core::mem::take(&mut self.hashes);
         let matching_hashes = self.compare_hashes(&hashes);
         self.diagnostics.sort_by_offset();
         Verdict { functions: self.functions.len() as u64, matching_hashes, diagnostics: self.diagnostics }
@@ -526,18 +547,26 @@ fn sources(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut 
 }
 
 fn symbol_lists(library: &Library<'_>, diagnostics: &mut Diagnostics) {
-    for code in [b"ILST", b"VLST"] {
-        let Some(groups) = diagnostics.take("symbol-list", library.list(code)).flatten() else { continue };
+    for (code, rule) in [(b"ILST", "symbol-list"), (b"VLST", "symbol-list"), (b"SLST", "script-list")] {
+        let Some(groups) = diagnostics.take(rule, library.list(code)).flatten() else { continue };
         for group in groups {
             let within = |error: Error| error.within(format!("section {}", code.escape_ascii()));
-            let Some(group) = diagnostics.take("symbol-list", group.map_err(within)) else { continue };
-            if group.name().is_none() {
+            let Some(group) = diagnostics.take(rule, group.map_err(within)) else { continue };
+            diagnostics.take(rule, group.tags().check().map_err(within));
+            if rule == "symbol-list" && group.name().is_none() {
                 diagnostics.error(
-                    "symbol-list",
+                    rule,
                     within(Error::new(ErrorKind::BadValue, group.range.start, "symbol without a NAME")),
                 );
             }
         }
+    }
+}
+
+fn dynamic_header(library: &Library<'_>, diagnostics: &mut Diagnostics) {
+    if let Some(header) = diagnostics.take("dynamic-header", library.dynamic_header()).flatten() {
+        let whole = header.tags().check().map_err(|error| error.within("dynamic header"));
+        diagnostics.take("dynamic-header", whole);
     }
 }
 
@@ -573,6 +602,7 @@ fn reflection_list<'a>(
 
 /// Decodes all of one reflection buffer.
 fn reflection(group: &Group<'_>) -> Result<()> {
+    group.tags().check()?;
     crate::library::reflection_buffer(group)?.check()
 }
 

@@ -45,6 +45,13 @@ impl Format {
             Self::MetalUniversal => "Metal universal library",
         }
     }
+
+    /// The usual extension of such files.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::MetalLibrary | Self::MetalUniversal => "metallib",
+        }
+    }
 }
 
 impl fmt::Display for Format {

@@ -9,6 +9,10 @@ use unshade_metallib::{Library, Universal, outline};
 /// An opened program.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, and boxing it would cost callers a pattern"
+)]
 pub enum Program<'a> {
     /// A Metal library.
     Library(Library<'a>),
@@ -50,7 +54,7 @@ impl<'a> Program<'a> {
         let mut libraries = Vec::new();
         for slice in universal.slices() {
             let Some(slice) = diagnostics.take("slice", slice) else { continue };
-            let within = |error: unshade_core::Error| error.within(slice.cpu_type.to_string());
+            let within = |error: unshade_core::Error| error.within(slice.name());
             let library = match diagnostics.take("slice", slice.content().map_err(within)) {
                 Some(SliceContent::Library(library)) => Some(library),
                 Some(SliceContent::GpuObject(object)) => {
@@ -58,8 +62,7 @@ impl<'a> Program<'a> {
                 }
                 _ => None,
             };
-            let name = format!("{}.{:#x}", slice.cpu_type, slice.cpu_subtype);
-            libraries.extend(library.map(|library| NamedLibrary { slice: name, library }));
+            libraries.extend(library.map(|library| NamedLibrary { slice: slice.name(), library }));
         }
         libraries
     }

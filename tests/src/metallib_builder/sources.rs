@@ -74,7 +74,8 @@ impl SourcesSpec {
 }
 
 impl ArchiveSpec {
-    fn compress(&self) -> Vec<u8> {
+    /// The archive as a bzip2 stream, without the zeros behind it.
+    pub fn compress(&self) -> Vec<u8> {
         let mut stream = Vec::new();
         let archive = tar(&self.files);
         let mut encoder = BzEncoder::new(archive.as_slice(), Compression::new(self.level));
@@ -84,7 +85,7 @@ impl ArchiveSpec {
 }
 
 /// A POSIX tar archive.
-fn tar(files: &[SourceFile]) -> Vec<u8> {
+pub fn tar(files: &[SourceFile]) -> Vec<u8> {
     let mut out = Vec::new();
     for file in files {
         let mut header = [0u8; 512];

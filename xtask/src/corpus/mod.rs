@@ -1,10 +1,11 @@
 //! `cargo xtask corpus`: fetches the public packages of `xtask/corpus.tsv` into a cache folder and checks each
-//! against its SHA-256.
+//! against its SHA-256. Then it carves them ([`carve`]).
 //!
 //! The packages hold real compiled GPU programs that are too large, or not ours, to commit. They are kept as
 //! downloaded: whoever reads them unpacks in memory. A file gets its name in the cache only after its hash was
 //! checked, so that an interrupted run leaves nothing half-done behind and the next one carries on.
 
+mod carve;
 mod clients;
 mod list;
 
@@ -16,8 +17,23 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail, ensure};
 use sha2::{Digest as _, Sha256};
 
-use self::list::{Package, Set};
+pub(crate) use self::carve::folder as carved_folder;
+use self::list::Package;
+pub(crate) use self::list::Set;
 use crate::sh;
+
+/// The package of this name whose file name holds `part`, in the cache and right.
+pub(crate) fn cached_package(name: &str, part: &str) -> Result<PathBuf> {
+    let args = Args { cache: None, only: vec![name.to_owned()], set: Set::All, list: true };
+    let package = chosen(&args)?.into_iter().find(|package| package.file.contains(part));
+    let package =
+        package.with_context(|| format!("xtask/corpus.tsv has no {name} with {part} in its file name"))?;
+    let path = cache_dir(None)?.join(&package.file);
+    match look(&package, &path)? {
+        Cached::Right => Ok(path),
+        _ => bail!("{} is not in the cache: run `cargo xtask corpus --only {name}` first", package.file),
+    }
+}
 
 /// Options of `cargo xtask corpus`.
 #[derive(clap::Args)]
@@ -56,7 +72,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut failures = Vec::new();
     for (index, package) in packages.iter().enumerate() {
         let label = format!("[{:2}/{}] {} {}", index + 1, packages.len(), package.name, package.version);
-        let outcome = if args.list { state(package, &cache) } else { ensure_present(package, &cache) };
+        let outcome = if args.list {
+            state(package, &cache)
+        } else {
+            ensure_present(package, &cache)
+                .and_then(|state| Ok(format!("{state}, {}", carve::carve_package(&cache, &package.file)?)))
+        };
         match outcome {
             Ok(what) => println!("{label}: {} ({}), {what}", package.file, sh::megabytes(package.size)),
             Err(error) => {
@@ -96,7 +117,7 @@ fn chosen(args: &Args) -> Result<Vec<Package>> {
 }
 
 /// The cache folder, absolute, made if need be.
-fn cache_dir(option: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn cache_dir(option: Option<&Path>) -> Result<PathBuf> {
     let dir = option
         .map(Path::to_path_buf)
         .or_else(|| sh::env_path("UNSHADE_CORPUS_CACHE"))

@@ -13,11 +13,16 @@ use anyhow::Result;
 use serde::Serialize;
 use std::io::Write;
 use unshade::carve::Find;
-use unshade::core::Diagnostics;
+use unshade::core::{Diagnostics, Escaped};
 use unshade::metallib::Library;
+use unshade::metallib::gpu_object::NamedRange;
+use unshade::metallib::universal::{Slice, SliceContent};
 use unshade::program::Program;
 use unshade::source_files::visit_files;
 use unshade::view::{FindingView, HashesView, LibraryView};
+
+/// Names longer than this have a line of their own.
+const MAX_HEADING: usize = 24;
 
 /// How many programs of a file are told in a row each; the others are counted.
 const MAX_ROWS: usize = 20;
@@ -27,8 +32,29 @@ struct InfoJson {
     #[serde(flatten)]
     head: ProgramJson,
     libraries: Vec<LibraryJson>,
+    /// The slices of a universal file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slices: Option<Vec<SliceJson>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingView>,
+}
+
+/// An architecture of a universal file.
+#[derive(Serialize)]
+struct SliceJson {
+    name: String,
+    offset: u64,
+    size: u64,
+    /// The sections and notes of a GPU Mach-O.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sections: Vec<SectionJson>,
+}
+
+#[derive(Serialize)]
+struct SectionJson {
+    name: String,
+    offset: u64,
+    size: u64,
 }
 
 #[derive(Serialize)]
@@ -68,7 +94,12 @@ pub(crate) fn run(args: &FilesArgs, global: &GlobalArgs) -> Result<Outcome> {
 fn read(find: &Find<'_>) -> InfoJson {
     let mut diagnostics = Diagnostics::new();
     let mut libraries = Vec::new();
+    let mut slices = None;
     if let Some(program) = diagnostics.take("program", Program::open(find)) {
+        if let Program::Universal(universal) = &program {
+            slices =
+                Some(universal.slices().filter_map(Result::ok).map(|slice| read_slice(&slice)).collect());
+        }
         for named in program.libraries(&mut diagnostics) {
             libraries.push(read_library(named.slice, &named.library));
         }
@@ -76,8 +107,28 @@ fn read(find: &Find<'_>) -> InfoJson {
     InfoJson {
         head: ProgramJson::new(find),
         libraries,
+        slices,
         findings: diagnostics.iter().map(FindingView::from).collect(),
     }
+}
+
+fn read_slice(slice: &Slice<'_>) -> SliceJson {
+    let named = |part: NamedRange<'_>| {
+        let data = part.data.ok()?;
+        let name = match part.segment {
+            b"" => format!("note {}", Escaped(part.name)),
+            segment => format!("{},{}", Escaped(segment), Escaped(part.name)),
+        };
+        Some(SectionJson { name, offset: data.base(), size: data.data().len() as u64 })
+    };
+    let sections = match slice.content() {
+        Ok(SliceContent::GpuObject(object)) => {
+            object.sections().into_iter().chain(object.notes()).filter_map(named).collect()
+        }
+        _ => Vec::new(),
+    };
+    let (offset, size) = slice.data.as_ref().map_or((0, 0), |data| (data.base(), data.data().len() as u64));
+    SliceJson { name: slice.name(), offset, size, sections }
 }
 
 fn read_library(slice: String, library: &Library<'_>) -> LibraryJson {
@@ -102,16 +153,17 @@ fn print(input: &Input, programs: &[InfoJson], stdout: &mut Stdout) -> Result<()
     let [program] = programs else {
         return print_rows(input, programs, stdout);
     };
-    let whole = program.head.path == input.name;
-    if !whole {
-        let size = bytes(input.bytes().len() as u64);
-        writeln!(stdout, "{}   {}, {size}", name(&input.name), unshade::format::detect(input.bytes()))?;
+    if program.head.path != input.name {
+        print_file(input, stdout)?;
+    }
+    if let Some(slices) = &program.slices {
+        print_slices(program, slices, stdout)?;
     }
     for library in &program.libraries {
         print_library(program, library, stdout)?;
     }
     if program.libraries.is_empty() {
-        writeln!(stdout, "{}   {}", name(&program.head.path), summary(program))?;
+        heading(stdout, &program.head.path, &summary(program))?;
     }
     for finding in &program.findings {
         writeln!(stdout, "  {}: {}", finding.severity, finding.message)?;
@@ -119,10 +171,45 @@ fn print(input: &Input, programs: &[InfoJson], stdout: &mut Stdout) -> Result<()
     Ok(())
 }
 
+/// The file that programs are in.
+fn print_file(input: &Input, stdout: &mut Stdout) -> Result<()> {
+    let size = bytes(input.bytes().len() as u64);
+    heading(stdout, &input.name, &format!("{}, {size}", unshade::format::detect(input.bytes())))
+}
+
+/// What a universal file is made of.
+fn print_slices(program: &InfoJson, slices: &[SliceJson], stdout: &mut Stdout) -> Result<()> {
+    let count = crate::paint::counted(slices.len() as u64, "slice");
+    heading(
+        stdout,
+        &program.head.path,
+        &format!("{}, {count} · {}", program.head.format, bytes(program.head.size)),
+    )?;
+    for slice in slices {
+        writeln!(stdout, "  {:<18} {:>8}  at {:#x}", slice.name, bytes(slice.size), slice.offset)?;
+        for section in &slice.sections {
+            writeln!(
+                stdout,
+                "    {:<22} {:>8}  at {:#x}",
+                section.name,
+                bytes(section.size),
+                section.offset
+            )?;
+        }
+    }
+    writeln!(stdout)?;
+    Ok(())
+}
+
+/// The name and what it is: on one line, unless the name is so long that the line would not be read as one.
+fn heading(stdout: &mut Stdout, path: &str, text: &str) -> Result<()> {
+    let separator = if path.chars().count() > MAX_HEADING { "\n  " } else { "   " };
+    Ok(writeln!(stdout, "{}{separator}{text}", name(path))?)
+}
+
 /// Many programs: what the file is, then a row for each.
 fn print_rows(input: &Input, programs: &[InfoJson], stdout: &mut Stdout) -> Result<()> {
-    let size = bytes(input.bytes().len() as u64);
-    writeln!(stdout, "{}   {}, {size}", name(&input.name), unshade::format::detect(input.bytes()))?;
+    print_file(input, stdout)?;
     let inner = |program: &InfoJson| {
         let path = program.head.path.strip_prefix(input.name.as_str()).unwrap_or(&program.head.path);
         path.trim_start_matches('!').to_owned()
@@ -160,10 +247,8 @@ fn summary(program: &InfoJson) -> String {
 fn print_library(program: &InfoJson, library: &LibraryJson, stdout: &mut Stdout) -> Result<()> {
     let view = &library.view;
     let slice = if library.slice.is_empty() { String::new() } else { format!(" · slice {}", library.slice) };
-    writeln!(
-        stdout,
-        "{}   Metal library{slice}, {}{}, {} · {}{} · {}{}",
-        name(&program.head.path),
+    let text = format!(
+        "Metal library{slice}, {}{}, {} · {}{} · {}{}",
         view.library_type,
         if view.stub { ", stub" } else { "" },
         view.container_version,
@@ -171,7 +256,8 @@ fn print_library(program: &InfoJson, library: &LibraryJson, stdout: &mut Stdout)
         view.architecture.as_ref().map(|architecture| format!(" ({architecture})")).unwrap_or_default(),
         view.writer.as_ref().map(|writer| format!("{writer} · ")).unwrap_or_default(),
         bytes(view.size),
-    )?;
+    );
+    heading(stdout, &program.head.path, &text)?;
     let types: Vec<_> =
         view.function_types.iter().map(|row| format!("{} {}", grouped(row.count), row.kind)).collect();
     fact(stdout, "functions", &format!("{:<7}{}", grouped(view.function_count.into()), types.join(" · ")))?;

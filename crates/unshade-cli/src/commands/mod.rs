@@ -23,8 +23,11 @@ use unshade::metallib::Library;
 use unshade::metallib::verify::{Check, Verdict};
 use unshade::view::SCHEMA;
 
-/// Units of a check are small; threads take so many at a time.
-const UNITS_AT_ONCE: usize = 64;
+/// The results of so many units of a check are held at a time.
+const UNITS_AT_ONCE: usize = 16_384;
+
+/// Units are small; a thread takes so many at a time.
+const UNITS_A_THREAD: usize = 64;
 
 /// Runs what the command line says.
 pub(crate) fn run(args: Args) -> Result<Outcome> {
@@ -101,15 +104,16 @@ impl ProgramJson {
 
 /// Checks a library, its units spread over all processors.
 fn check(library: &Library<'_>) -> Verdict {
-    let check = Check::new(library);
-    let progress = Progress::new("checking", check.unit_count() as u64);
-    let run = |unit: usize| {
-        if unit.is_multiple_of(UNITS_AT_ONCE) {
-            progress.advance(UNITS_AT_ONCE as u64);
-        }
-        check.run(unit)
-    };
-    let units = (0..check.unit_count()).into_par_iter().with_min_len(UNITS_AT_ONCE).map(run).collect();
+    let mut check = Check::new(library);
+    let count = check.unit_count();
+    let progress = Progress::new("checking", count as u64);
+    for start in (0..count).step_by(UNITS_AT_ONCE) {
+        let units = start..count.min(start + UNITS_AT_ONCE);
+        progress.advance(units.len() as u64);
+        let results: Vec<_> =
+            units.into_par_iter().with_min_len(UNITS_A_THREAD).map(|unit| check.run(unit)).collect();
+        results.into_iter().for_each(|result| check.absorb(result));
+    }
     drop(progress);
-    check.finish(units)
+    check.finish()
 }

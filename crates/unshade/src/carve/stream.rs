@@ -77,22 +77,19 @@ impl Carver<'_> {
         packed_size: usize,
         stated: Option<u64>,
     ) -> Unpacked {
-        let free = self.limits.max_held_size.saturating_sub(self.held);
+        let total_left = self.limits.max_total_size.saturating_sub(self.unpacked_total);
+        // How long the output may become, by the lowest of the limits.
+        let (limit, ceiling) = [
+            (Limit::MemberSize, self.limits.max_member_size),
+            (Limit::HeldSize, self.limits.max_held_size.saturating_sub(self.held)),
+            (Limit::Ratio, self.limits.ratio_allowance(packed_size)),
+            (Limit::TotalSize, total_left.saturating_add(output.len() as u64)),
+        ]
+        .into_iter()
+        .min_by_key(|&(_, ceiling)| ceiling)
+        .unwrap_or((Limit::Memory, 0));
         let mut consumed = 0_usize;
         let end = loop {
-            // The lowest of the limits that depend on the output alone.
-            let (limit, ceiling) = if free < self.limits.max_member_size {
-                (Limit::HeldSize, free)
-            } else {
-                (Limit::MemberSize, self.limits.max_member_size)
-            };
-            let allowed = self.limits.ratio_allowance(packed_size);
-            let (limit, ceiling) = if allowed < ceiling { (Limit::Ratio, allowed) } else { (limit, ceiling) };
-            let total_left = self.limits.max_total_size.saturating_sub(self.unpacked_total);
-            let total_ceiling = (output.len() as u64).saturating_add(total_left);
-            let (limit, ceiling) =
-                if total_ceiling < ceiling { (Limit::TotalSize, total_ceiling) } else { (limit, ceiling) };
-
             if output.len() as u64 > ceiling {
                 output.truncate(usize::try_from(ceiling).unwrap_or(usize::MAX));
                 self.report_limit(limit);

@@ -1,1 +1,500 @@
-//! stub
+//! Every kind of container with a program in it, nested, damaged and hostile.
+
+use super::samples::{self, Packing};
+use super::{
+    Condition, Find, Limits, Selector, carve, carve_gputrace, carve_gputrace_selected, carve_selected,
+};
+use crate::format::{Format, detect};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+use unshade_core::{Diagnostics, ErrorKind};
+
+struct Found {
+    text: String,
+    selector: String,
+    data: Vec<u8>,
+    file_offset: Option<u64>,
+    condition: Condition,
+}
+
+fn keep(found: &mut Vec<Found>, find: &Find<'_>) {
+    found.push(Found {
+        text: find.path.to_string(),
+        selector: find.path.selector(),
+        data: find.data.to_vec(),
+        file_offset: find.file_offset,
+        condition: find.condition,
+    });
+}
+
+fn carve_with(input: &[u8], name: &str, limits: &Limits) -> (Vec<Found>, Diagnostics) {
+    let mut found = Vec::new();
+    let diagnostics = carve(input, name.as_bytes(), limits, &mut |find| {
+        keep(&mut found, &find);
+        ControlFlow::Continue(())
+    });
+    (found, diagnostics)
+}
+
+/// The paths in a sound file, where each program must also be found by its selector, and at its offset.
+fn paths(input: &[u8], name: &str) -> Vec<String> {
+    let (found, diagnostics) = carve_with(input, name, &Limits::default());
+    assert!(diagnostics.is_empty(), "{:?}", diagnostics.iter().collect::<Vec<_>>());
+    for program in &found {
+        assert_eq!(program.condition, Condition::Whole);
+        if let Some(offset) = program.file_offset {
+            let offset = usize::try_from(offset).unwrap();
+            assert_eq!(&input[offset..offset + program.data.len()], program.data, "{}", program.text);
+        }
+        let mut again = 0;
+        let selector = Selector::parse(&program.selector).unwrap();
+        carve_selected(input, name.as_bytes(), &selector, &Limits::default(), &mut |find| {
+            assert_eq!(find.path.to_string(), program.text);
+            again += 1;
+        });
+        assert_eq!(again, 1, "{}", program.selector);
+    }
+    found.into_iter().map(|program| program.text).collect()
+}
+
+fn rules(diagnostics: &Diagnostics) -> Vec<&'static str> {
+    diagnostics.iter().map(|diagnostic| diagnostic.rule).collect()
+}
+
+/// A file of every kind with one Metal library each, and the path that it must have.
+fn every_kind() -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let library = samples::metallib();
+    let content = library.as_slice();
+    let one = |packing| samples::zip(&[("a/b.metallib", packing, content)]);
+    vec![
+        ("a.metallib", library.clone(), "a.metallib"),
+        ("a.bin", [&[7; 100], content, &[7; 9]].concat(), "a.bin@0x64"),
+        ("u.metallib", samples::universal(), "u.metallib"),
+        ("stored.zip", one(Packing::Stored), "stored.zip!a/b.metallib"),
+        ("deflate.zip", one(Packing::Deflate), "deflate.zip!a/b.metallib"),
+        ("bzip2.zip", one(Packing::Bzip2), "bzip2.zip!a/b.metallib"),
+        ("zstd.zip", one(Packing::Zstd), "zstd.zip!a/b.metallib"),
+        ("streamed.zip", one(Packing::Streamed), "streamed.zip!a/b.metallib"),
+        ("wide.zip", samples::zip64("m", content), "wide.zip!m"),
+        ("sfx.exe", [samples::pe(b"stub"), one(Packing::Deflate)].concat(), "sfx.exe!a/b.metallib"),
+        ("a.tar", samples::tar(&[("d/x", content)]), "a.tar!d/x"),
+        ("a.metallib.gz", samples::gzip(None, content), "a.metallib.gz!a.metallib"),
+        ("b.gz", samples::gzip(Some("named"), content), "b.gz!named"),
+        ("c.bz2", samples::bzip2(content), "c.bz2!c"),
+        ("d.zst", samples::zstd(content), "d.zst!d"),
+        ("e", samples::zlib(content), "e!zlib_0x0"),
+        ("f.tgz", samples::gzip(None, &samples::tar(&[("m", content)])), "f.tgz!f.tar!m"),
+        (
+            "bsd.a",
+            samples::archive_bsd(&[("a_very_long_member_name.o", content)]),
+            "bsd.a!a_very_long_member_name.o",
+        ),
+        (
+            "gnu.a",
+            samples::archive_gnu(&[("a_very_long_member_name.o", content)]),
+            "gnu.a!a_very_long_member_name.o",
+        ),
+        ("short.a", samples::archive_gnu(&[("m.o", content)]), "short.a!m.o"),
+        ("a.dylib", samples::mach(true, false, content), "a.dylib!__TEXT,metal_40@0x118"),
+        ("b.dylib", samples::mach(false, false, content), "b.dylib!__TEXT,metal_40@0xec"),
+        ("c.dylib", samples::mach(true, true, content), "c.dylib!__TEXT,metal_40@0x118"),
+        ("d.dylib", samples::mach(false, true, content), "d.dylib!__TEXT,metal_40@0xec"),
+        (
+            "fat.dylib",
+            samples::mach_universal([b"nothing at all", &samples::mach(true, false, content)]),
+            "fat.dylib!arm64!__TEXT,metal_40@0x118",
+        ),
+        ("a.so", samples::elf(true, content), "a.so!.rodata.shaders@0x40"),
+        ("b.so", samples::elf(false, content), "b.so!.rodata.shaders@0x34"),
+        ("a.dll", samples::pe(content), "a.dll!a_very_long_name@0x168"),
+        (
+            "a.lib",
+            samples::archive_gnu(&[("m.obj", &samples::coff_object(content))]),
+            "a.lib!m.obj!a_very_long_name@0x74",
+        ),
+    ]
+}
+
+#[test]
+fn every_kind_of_container() {
+    for (name, file, path) in every_kind() {
+        assert_eq!(paths(&file, name), [path], "{name}: {}", detect(&file));
+    }
+}
+
+#[test]
+fn kinds_have_names() {
+    let kinds: Vec<String> = every_kind().iter().map(|(_, file, _)| detect(file).to_string()).collect();
+    for expected in [
+        "Metal library",
+        "Metal universal library",
+        "zip archive",
+        "tar archive",
+        "gzip-compressed data",
+        "bzip2-compressed data",
+        "Zstandard-compressed data",
+        "zlib-compressed data",
+        "static archive",
+        "Mach-O 64-bit arm64",
+        "Mach-O 32-bit i386",
+        "Mach-O universal binary",
+        "ELF 64-bit x86-64",
+        "PE32+ x86-64",
+        "unknown data",
+    ] {
+        assert!(kinds.iter().any(|kind| kind == expected), "{expected} is not among {kinds:?}");
+    }
+    // A Java class is no Mach-O file.
+    assert_eq!(detect(b"\xca\xfe\xba\xbe\0\0\0\x41....").to_string(), "unknown data");
+}
+
+#[test]
+fn nested_four_deep_and_more() {
+    let object = samples::mach(true, false, &samples::metallib());
+    let archive = samples::archive_bsd(&[("shaders.o", &object), ("other.o", b"nothing")]);
+    let inner =
+        samples::zip(&[("lib/libx.a", Packing::Deflate, &archive), ("README", Packing::Stored, b"hello")]);
+    let outer = samples::tar(&[("first", b"x"), ("pkg.whl", &inner)]);
+    let file = samples::gzip(None, &outer);
+    assert_eq!(
+        paths(&file, "dir/pkg.tar.gz"),
+        ["dir/pkg.tar.gz!pkg.tar!pkg.whl!lib/libx.a!shaders.o!__TEXT,metal_40@0x118"]
+    );
+    // Stored all the way down, nothing is copied and the place in the file is known.
+    let stored = samples::zip(&[("p", Packing::Stored, &samples::tar(&[("q", &object)]))]);
+    let stored = samples::zip(&[("o", Packing::Stored, &stored)]);
+    let (found, _) = carve_with(&stored, "s.zip", &Limits::default());
+    assert_eq!(found.len(), 1);
+    assert!(found[0].file_offset.is_some());
+    assert_eq!(paths(&stored, "s.zip"), ["s.zip!o!p!q!__TEXT,metal_40@0x118"]);
+}
+
+#[test]
+fn several_in_file_order_and_each_once() {
+    let library = samples::metallib();
+    let section = [&library[..], &[0; 4], &samples::universal(), &library].concat();
+    let file = samples::zip(&[
+        ("same", Packing::Stored, &library),
+        ("same", Packing::Deflate, &library),
+        ("lib.so", Packing::Stored, &samples::elf(true, &section)),
+    ]);
+    let inside = [
+        "f!same",
+        "f!same#2",
+        "f!lib.so!.rodata.shaders@0x40",
+        "f!lib.so!.rodata.shaders@0xa0",
+        "f!lib.so!.rodata.shaders@0x12c",
+    ];
+    assert_eq!(paths(&file, "f"), inside);
+    // Other bytes before and behind an archive neither hide it nor are hidden by it.
+    let around = [&library[..], &file, &library].concat();
+    let behind = format!("f@{:#x}", library.len() + file.len());
+    let expected: Vec<String> =
+        ["f@0x0"].into_iter().chain(inside).map(String::from).chain([behind]).collect();
+    assert_eq!(paths(&around, "f"), expected);
+}
+
+#[test]
+fn gaps_and_unreadable_members_are_searched_raw() {
+    let library = samples::metallib();
+    let file = samples::zip(&[
+        ("odd", Packing::Lzma, &library),
+        ("secret", Packing::Encrypted, &library),
+        ("good", Packing::Deflate, &library),
+    ]);
+    let file = [b"#!/bin/sh\n", &library[..], &file].concat();
+    let (found, diagnostics) = carve_with(&file, "f", &Limits::default());
+    let texts: Vec<&str> = found.iter().map(|found| found.text.as_str()).collect();
+    assert_eq!(texts, ["f@0xa", "f@0x87", "f@0x107", "f!good"]);
+    assert_eq!(rules(&diagnostics), ["zip-method", "zip-encrypted"]);
+    assert!(!diagnostics.has_errors());
+}
+
+#[test]
+fn long_names_in_tar() {
+    let library = samples::metallib();
+    let long = "d/".repeat(80) + "x";
+    let record = format!(" path={long}\n");
+    let record = format!("{}{record}", record.len() + 3);
+    for (kind, extension) in [(b'L', format!("{long}\0")), (b'x', record)] {
+        let mut file = samples::tar_member(b"extension", kind, extension.as_bytes());
+        file.extend(samples::tar_member(b"short", b'0', &library));
+        file.extend(samples::tar_member(b"link", b'2', b""));
+        file.extend(samples::tar_member(b"next", 0, &library));
+        assert_eq!(paths(&file, "t"), [format!("t!{long}"), "t!next".into()]);
+    }
+    let mut prefixed = samples::tar_member(b"name", b'0', &library);
+    prefixed[345..348].copy_from_slice(b"pre");
+    prefixed[148..156].fill(b' ');
+    let sum: u32 = prefixed[..512].iter().map(|&byte| u32::from(byte)).sum();
+    prefixed[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    assert_eq!(paths(&prefixed, "t"), ["t!pre/name"]);
+}
+
+#[test]
+fn concatenated_streams_are_one() {
+    let library = samples::metallib();
+    let (head, tail) = library.split_at(50);
+    for pack in [samples::bzip2, samples::zstd, |data: &[u8]| samples::gzip(None, data)] {
+        assert_eq!(paths(&[pack(head), pack(tail)].concat(), "x"), ["x!data"]);
+        // What is no stream behind them is searched as it is.
+        let file = [&pack(head)[..], &pack(tail), &[0; 20], &library].concat();
+        assert_eq!(paths(&file, "x").len(), 2);
+    }
+    let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3], &samples::zstd(&library)[..]].concat();
+    assert_eq!(paths(&skippable, "x.zst"), ["x.zst!x"]);
+}
+
+#[test]
+fn gputrace_folder_and_bare_store() {
+    let library = samples::metallib();
+    let zeros = vec![0; 5_000];
+    let (index, store) = samples::gputrace(&[
+        ("MTLBuffer-12-0", &zeros, true),
+        ("0123456789abcdef", &library, true),
+        ("stored", &samples::universal(), false),
+        ("fedcba9876543210", &[&zeros[..], &library].concat(), true),
+    ]);
+    let expected = [
+        "t.gputrace!store0!0123456789abcdef",
+        "t.gputrace!store0!stored",
+        "t.gputrace!store0!fedcba9876543210@0x1388",
+    ];
+    let whole = |index: &[u8], store: &[u8]| {
+        let mut found = Vec::new();
+        let diagnostics = carve_gputrace(index, store, b"t.gputrace", &Limits::default(), &mut |find| {
+            keep(&mut found, &find);
+            ControlFlow::Continue(())
+        });
+        (found, diagnostics)
+    };
+    let (found, diagnostics) = whole(&index, &store);
+    assert_eq!(found.iter().map(|found| found.text.as_str()).collect::<Vec<_>>(), expected);
+    assert!(diagnostics.is_empty());
+    assert_eq!(found[1].file_offset.map(|at| store[at as usize]), Some(0xcb));
+    for program in &found {
+        let selector = Selector::parse(&program.selector).unwrap();
+        let mut again = 0;
+        let limits = Limits::default();
+        carve_gputrace_selected(&index, &store, b"t.gputrace", &selector, &limits, &mut |_| again += 1);
+        assert_eq!(again, 1);
+    }
+
+    // Without the index, pieces are told by their place.
+    let texts = paths(&store, "store0");
+    assert_eq!(texts.len(), 3);
+    assert!(texts[0].starts_with("store0!zlib_0x") && texts[1].starts_with("store0@0x"), "{texts:?}");
+    let (found, diagnostics) = whole(b"no index", &store);
+    assert_eq!((found.len(), rules(&diagnostics)), (3, vec!["gputrace-index"]));
+    // The table is found where it is, even if the header's count of buckets leads elsewhere.
+    let mut odd = index.clone();
+    odd[8] = 9;
+    assert_eq!(whole(&odd, &store).0.len(), 3);
+    assert!(whole(&odd, &store).1.is_empty());
+    let (_, diagnostics) = carve_with(&index, "index", &Limits::default());
+    assert_eq!(rules(&diagnostics), ["gputrace-index"]);
+
+    for size in 0..index.len() {
+        whole(&index[..size], &store);
+        whole(&index, &store[..size.min(store.len())]);
+        let mut changed = index.clone();
+        changed[size] ^= 0xff;
+        whole(&changed, &store);
+    }
+}
+
+#[test]
+fn cut_off_archives_give_what_is_left() {
+    let library = samples::metallib();
+    let members: Vec<(String, Packing)> =
+        [Packing::Deflate, Packing::Stored, Packing::Streamed, Packing::Zstd, Packing::Deflate]
+            .into_iter()
+            .enumerate()
+            .map(|(number, packing)| (format!("m{number}"), packing))
+            .collect();
+    let members: Vec<(&str, Packing, &[u8])> =
+        members.iter().map(|(name, packing)| (name.as_str(), *packing, library.as_slice())).collect();
+    let file = samples::zip(&members);
+    let (found, diagnostics) = carve_with(&file[..file.len() - 5], "f.whl", &Limits::default());
+    let texts: Vec<&str> = found.iter().map(|found| found.text.as_str()).collect();
+    assert_eq!(texts, ["f.whl!m0", "f.whl!m1", "f.whl!m2", "f.whl!m3", "f.whl!m4"]);
+    assert_eq!(rules(&diagnostics), ["zip-directory"]);
+
+    let file = samples::tar(&[("a", &library), ("b", &library)]);
+    let (found, diagnostics) = carve_with(&file[..512 + 512 + 512 + 50], "t", &Limits::default());
+    assert_eq!(found.len(), 2);
+    assert_eq!(found[1].condition, Condition::Damaged, "50 bytes are too few for a header");
+    assert_eq!(rules(&diagnostics), ["tar-member", "program-damaged"]);
+    let (found, diagnostics) = carve_with(&file[..512 + 512 + 512 + 90], "t", &Limits::default());
+    assert_eq!(found[1].condition, Condition::Truncated { stated: 92 });
+    assert_eq!(found[1].data.len(), 90);
+    assert_eq!(rules(&diagnostics), ["tar-member", "program-truncated"]);
+}
+
+#[test]
+fn wrong_checksums_are_told_and_the_bytes_searched() {
+    let library = samples::metallib();
+    let mut zip = samples::zip(&[("m", Packing::Deflate, &library)]);
+    let directory = memchr::memmem::find(&zip, b"PK\x01\x02").unwrap();
+    zip[directory + 16] ^= 1;
+    let mut gzip = samples::gzip(None, &library);
+    let trailer = gzip.len() - 8;
+    gzip[trailer] ^= 1;
+    for (file, rule) in [(zip, "zip-checksum"), (gzip, "compressed-data")] {
+        let (found, diagnostics) = carve_with(&file, "x.gz", &Limits::default());
+        assert_eq!(found.len(), 1);
+        assert_eq!(rules(&diagnostics), [rule]);
+        assert_eq!(diagnostics.iter().next().unwrap().error.kind(), ErrorKind::BadChecksum);
+    }
+}
+
+#[test]
+fn the_visitor_can_break_off() {
+    let library = samples::metallib();
+    let file = samples::tar(&[("a", &library), ("b", &samples::gzip(None, &library)), ("c", &library)]);
+    for wanted in 1..=3 {
+        let mut seen = 0;
+        carve(&file, b"t", &Limits::default(), &mut |_| {
+            seen += 1;
+            if seen == wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!(seen, wanted);
+    }
+}
+
+/// Every sample cut off at every byte, and with every byte changed: nothing may panic, be slow, or be found twice.
+#[test]
+fn damaged_samples() {
+    for (name, file, _) in every_kind() {
+        let begun = Instant::now();
+        let mut runs = 0_u32;
+        let mut check = |input: &[u8]| {
+            let (found, _) = carve_with(input, name, &Limits::default());
+            let mut texts: Vec<String> = found.into_iter().map(|found| found.selector).collect();
+            let count = texts.len();
+            texts.sort();
+            texts.dedup();
+            assert_eq!(texts.len(), count, "{name}");
+            runs += 1;
+        };
+        for size in 0..file.len() {
+            check(&file[..size]);
+            check(&file[size..]);
+        }
+        let mut changed = file.clone();
+        for at in 0..file.len() {
+            // Runs of zeros, as tar has them, are all alike.
+            if file[at] == 0 && at % 16 != 0 && file.len() > 1_024 {
+                continue;
+            }
+            let original = changed[at];
+            for value in [0, 1, 0x7f, 0x80, 0xff, original ^ 1, original ^ 0x10, original.wrapping_add(1)] {
+                changed[at] = value;
+                check(&changed);
+            }
+            changed[at] = original;
+        }
+        assert!(
+            begun.elapsed() < Duration::from_millis(5) * runs,
+            "{name}: {:?} for {runs}",
+            begun.elapsed()
+        );
+    }
+}
+
+fn hint(diagnostics: &Diagnostics) -> String {
+    diagnostics.iter().map(|diagnostic| diagnostic.error.advice().unwrap_or_default()).collect()
+}
+
+#[test]
+fn each_limit() {
+    let library = samples::metallib();
+    let mut limits = Limits::default();
+
+    let mut nested = samples::gzip(None, &library);
+    for _ in 0..9 {
+        nested = samples::zip(&[("n", Packing::Deflate, &nested)]);
+    }
+    let (found, diagnostics) = carve_with(&nested, "n", &limits);
+    assert_eq!((found.len(), hint(&diagnostics).as_str()), (0, "raise --max-depth"));
+    limits.max_depth = 10;
+    assert_eq!(carve_with(&nested, "n", &limits).0.len(), 1);
+    // What is stored in it is found in the raw bytes all the same.
+    limits.max_depth = 0;
+    let stored = samples::zip(&[("m", Packing::Stored, &library)]);
+    assert_eq!(carve_with(&stored, "n", &limits).0[0].text, "n@0x1f");
+
+    let large = [&library[..], &[1; 50_000], &library].concat();
+    let file = samples::zip(&[("a", Packing::Deflate, &large), ("b", Packing::Deflate, &large)]);
+    let options: [(&str, fn(&mut Limits), usize); 6] = [
+        ("raise --max-member-size", |limits| limits.max_member_size = 1_000, 2),
+        ("raise --max-held-size", |limits| limits.max_held_size = 1_000, 2),
+        ("raise --max-total-size", |limits| limits.max_total_size = 1_000, 1),
+        ("raise --max-members", |limits| limits.max_members = 1, 2),
+        ("raise --max-finds", |limits| limits.max_finds = 3, 3),
+        ("", |limits| limits.max_ratio = 1, 4),
+    ];
+    for (option, set, count) in options {
+        let mut limits = Limits::default();
+        set(&mut limits);
+        let (found, diagnostics) = carve_with(&file, "f", &limits);
+        assert_eq!(found.len(), count, "{option}");
+        assert!(hint(&diagnostics).starts_with(option), "{}", hint(&diagnostics));
+        assert!(diagnostics.iter().all(|diagnostic| diagnostic.error.kind() == ErrorKind::Limit));
+    }
+
+    let huge = [vec![0; 20 << 20], library.clone()].concat();
+    for file in
+        [samples::gzip(None, &huge), samples::bzip2(&huge), samples::zip(&[("m", Packing::Deflate, &huge)])]
+    {
+        let (found, diagnostics) = carve_with(&file, "f", &Limits::default());
+        assert_eq!((found.len(), hint(&diagnostics).as_str()), (0, "raise --max-ratio"));
+    }
+}
+
+/// Members that share their data, one behind the other: the size of what they unpack to grows with the square of the
+/// archive's.
+#[test]
+fn overlapping_members() {
+    let kernel = samples::zip(&[("k", Packing::Stored, &vec![b'x'; 1 << 20])]);
+    let directory = memchr::memmem::rfind(&kernel, b"PK\x01\x02").unwrap();
+    let entry = &kernel[directory..kernel.len() - 22];
+    let mut file = kernel[..directory].to_vec();
+    let count = 20_000_u16;
+    for _ in 0..count {
+        file.extend(entry);
+    }
+    file.extend(samples::zip_end(count, u32::from(count) * entry.len() as u32, directory as u32));
+    let mut limits = Limits::default();
+    limits.max_total_size = 100 << 20;
+    let begun = Instant::now();
+    let (_, diagnostics) = carve_with(&file, "f", &limits);
+    assert_eq!(hint(&diagnostics), "raise --max-total-size");
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+/// Millions of streams that unpack to nothing, and bytes that all look like the beginning of a stream.
+#[test]
+fn empty_streams_and_false_starts_end() {
+    let empty = [samples::gzip(None, b""), samples::bzip2(b""), samples::zstd(b"")];
+    let mut limits = Limits::default();
+    limits.max_total_size = 256 << 20;
+    for stream in &empty {
+        let begun = Instant::now();
+        let (_, diagnostics) = carve_with(&stream.repeat(50_000), "x", &limits);
+        assert_eq!(hint(&diagnostics), "raise --max-total-size");
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    }
+    let starts = [&samples::zlib(b"one")[..], &b"\x78\x9c".repeat(1 << 20)].concat();
+    let begun = Instant::now();
+    let (_, diagnostics) = carve_with(&starts, "x", &limits);
+    assert_eq!(hint(&diagnostics), "raise --max-total-size");
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn formats_have_names() {
+    for format in Format::ALL {
+        assert!(!format.name().is_empty());
+    }
+}

@@ -24,9 +24,8 @@ const CENTRAL_HEADER: u32 = 0x0201_4b50;
 const END_RECORD: &[u8] = b"PK\x05\x06";
 const ZIP64_END_RECORD: u32 = 0x0606_4b50;
 const ZIP64_LOCATOR: u32 = 0x0706_4b50;
-const END_RECORD_SIZE: usize = 22;
 /// The end record, and the longest comment that can stand behind it.
-const END_SEARCH: usize = END_RECORD_SIZE + 0xffff;
+const END_SEARCH: usize = 22 + 0xffff;
 
 const METHOD_STORED: u16 = 0;
 const METHOD_DEFLATE: u16 = 8;
@@ -51,46 +50,39 @@ pub(super) fn starts_archive(data: &[u8]) -> bool {
     data.starts_with(LOCAL_HEADER) || data.starts_with(END_RECORD)
 }
 
-/// Whether the bytes end as an archive does, with nothing behind its end record but the comment.
+/// Whether an archive stands at the end, before its comment or a signature at most.
 pub(super) fn ends_archive(data: &[u8]) -> bool {
-    find_end(data, true).is_some_and(|end| Directory::read(data, end).is_ok())
+    find_directory(data).is_ok_and(|directory| directory.count > 0)
 }
 
 /// Visits the members.
 pub(super) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
-    let directory = match find_end(run.data, false) {
-        Some(end) => Directory::read(run.data, end),
-        None => Err("there is no end record"),
-    };
-    match directory.and_then(|directory| directory.members(carver)) {
+    match find_directory(run.data).and_then(|directory| directory.members(carver)) {
         Ok(members) => carve_members(carver, run, &members),
         Err(fault) => {
-            let error = Error::new(
-                ErrorKind::BadValue,
-                0,
-                format!("the directory of the zip archive can't be read: {fault}"),
-            )
-            .hint("the file may be cut off; members are looked for by their own headers");
+            let message = format!("the directory of the zip archive can't be read: {fault}");
+            let error = Error::new(ErrorKind::BadValue, 0, message)
+                .hint("the file may be cut off; members are looked for by their own headers");
             carver.error("zip-directory", error);
             carve_by_local_headers(carver, run)
         }
     }
 }
 
-/// The place of the end record: the last one in the data.
-fn find_end(data: &[u8], exact: bool) -> Option<usize> {
+/// The directory that the last end record with a sound one leads to. What stands behind an end record is its comment,
+/// or the signature of a self-extracting program.
+fn find_directory(data: &[u8]) -> Result<Directory<'_>, &'static str> {
     let first = data.len().saturating_sub(END_SEARCH);
-    let mut tail = data.get(first..)?;
+    let mut tail = data.get(first..).unwrap_or_default();
+    let mut fault = "there is no end record";
     while let Some(at) = memmem::rfind(tail, END_RECORD) {
-        let end = first.saturating_add(at);
-        let comment = Fields::little(data).u16(end.saturating_add(20)).map(usize::from);
-        let behind = data.len().saturating_sub(end).checked_sub(END_RECORD_SIZE);
-        match (comment, behind) {
-            (Some(comment), Some(behind)) if comment == behind || !exact => return Some(end),
-            _ => tail = tail.get(..at)?,
+        match Directory::read(data, first.saturating_add(at)) {
+            Ok(directory) => return Ok(directory),
+            Err(found) => fault = found,
         }
+        tail = tail.get(..at).unwrap_or_default();
     }
-    None
+    Err(fault)
 }
 
 /// Where the central directory is.

@@ -1,0 +1,98 @@
+//! Metal libraries: the largest one that a package carries, and a whole unpacked wheel.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::{in_turn, milliseconds, peak_memory_of_children, program, verdict};
+use crate::{corpus, sh};
+
+/// The library that is listed and verified: 147 MB, 17,248 functions.
+const LIBRARY_WHEEL: (&str, &str) = ("mlx-metal", "0.32.4-py3-none-macosx_14");
+
+/// The wheel that is scanned.
+const SCANNED_WHEEL: (&str, &str) = ("torch", "2.15.0");
+
+pub(crate) fn run(runs: usize) -> Result<()> {
+    let library = unpacked(LIBRARY_WHEEL)?.join("mlx/lib/mlx.metallib");
+    let size = fs::metadata(&library)?.len();
+    println!("input: {} ({})", library.display(), sh::megabytes(size));
+    let mut met = true;
+
+    let list = &in_turn(&mut [program().arg("list").arg(&library)], runs)?[0];
+    let memory = peak_memory_of_children()?;
+    let best = list.best().as_secs_f64() * 1e3;
+    met &= verdict("list, whole process, best", &milliseconds(list.best()), "under 40 ms", best < 40.0);
+    met &= verdict(
+        "list, peak resident memory, mapped file included",
+        &sh::megabytes(memory),
+        "under 64 MB besides the file",
+        memory < 64_000_000,
+    );
+
+    let times = in_turn(
+        &mut [
+            program().env("RAYON_NUM_THREADS", "2").arg("verify").arg(&library),
+            Command::new("openssl").args(["dgst", "-sha256"]).arg(&library),
+        ],
+        runs,
+    )?;
+    let ratio = times[1].median().as_secs_f64() / times[0].median().as_secs_f64();
+    println!(
+        "     verify {}, openssl dgst {}, medians",
+        milliseconds(times[0].median()),
+        milliseconds(times[1].median())
+    );
+    met &= verdict(
+        "verify, 2 threads, to openssl dgst -sha256",
+        &format!("{ratio:.2} x"),
+        "at least 1.6 x",
+        ratio >= 1.6,
+    );
+
+    let wheel = unpacked(SCANNED_WHEEL)?;
+    let (files, bytes) = count(&wheel)?;
+    println!("input: {} ({files} files, {})", wheel.display(), sh::megabytes(bytes));
+    let scan = &in_turn(&mut [program().arg("scan").arg(&wheel)], runs)?[0];
+    let rate = bytes as f64 / scan.best().as_secs_f64() / 1e9;
+    println!("     scan {} best, {} median", milliseconds(scan.best()), milliseconds(scan.median()));
+    met &= verdict(
+        "scan of an unpacked wheel, best",
+        &format!("{rate:.2} GB/s"),
+        "at least 1 GB/s",
+        rate >= 1.0,
+    );
+
+    ensure!(met, "not every figure was met");
+    Ok(())
+}
+
+/// A wheel's members as files, unpacked once.
+fn unpacked((name, part): (&str, &str)) -> Result<PathBuf> {
+    let wheel = corpus::cached_package(name, part)?;
+    let folder = sh::root().join("target/bench").join(wheel.file_stem().unwrap_or_default());
+    if !folder.exists() {
+        let partial = folder.with_extension("partial");
+        fs::create_dir_all(&partial)?;
+        println!("unpacking {}", wheel.display());
+        let mut unzip = Command::new("python3");
+        sh::capture(unzip.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(&partial))
+            .context("unpacking wheels needs Python 3")?;
+        fs::rename(&partial, &folder)?;
+    }
+    Ok(folder)
+}
+
+/// How many files there are below a folder, and how many bytes they have.
+fn count(folder: &Path) -> Result<(u64, u64)> {
+    let mut total = (0, 0);
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        let (files, bytes) = if metadata.is_dir() { count(&entry.path())? } else { (1, metadata.len()) };
+        total = (total.0 + files, total.1 + bytes);
+    }
+    Ok(total)
+}

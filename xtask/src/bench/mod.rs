@@ -1,0 +1,100 @@
+//! `cargo xtask bench SUITE`: the program beside a peer, on the same input, in turn.
+//!
+//! Machines are noisy, so a claim is a ratio: the two run one after the other, many times, and what is printed is the
+//! ratio of the medians. Where a time is named, it is the best of all warm runs.
+
+mod metallib;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use nix::sys::resource::{UsageWho, getrusage};
+
+use crate::sh;
+
+/// Options of `cargo xtask bench`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// What to measure.
+    #[arg(value_enum)]
+    suite: Suite,
+    /// How many warm runs of each.
+    #[arg(long, default_value_t = 20)]
+    runs: usize,
+}
+
+/// The suites.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Suite {
+    Metallib,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let status = sh::cargo().args(["build", "--release", "--quiet", "--package", "unshade-cli"]).status()?;
+    ensure!(status.success(), "the program does not build");
+    match args.suite {
+        Suite::Metallib => metallib::run(args.runs),
+    }
+}
+
+/// The program as it was built.
+fn program() -> Command {
+    let mut target = sh::env_path("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    if target.is_relative() {
+        target = sh::root().join(target);
+    }
+    Command::new(target.join("release/unshade"))
+}
+
+/// The times of many runs.
+struct Times(Vec<Duration>);
+
+impl Times {
+    fn best(&self) -> Duration {
+        self.0.iter().min().copied().unwrap_or_default()
+    }
+
+    fn median(&self) -> Duration {
+        let mut sorted = self.0.clone();
+        sorted.sort();
+        sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+    }
+}
+
+/// Runs the commands in turn, once to warm up and then `runs` times, and returns the times of each.
+fn in_turn(commands: &mut [&mut Command], runs: usize) -> Result<Vec<Times>> {
+    let mut times: Vec<Times> = commands.iter().map(|_| Times(Vec::new())).collect();
+    for round in 0..=runs {
+        for (command, times) in commands.iter_mut().zip(&mut times) {
+            let started = Instant::now();
+            let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+            let elapsed = started.elapsed();
+            let status = status.with_context(|| format!("cannot start `{}`", sh::shown(command)))?;
+            ensure!(status.success(), "`{}` failed", sh::shown(command));
+            if round > 0 {
+                times.0.push(elapsed);
+            }
+        }
+    }
+    Ok(times)
+}
+
+/// The most memory that any child had so far, in bytes, mapped files included. It only ever goes up, so measure what
+/// should be small first.
+fn peak_memory_of_children() -> Result<u64> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    // Linux counts in kilobytes, macOS in bytes.
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    Ok(u64::try_from(usage.max_rss())? * unit)
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1e3)
+}
+
+/// Prints a figure beside what it should be.
+fn verdict(what: &str, figure: &str, aim: &str, met: bool) -> bool {
+    println!("{} {what:<46} {figure:>18}   {aim}", if met { "ok  " } else { "MISS" });
+    met
+}

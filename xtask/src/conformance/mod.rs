@@ -1,0 +1,26 @@
+//! `cargo xtask conformance FORMAT`: reads every real file at hand and prints counts; fails if one is not read right.
+
+mod metallib;
+
+use anyhow::Result;
+
+/// Options of `cargo xtask conformance`.
+#[derive(clap::Args)]
+#[command(after_help = "Files come from `cargo xtask corpus` and from the folder in UNSHADE_CORPUS.")]
+pub(crate) struct Args {
+    /// What to read.
+    #[arg(value_enum)]
+    format: Format,
+}
+
+/// The formats that are compared.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Format {
+    Metallib,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    match args.format {
+        Format::Metallib => metallib::run(),
+    }
+}
