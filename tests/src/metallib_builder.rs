@@ -398,3 +398,20 @@ impl Writer<'_> {
         }
     }
 }
+
+/// A library of 1.2.2 that has a function list of any bytes, and nothing else.
+pub fn with_function_list(count: u32, list: &[u8]) -> Vec<u8> {
+    let mut out = Encoder::default();
+    let end = 92 + list.len() as u64;
+    out.raw(b"MTLB\x01\x80\x02\x00\x02\x00\x00\x00\x00\x00\x00\x00");
+    out.u64(end);
+    out.u64(88);
+    out.u64(list.len() as u64);
+    for _ in 0..3 {
+        out.u64(end);
+        out.u64(0);
+    }
+    out.u32(count);
+    out.raw(list);
+    out.finish().0
+}

@@ -23,7 +23,7 @@ impl Random {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -32,7 +32,7 @@ impl Random {
 
     /// The next number below a limit; 0 for a limit of 0.
     pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() % (limit.max(1) as u64)) as usize
+        (self.number() % (limit.max(1) as u64)) as usize
     }
 }
 
@@ -44,14 +44,14 @@ pub fn mutate(data: &mut Vec<u8>, fields: &[Range<usize>], random: &mut Random) 
         let run = at..data.len().min(at + 1 + random.below(32));
         match random.below(8) {
             0..=3 if !fields.is_empty() => set_field(data, &fields[random.below(fields.len())], random),
-            0..=4 if !data.is_empty() => data[at] = random.next() as u8,
+            0..=4 if !data.is_empty() => data[at] = random.number() as u8,
             5 => {
                 let copy = data[run].to_vec();
                 data.splice(at..at, copy);
             }
             6 => drop(data.drain(run)),
             _ if random.below(4) == 0 => data.truncate(at),
-            _ => data[run].fill(random.next() as u8),
+            _ => data[run].fill(random.number() as u8),
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 use unshade_core::ErrorKind;
 use unshade_metallib::{Library, verify};
-use unshade_tests::encoder::Encoder;
 use unshade_tests::exercise::{self, Seen};
 use unshade_tests::metallib_builder::{
     Built, Dialect, DynamicSpec, FunctionSpec, LibrarySpec, ModuleSpec, RawTag, function_type,
+    with_function_list,
 };
 use unshade_tests::{corpus, reflections};
 
@@ -117,12 +117,12 @@ fn sections_that_overlap() {
         let seen = survive("overlapping sections", &data);
         assert!(has_rule(&seen, "section-overlap"), "{:#?}", seen.findings);
     }
-    let (code, range) = built.named_sections[0].clone();
+    let (code, _) = &built.named_sections[0];
     let place = built.bytes.windows(4).position(|window| window == code).expect("the section's tag") + 6;
-    let mut data = built.bytes.clone();
+    let mut data = built.bytes;
     data[place..place + 8].copy_from_slice(&0u64.to_le_bytes());
     let seen = survive("a section over the header", &data);
-    assert!(has_rule(&seen, "section-overlap"), "{range:?}: {:#?}", seen.findings);
+    assert!(has_rule(&seen, "section-overlap"), "{:#?}", seen.findings);
 }
 
 #[test]
@@ -163,23 +163,6 @@ fn modules_that_overlap() {
     }
     let seen = survive("modules that overlap", &data);
     assert!(has_rule(&seen, "module-overlap") && has_rule(&seen, "verify-limit"));
-}
-
-/// The header of a library whose function list has any bytes, and nothing else.
-fn with_function_list(count: u32, list: &[u8]) -> Vec<u8> {
-    let mut out = Encoder::default();
-    let end = 92 + list.len() as u64;
-    out.raw(b"MTLB\x01\x80\x02\x00\x02\x00\x00\x00\x00\x00\x00\x00");
-    out.u64(end);
-    out.u64(88);
-    out.u64(list.len() as u64);
-    for _ in 0..3 {
-        out.u64(end);
-        out.u64(0);
-    }
-    out.u32(count);
-    out.raw(list);
-    out.finish().0
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use unshade_metallib::Library;
-use unshade_tests::{corpus, exercise, fixtures, mutate, parallel};
+use unshade_tests::{corpus, exercise, fixtures, metallib_builder as builder, mutate, parallel};
 
 /// The system's allocator, counting what each thread holds.
 struct Counting;
@@ -165,4 +165,21 @@ fn real_files_cut_off_at_every_byte() {
 #[test]
 fn real_files_with_every_byte_changed() {
     change_every_byte("real files changed", real_files("changing every byte"));
+}
+
+/// Lists of functions that are next to nothing in the file, but not in memory.
+#[test]
+fn lists_of_tiny_functions_stay_in_proportion() {
+    let groups: [&[u8]; 3] = [b"\x04\0\0\0", b"\x08\0\0\0ENDT", b"\x10\0\0\0NAME\x02\0a\0ENDT"];
+    for group in groups {
+        let data = builder::with_function_list(u32::MAX, &group.repeat(100_000));
+        let peak = measured(&data);
+        let limit = 8 * data.len() as u64 + (1 << 20);
+        assert!(peak <= limit, "{peak} bytes of memory for {} of the file, more than {limit}", data.len());
+        eprintln!(
+            "functions of {} bytes: {peak} bytes of memory for {} of the file",
+            group.len(),
+            data.len()
+        );
+    }
 }

@@ -68,6 +68,18 @@ fn read(source: impl Read) -> Result<Bytes> {
     Ok(Bytes::Read(bytes))
 }
 
+/// An input could be read, but holds nothing that was looked for: exit status 1 rather than 2.
+#[derive(Debug)]
+pub(crate) struct NothingFound(String);
+
+impl std::fmt::Display for NothingFound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NothingFound {}
+
 /// An input that was opened.
 pub(crate) struct Input {
     /// As it was given, without the part that selects a program.
@@ -118,17 +130,19 @@ impl Input {
         visit: &mut dyn FnMut(Find<'_>) -> ControlFlow<()>,
     ) -> Diagnostics {
         let name = self.name.as_bytes();
+        // A selector means one program, so that whether to go on after it does not matter.
         match (&self.source, &self.selector) {
-            (Source::Capture { index, store }, selector) => {
-                carve::carve_gputrace(index, store, name, limits, &mut |find| match selector {
-                    Some(selector) if !selector.selects(&find.path) => ControlFlow::Continue(()),
-                    _ => visit(find),
+            (Source::Capture { index, store }, None) => {
+                carve::carve_gputrace(index, store, name, limits, visit)
+            }
+            (Source::Capture { index, store }, Some(selector)) => {
+                carve::carve_gputrace_selected(index, store, name, selector, limits, &mut |find| {
+                    let _ = visit(find);
                 })
             }
             (Source::File(bytes), None) => carve::carve(bytes, name, limits, visit),
             (Source::File(bytes), Some(selector)) => {
                 carve::carve_selected(bytes, name, selector, limits, &mut |find| {
-                    // There is only one, so whether to go on does not matter.
                     let _ = visit(find);
                 })
             }
@@ -154,15 +168,20 @@ impl Input {
         result?;
         if count == 0 {
             match &self.selector {
-                Some(selector) => bail!("{}: no program at {selector}; `unshade list` shows them", self.name),
-                None => bail!("{}: {}", self.name, self.without_programs()),
+                Some(selector) => {
+                    bail!(NothingFound(format!(
+                        "{}: no program at {selector}; `unshade list` shows them",
+                        self.name
+                    )))
+                }
+                None => bail!(NothingFound(format!("{}: {}", self.name, self.without_programs()))),
             }
         }
         Ok(diagnostics)
     }
 
     /// What to say of a file that holds no GPU program.
-    pub(crate) fn without_programs(&self) -> String {
+    fn without_programs(&self) -> String {
         format!(
             "no GPU program in it: {}, {}",
             unshade::format::detect(self.bytes()),

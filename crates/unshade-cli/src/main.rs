@@ -18,36 +18,34 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Exit status 0.
-    Done,
+    Done = 0,
     /// Exit status 1: a difference, nothing found, or a check that failed.
-    Finding,
-    /// Exit status 2: an input could not be read; the others were.
-    Unreadable,
+    Finding = 1,
+    /// Exit status 2: misuse, or an input that could not be read; the others were.
+    Unreadable = 2,
 }
 
 impl Outcome {
     /// The outcome of two things done one after the other: the worse one.
     pub(crate) fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Unreadable, _) | (_, Self::Unreadable) => Self::Unreadable,
-            (Self::Finding, _) | (_, Self::Finding) => Self::Finding,
-            _ => Self::Done,
-        }
+        if self as u8 > other as u8 { self } else { other }
+    }
+
+    /// Tells an error on standard error.
+    pub(crate) fn of_error(error: &anyhow::Error) -> Self {
+        anstream::eprintln!("{}: {error:#}", paint::error("unshade"));
+        if error.is::<input::NothingFound>() { Self::Finding } else { Self::Unreadable }
     }
 }
 
 fn main() -> ExitCode {
     let args = args::Args::parse();
     args.global.color.write_global();
-    match commands::run(args) {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Finding) => ExitCode::from(1),
-        Ok(Outcome::Unreadable) => ExitCode::from(2),
+    let outcome = match commands::run(args) {
+        Ok(outcome) => outcome,
         // A reader that has seen enough (`| head`) is no failure.
-        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            anstream::eprintln!("{}: {error:#}", paint::error("unshade"));
-            ExitCode::from(2)
-        }
-    }
+        Err(error) if output::is_broken_pipe(&error) => Outcome::Done,
+        Err(error) => Outcome::of_error(&error),
+    };
+    ExitCode::from(outcome as u8)
 }

@@ -360,11 +360,29 @@ fn sections(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     }
 }
 
+/// A function that has all the tags that it needs takes more bytes than this. The list of functions is some times as
+/// large in memory as that.
+const MIN_FUNCTION_SIZE: usize = 96;
+
 fn function_list<'a>(library: &Library<'a>, diagnostics: &mut Diagnostics) -> Vec<Function<'a>> {
     let mut list = library.functions();
-    let mut functions = Vec::new();
+    let limit = library.file().data().len() / MIN_FUNCTION_SIZE;
+    let mut functions = Vec::with_capacity(limit.min(list.declared_count() as usize));
     let mut names = BTreeMap::new();
     for function in &mut list {
+        if functions.len() > limit {
+            diagnostics.error(
+                "verify-limit",
+                Error::new(
+                    ErrorKind::Limit,
+                    list.reader().offset(),
+                    "too many functions for a file of this size",
+                )
+                .expected(format!("at most {limit}"))
+                .within("function list"),
+            );
+            break;
+        }
         let Some(function) =
             diagnostics.take("function-list", function.map_err(|e| e.within("function list")))
         else {

@@ -79,8 +79,6 @@ pub struct BuiltObject {
     pub bytes: Vec<u8>,
     /// Where the library is.
     pub library: usize,
-    /// The records that the notes' ranges point at, which belong to neither a note nor a section.
-    pub records: Range<usize>,
 }
 
 impl GpuObjectSpec {
@@ -131,7 +129,7 @@ impl GpuObjectSpec {
         let note_ranges = places(32 + commands_size, 1, notes.iter().map(|_| 16));
         let records = places(note_ranges.end, 1, notes.iter().map(|(_, record)| record.len()));
         let section_places = places(records.end, 16, sections.iter().map(|(_, content)| content.len()));
-        let (data_start, data_end, at) = (note_ranges.end, records.end, section_places.end);
+        let (data_end, at) = (records.end, section_places.end);
         let (note_ranges, records, section_starts) =
             (note_ranges.starts, records.starts, section_places.starts);
 
@@ -167,9 +165,10 @@ impl GpuObjectSpec {
         out.u32(0x1b);
         out.u32(24);
         out.raw(&self.uuid);
-        for start in &records {
+        for ((name, record), start) in notes.iter().zip(&records) {
             out.u64(*start as u64);
-            out.u64(1);
+            // A string table is one run of bytes; of everything else there is one record.
+            out.u64(if *name == "AIR_STRTABLE" { record.len() as u64 } else { 1 });
         }
         for (name, record) in &notes {
             if *name == "AIR_METALLIB" {
@@ -185,11 +184,7 @@ impl GpuObjectSpec {
             out.align(16);
             out.raw(content);
         }
-        BuiltObject {
-            bytes: out.finish().0,
-            library: section_starts[3],
-            records: data_start..section_starts[0],
-        }
+        BuiltObject { bytes: out.finish().0, library: section_starts[3] }
     }
 }
 

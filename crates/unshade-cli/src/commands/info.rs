@@ -235,7 +235,11 @@ fn summary(program: &InfoJson) -> String {
     let mut text = program.head.format.clone();
     if let Some(library) = program.libraries.first() {
         let functions = program.libraries.iter().map(|library| u64::from(library.view.function_count)).sum();
-        text.push_str(&format!(", {}, {} functions", library.view.target, grouped(functions)));
+        text.push_str(&format!(
+            ", {}, {}",
+            library.view.target,
+            crate::paint::counted(functions, "function")
+        ));
     }
     if program.head.truncated {
         text.push_str(", cut off");
@@ -260,7 +264,9 @@ fn print_library(program: &InfoJson, library: &LibraryJson, stdout: &mut Stdout)
     heading(stdout, &program.head.path, &text)?;
     let types: Vec<_> =
         view.function_types.iter().map(|row| format!("{} {}", grouped(row.count), row.kind)).collect();
-    fact(stdout, "functions", &format!("{:<7}{}", grouped(view.function_count.into()), types.join(" · ")))?;
+    let count = grouped(view.function_count.into());
+    let functions = if types.is_empty() { count } else { format!("{count:<7}{}", types.join(" · ")) };
+    fact(stdout, "functions", &functions)?;
     let versions: Vec<_> = view
         .versions
         .iter()

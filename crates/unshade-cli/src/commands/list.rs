@@ -110,11 +110,20 @@ fn print_rows(rows: &[FunctionRow], mangled: bool, stdout: &mut Stdout) -> Resul
     let index_width = rows.last().map_or(1, |row| row.index.to_string().len());
     let type_width =
         rows.iter().filter_map(|row| row.kind.as_ref()).map(String::len).max().unwrap_or(0).max(4);
-    let fixed = index_width + type_width + 46;
+    // Few libraries have sources, so the column is there only if it says something.
+    let source_width = if rows.iter().any(|row| row.has_source) { "source  ".len() } else { 0 };
+    let fixed = index_width + type_width + source_width + 38;
     let room = paint::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(fixed).max(MIN_NAME));
+    let source = |text: &'static str| if source_width == 0 { "" } else { text };
     let heading = format!(
-        "{:>index_width$}  {:<type_width$}  {:>5}  {:>4}  {:>8}  {:>10}  {:<6}  name",
-        "#", "type", "Metal", "AIR", "size", "offset", "source"
+        "{:>index_width$}  {:<type_width$}  {:>5}  {:>4}  {:>8}  {:>10}  {:<source_width$}name",
+        "#",
+        "type",
+        "Metal",
+        "AIR",
+        "size",
+        "offset",
+        source("source")
     );
     writeln!(stdout, "{}", faint(heading))?;
     for row in rows {
@@ -122,14 +131,14 @@ fn print_rows(rows: &[FunctionRow], mangled: bool, stdout: &mut Stdout) -> Resul
         let shown = if mangled { &row.name } else { row.readable_name() };
         writeln!(
             stdout,
-            "{:>index_width$}  {:<type_width$}  {:>5}  {:>4}  {:>8}  {:>10}  {:<6}  {}",
+            "{:>index_width$}  {:<type_width$}  {:>5}  {:>4}  {:>8}  {:>10}  {:<source_width$}{}",
             row.index,
             function_type(kind, row.kind.as_deref().and_then(FunctionType::from_name)),
             row.metal.as_deref().unwrap_or("–"),
             row.air.as_deref().unwrap_or("–"),
             row.size.map_or("–".into(), bytes),
             paint::offset(row.offset.map_or("–".into(), |offset| format!("{offset:#x}"))),
-            if row.has_source { "yes" } else { "" },
+            source(if row.has_source { "yes" } else { "" }),
             paint::cut(shown, room),
         )?;
     }

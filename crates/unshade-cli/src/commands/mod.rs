@@ -13,7 +13,6 @@ mod verify;
 use crate::Outcome;
 use crate::args::{Args, Command};
 use crate::input::Input;
-use crate::paint;
 use crate::progress::Progress;
 use anyhow::Result;
 use rayon::prelude::*;
@@ -53,10 +52,7 @@ fn each_file(files: &[String], mut one: impl FnMut(&Input) -> Result<Outcome>) -
         match Input::open(file).and_then(|input| one(&input)) {
             Ok(one) => outcome = outcome.and(one),
             Err(error) if crate::output::is_broken_pipe(&error) => return Err(error),
-            Err(error) => {
-                anstream::eprintln!("{}: {error:#}", paint::error("unshade"));
-                outcome = outcome.and(Outcome::Unreadable);
-            }
+            Err(error) => outcome = outcome.and(Outcome::of_error(&error)),
         }
     }
     Ok(outcome)

@@ -31,7 +31,7 @@ impl Limits {
     pub const MAX_DEPTH: usize = 8;
     /// The most that [`Limits::max_depth`] can be set to with effect, for the sake of the stack.
     pub const DEEPEST: usize = 64;
-    /// The default of [`Limits::max_member_size`]: 2 GiB; the largest libraries in wheels have 1.5.
+    /// The default of [`Limits::max_member_size`]: 2 GiB, as much as may be held.
     pub const MAX_MEMBER_SIZE: u64 = 2 << 30;
     /// The default of [`Limits::max_total_size`]: 16 GiB.
     pub const MAX_TOTAL_SIZE: u64 = 16 << 30;

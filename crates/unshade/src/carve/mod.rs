@@ -2,11 +2,11 @@
 //!
 //! A file is taken apart as far as it can be: archives into members, compressed files into what they unpack to,
 //! universal binaries into architectures, each of them again. What can't be taken apart is searched byte by byte
-//! ([`scan`]), and a hit in an object file is named by its section.
+//! (`scan`), and a hit in an object file is named by its section.
 //!
 //! | module | thing |
 //! |---|---|
-//! | [`scan`] | the formats that are found, and the search for them |
+//! | `scan` | the formats that are found, and the search for them |
 //! | [`path`] | where a program stands, as text that can be read back |
 //! | `zip`, `tar`, `archive`, `compressed`, `object`, `gputrace` | one kind of container each |
 //! | `stream` | unpacking within limits |
@@ -55,6 +55,13 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow::{self, Break, Continue};
 use unshade_core::{Diagnostics, Error, ErrorKind};
+
+/// How much of a member's name is kept: more than any file system takes. A name is copied for each program under it.
+const NAME_LIMIT: usize = 4_096;
+
+/// What a magic number that begins nothing costs of the budget for unpacked bytes. Real files have some dozens; a
+/// hostile one can have nothing else, and takes a hundred times as long to search then.
+const FALSE_START_COST: u64 = 256;
 
 /// Whether to go on.
 type Flow = ControlFlow<()>;
@@ -326,7 +333,7 @@ impl<'c> Carver<'c> {
         let mut scanner = self.scanner.take().unwrap_or_else(Scanner::new);
         let mut flow = Continue(());
         let mut covered = range.end;
-        scanner.scan(run.data, range, &mut |hit| {
+        let false_starts = scanner.scan(run.data, range, &mut |hit| {
             let next = match self.found(run, hit) {
                 Continue(next) => next,
                 Break(()) => {
@@ -338,6 +345,8 @@ impl<'c> Carver<'c> {
             Some(next)
         });
         self.scanner = Some(scanner);
+        self.unpacked_total =
+            self.unpacked_total.saturating_add(false_starts.saturating_mul(FALSE_START_COST));
         run.skip_to(covered);
         flow
     }
@@ -399,6 +408,7 @@ impl<'c> Carver<'c> {
             return Entry::Refused;
         }
         self.members = self.members.saturating_add(1);
+        let name = name.get(..NAME_LIMIT).unwrap_or(name);
         let segment = PathSegment::Member { name: name.to_vec(), occurrence: occurrences.next(name) };
         if self.selector.is_some_and(|selector| !selector.admits(self.segments.len(), &segment)) {
             return Entry::Unwanted;
@@ -433,11 +443,16 @@ impl<'c> Carver<'c> {
 
     /// How a member that is not entered is called in a diagnostic.
     fn place_of(&self, name: &[u8]) -> String {
+        let name = name.get(..NAME_LIMIT).unwrap_or(name);
         PathSegment::Member { name: name.to_vec(), occurrence: 1 }.to_string()
     }
 
     /// Puts the path of the current run before an error.
     fn within(&self, error: Error) -> Error {
+        if self.diagnostics.len() >= Diagnostics::LIMIT {
+            // It's only counted; millions of paths need not be written for that.
+            return error;
+        }
         let whole = true;
         let path = FindPath { file: self.file.clone(), segments: self.segments.clone(), offset: 0, whole };
         error.within(path.to_string())

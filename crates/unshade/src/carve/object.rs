@@ -271,15 +271,18 @@ pub(super) fn carve_universal(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flo
         at = at.saturating_add(entry_size);
     }
     slices.sort_unstable();
+    // Slices stand behind the table and one behind the other. Anything else is nonsense that would be searched many
+    // times over, or contain itself.
+    let mut free = at;
     let mut occurrences = Occurrences::default();
     for (start, size, cpu, subtype) in slices {
         let name = architecture_name(cpu, subtype);
         let (from, end) = (offset(0, start), offset(0, start.saturating_add(size)));
-        let Some(content) =
-            data.get(from..end).or_else(|| data.get(from..)).filter(|content| !content.is_empty())
-        else {
-            let error = Error::new(ErrorKind::OutOfRange, start, "the architecture lies outside of the file")
-                .within(carver.place_of(name.as_bytes()));
+        let content = data.get(from..end).or_else(|| data.get(from..));
+        let Some(content) = content.filter(|content| from >= free && !content.is_empty()) else {
+            let message = "the architecture lies outside of the file, or over another one";
+            let error =
+                Error::new(ErrorKind::OutOfRange, start, message).within(carver.place_of(name.as_bytes()));
             carver.error("mach-o-architecture", error);
             continue;
         };
@@ -290,14 +293,11 @@ pub(super) fn carve_universal(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flo
                 .within(carver.place_of(name.as_bytes()));
             carver.error("mach-o-architecture", error);
         }
+        free = end;
         carver.cover(run, from)?;
         match carver.enter(name.as_bytes(), &mut occurrences) {
             Entry::Entered => {
-                let flow = if carver.spend_overlap(run, from, end) {
-                    carver.run(content, run.file_offset(from))
-                } else {
-                    Continue(())
-                };
+                let flow = carver.run(content, run.file_offset(from));
                 carver.leave();
                 flow?;
                 run.skip_to(end);

@@ -203,7 +203,7 @@ fn write_name(name: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match mark {
             Some('!') => f.write_str("\\x21")?,
             Some('#') if !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()) => {
-                f.write_str("\\x23")?
+                f.write_str("\\x23")?;
             }
             Some('@') if rest.starts_with("0x") => f.write_str("\\x40")?,
             Some(other) => f.write_char(other)?,

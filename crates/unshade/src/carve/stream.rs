@@ -3,6 +3,9 @@
 //! A [`Decoder`] turns some input into some output; [`Carver::unpack`] calls it until it's done or a limit is
 //! reached. The output's memory grows with what was really unpacked, at most doubling; what an archive *says* the
 //! size will be only keeps the last step from overshooting. Whatever was unpacked before a fault is kept and searched.
+//!
+//! Deflate is unpacked by `miniz_oxide`, which has no unsafe code; `zlib-rs` was measured a third faster on a wheel of
+//! 140 MB and is the one to change to if that ever matters more. bzip2 and Zstandard are in Rust as well.
 
 use super::{Carver, Limit};
 use bzip2::Status as Bzip2Status;
@@ -12,7 +15,7 @@ use std::io::Read;
 
 /// What a stream costs of the budget for unpacked bytes if it isn't a member of its own, whose number is limited:
 /// millions of empty streams behind one another come to an end as well then.
-const STREAM_COST: u64 = 16 << 10;
+const STREAM_COST: u64 = 64 << 10;
 
 /// Memory to begin with, at most.
 const FIRST_CHUNK: usize = 1 << 20;

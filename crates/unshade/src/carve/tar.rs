@@ -72,7 +72,7 @@ pub(super) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
                     match key {
                         b"path" => next_name = Some(Cow::Borrowed(value)),
                         b"size" => {
-                            next_size = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok())
+                            next_size = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
                         }
                         _ => {}
                     }

@@ -426,7 +426,8 @@ fn each_limit() {
 
     let large = [&library[..], &[1; 50_000], &library].concat();
     let file = samples::zip(&[("a", Packing::Deflate, &large), ("b", Packing::Deflate, &large)]);
-    let options: [(&str, fn(&mut Limits), usize); 6] = [
+    type Option = (&'static str, fn(&mut Limits), usize);
+    let options: [Option; 6] = [
         ("raise --max-member-size", |limits| limits.max_member_size = 1_000, 2),
         ("raise --max-held-size", |limits| limits.max_held_size = 1_000, 2),
         ("raise --max-total-size", |limits| limits.max_total_size = 1_000, 1),
@@ -443,7 +444,7 @@ fn each_limit() {
         assert!(diagnostics.iter().all(|diagnostic| diagnostic.error.kind() == ErrorKind::Limit));
     }
 
-    let huge = [vec![0; 20 << 20], library.clone()].concat();
+    let huge = [&vec![0; 20 << 20][..], &library].concat();
     for file in
         [samples::gzip(None, &huge), samples::bzip2(&huge), samples::zip(&[("m", Packing::Deflate, &huge)])]
     {
@@ -465,8 +466,7 @@ fn overlapping_members() {
         file.extend(entry);
     }
     file.extend(samples::zip_end(count, u32::from(count) * entry.len() as u32, directory as u32));
-    let mut limits = Limits::default();
-    limits.max_total_size = 100 << 20;
+    let limits = Limits { max_total_size: 100 << 20, ..Limits::default() };
     let begun = Instant::now();
     let (_, diagnostics) = carve_with(&file, "f", &limits);
     assert_eq!(hint(&diagnostics), "raise --max-total-size");
@@ -477,8 +477,7 @@ fn overlapping_members() {
 #[test]
 fn empty_streams_and_false_starts_end() {
     let empty = [samples::gzip(None, b""), samples::bzip2(b""), samples::zstd(b"")];
-    let mut limits = Limits::default();
-    limits.max_total_size = 256 << 20;
+    let limits = Limits { max_total_size: 256 << 20, ..Limits::default() };
     for stream in &empty {
         let begun = Instant::now();
         let (_, diagnostics) = carve_with(&stream.repeat(50_000), "x", &limits);
@@ -490,6 +489,32 @@ fn empty_streams_and_false_starts_end() {
     let (_, diagnostics) = carve_with(&starts, "x", &limits);
     assert_eq!(hint(&diagnostics), "raise --max-total-size");
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn long_names_stay_apart() {
+    let library = samples::metallib();
+    let mut file = Vec::new();
+    for last in ["x", "y"] {
+        let name = "n".repeat(10_000) + last;
+        file.extend(samples::tar_member(b"extension", b'L', format!("{name}\0").as_bytes()));
+        file.extend(samples::tar_member(b"short", b'0', &library));
+    }
+    let texts = paths(&file, "t");
+    assert_eq!(texts, [format!("t!{}", "n".repeat(4_096)), format!("t!{}#2", "n".repeat(4_096))]);
+}
+
+/// A universal file that names itself as its architecture would be searched again and again.
+#[test]
+fn universal_file_in_itself() {
+    let library = samples::metallib();
+    let mut file = samples::mach_universal([&library, &library]);
+    assert_eq!(paths(&file, "f"), ["f!x86_64", "f!arm64"]);
+    file[16..20].fill(0);
+    file[20..24].copy_from_slice(&300_u32.to_be_bytes());
+    let (found, diagnostics) = carve_with(&file, "f", &Limits::default());
+    assert_eq!(found.iter().map(|found| found.text.as_str()).collect::<Vec<_>>(), ["f@0x40", "f!arm64"]);
+    assert_eq!(rules(&diagnostics), ["mach-o-architecture"]);
 }
 
 #[test]

@@ -1,0 +1,140 @@
+//! What the program prints, for every file in `tests/snapshots`.
+//!
+//! A snapshot is a text file of commands and what they print:
+//!
+//! ```text
+//! // Why this is shown.
+//! $ unshade list tests/fixtures/metallib/empty_92.metallib
+//! …standard output
+//! ! …lines of standard error
+//! [exit 1]                    unless it is 0
+//! ```
+//!
+//! Commands run at the root of the workspace, with `$TMP` standing for a folder of the snapshot's own, which is made
+//! new. `sh$ …` runs a shell instead. `BLESS=1` rewrites what differs; look at the difference before committing it.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+#[test]
+fn snapshots() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
+    let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    let bless = std::env::var_os("BLESS").is_some();
+    let mut wrong = Vec::new();
+    for file in files {
+        let expected = fs::read_to_string(&file).unwrap();
+        let found = replay(&expected, file.file_stem().unwrap().to_str().unwrap());
+        if expected == found {
+            continue;
+        }
+        if bless {
+            fs::write(&file, found).unwrap();
+        } else {
+            wrong.push(format!("{}:\n{}", file.display(), first_difference(&expected, &found)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}\n(BLESS=1 rewrites the snapshots)", wrong.join("\n"));
+}
+
+/// Runs the commands of a snapshot and puts down what they print.
+fn replay(snapshot: &str, name: &str) -> String {
+    let temporary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&temporary);
+    fs::create_dir_all(&temporary).unwrap();
+    let temporary = temporary.to_str().unwrap();
+    let mut out = String::new();
+    for line in snapshot.lines() {
+        let output = if let Some(arguments) = line.strip_prefix("$ unshade") {
+            unshade(&split_words(&arguments.replace("$TMP", temporary)))
+        } else if let Some(script) = line.strip_prefix("sh$ ") {
+            shell(script, temporary)
+        } else {
+            if line.starts_with("// ") {
+                writeln!(out, "{line}").unwrap();
+            }
+            continue;
+        };
+        writeln!(out, "{line}").unwrap();
+        write_output(&mut out, &output, temporary);
+    }
+    out
+}
+
+fn write_output(out: &mut String, output: &Output, temporary: &str) {
+    let text =
+        |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("output is UTF-8").replace(temporary, "$TMP");
+    for line in text(&output.stdout).lines() {
+        let is_marked = ["$ ", "sh$ ", "// "].iter().any(|mark| line.starts_with(mark));
+        assert!(!is_marked, "output looks like a part of the snapshot: {line}");
+        // A mark in the margin would be lost on empty lines, so they get one of their own.
+        writeln!(out, "{}", if line.is_empty() { "·" } else { line }).unwrap();
+    }
+    for line in text(&output.stderr).lines() {
+        writeln!(out, "! {line}").unwrap();
+    }
+    match output.status.code() {
+        Some(0) => {}
+        Some(code) => writeln!(out, "[exit {code}]").unwrap(),
+        None => panic!("the program was ended by a signal"),
+    }
+}
+
+fn unshade(arguments: &[String]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unshade"));
+    command.args(arguments).current_dir(root()).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
+    command.output().unwrap()
+}
+
+fn shell(script: &str, temporary: &str) -> Output {
+    let program = Path::new(env!("CARGO_BIN_EXE_unshade"));
+    let path =
+        format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", script])
+        .current_dir(root())
+        .env("PATH", path)
+        .env("TMP", temporary)
+        .env("NO_COLOR", "1");
+    command.output().unwrap()
+}
+
+/// Words as a shell splits them, with single quotes.
+fn split_words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (index, part) in line.split('\'').enumerate() {
+        if index % 2 == 1 {
+            words.push(part.to_owned());
+        } else {
+            words.extend(part.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
+
+fn first_difference(expected: &str, found: &str) -> String {
+    let (mut expected, mut found) = (expected.lines(), found.lines());
+    let mut number = 1;
+    loop {
+        match (expected.next(), found.next()) {
+            (None, None) => return "they differ in line ends".into(),
+            (one, other) if one != other => {
+                return format!(
+                    "  line {number}\n  expected {}\n  found    {}",
+                    one.unwrap_or("(the end)"),
+                    other.unwrap_or("(the end)")
+                );
+            }
+            _ => number += 1,
+        }
+    }
+}
