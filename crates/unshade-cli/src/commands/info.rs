@@ -21,8 +21,8 @@ use unshade::program::Program;
 use unshade::source_files::visit_files;
 use unshade::view::{FindingView, HashesView, LibraryView};
 
-/// Names longer than this have a line of their own.
-const MAX_HEADING: usize = 24;
+/// How long a line may be where there is no terminal to tell.
+const LINE_WIDTH: usize = 100;
 
 /// How many programs of a file are told in a row each; the others are counted.
 const MAX_ROWS: usize = 20;
@@ -201,9 +201,11 @@ fn print_slices(program: &InfoJson, slices: &[SliceJson], stdout: &mut Stdout) -
     Ok(())
 }
 
-/// The name and what it is: on one line, unless the name is so long that the line would not be read as one.
+/// The name and what it is: on one line if that has room.
 fn heading(stdout: &mut Stdout, path: &str, text: &str) -> Result<()> {
-    let separator = if path.chars().count() > MAX_HEADING { "\n  " } else { "   " };
+    let width = path.chars().count() + text.chars().count() + 3;
+    let room = crate::paint::terminal_width().unwrap_or(LINE_WIDTH);
+    let separator = if width > room { "\n  " } else { "   " };
     Ok(writeln!(stdout, "{}{separator}{text}", name(path))?)
 }
 

@@ -112,7 +112,7 @@ fn print_rows(rows: &[FunctionRow], mangled: bool, stdout: &mut Stdout) -> Resul
         rows.iter().filter_map(|row| row.kind.as_ref()).map(String::len).max().unwrap_or(0).max(4);
     // Few libraries have sources, so the column is there only if it says something.
     let source_width = if rows.iter().any(|row| row.has_source) { "source  ".len() } else { 0 };
-    let fixed = index_width + type_width + source_width + 38;
+    let fixed = index_width + type_width + source_width + 39;
     let room = paint::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(fixed).max(MIN_NAME));
     let source = |text: &'static str| if source_width == 0 { "" } else { text };
     let heading = format!(
