@@ -1,0 +1,85 @@
+//! The documents say what the code does: `docs/verify.md` tells every rule, and no other; the tour of
+//! `docs/formats/metallib.md` shows the bytes of the fixture.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The Rust files below a folder that are not tests.
+fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("a readable folder").path();
+        if path.is_dir() {
+            sources(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
+            files.push(path);
+        }
+    }
+}
+
+/// Every text between two others that is a name such as `module-hash`, blanks and line ends in front of it ignored.
+fn names_after<'a>(text: &'a str, start: &str, names: &mut BTreeSet<&'a str>) {
+    for rest in text.split(start).skip(1) {
+        let literal = rest.trim_start().strip_prefix('"').and_then(|rest| rest.split_once('"'));
+        let is_name =
+            |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        names.extend(literal.map(|(name, _)| name).filter(|name| is_name(name)));
+    }
+}
+
+#[test]
+fn every_rule_is_told() {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).expect("the crates") {
+        sources(&entry.expect("a readable folder").path().join("src"), &mut files);
+    }
+    let code: String = files
+        .iter()
+        .map(|file| fs::read_to_string(file).expect("a source file"))
+        .map(|text| text.split("mod tests {").next().unwrap_or_default().to_owned())
+        .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .map(|line| line + "\n")
+        .collect();
+    let mut emitted = BTreeSet::new();
+    for call in [".error(", ".warning(", ".note(", ".take(", "Severity::Error,"] {
+        names_after(&code, call, &mut emitted);
+    }
+    let table = code.split("pub const RULES").nth(1).and_then(|rest| rest.split("];").next());
+    let before = emitted.len();
+    names_after(table.expect("the table of rules"), "(", &mut emitted);
+    assert!(before > 20 && emitted.len() > before, "the scan finds nothing: {emitted:?}");
+
+    let page = fs::read_to_string(root().join("docs/verify.md")).expect("docs/verify.md");
+    let headings = page.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`'));
+    let told: Vec<_> = headings.collect();
+    let unique: BTreeSet<_> = told.iter().copied().collect();
+    assert_eq!(told.len(), unique.len(), "a rule is told twice");
+    let untold: Vec<_> = emitted.difference(&unique).collect();
+    let unknown: Vec<_> = unique.difference(&emitted).collect();
+    assert!(untold.is_empty(), "docs/verify.md does not tell {untold:?}");
+    assert!(unknown.is_empty(), "docs/verify.md tells what no code emits: {unknown:?}");
+}
+
+#[test]
+fn the_tour_shows_the_fixture() {
+    let page = fs::read_to_string(root().join("docs/formats/metallib.md")).expect("the page");
+    let file = fs::read(root().join("tests/fixtures/metallib/linker_1_2_7.metallib")).expect("the fixture");
+    let mut shown = 0;
+    for line in page.lines() {
+        let Some((offset, rest)) = line.split_at_checked(8) else { continue };
+        let (Ok(offset), Some(rest)) = (usize::from_str_radix(offset, 16), rest.strip_prefix("  ")) else {
+            continue;
+        };
+        let bytes = rest.get(..47).unwrap_or(rest).split_whitespace();
+        let bytes: Vec<u8> =
+            bytes.map(|byte| u8::from_str_radix(byte, 16)).collect::<Result<_, _>>().expect(line);
+        assert_eq!(file.get(offset..offset + bytes.len()), Some(&bytes[..]), "{line}");
+        shown += bytes.len();
+    }
+    assert!(shown > 300, "the tour shows {shown} bytes only");
+}
