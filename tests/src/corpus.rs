@@ -16,21 +16,33 @@ pub struct RealFile {
 /// # Panics
 /// If `UNSHADE_CORPUS` names a folder that can't be read.
 pub fn smallest_libraries(count: usize, test: &str, wanted: impl Fn(&[u8]) -> bool) -> Vec<RealFile> {
-    let Some(folder) = std::env::var_os("UNSHADE_CORPUS") else {
+    files_in("metallib", "metallib", test).into_iter().filter(|file| wanted(&file.data)).take(count).collect()
+}
+
+/// The real binary archives; says on stderr if there is no corpus.
+///
+/// # Panics
+/// If `UNSHADE_CORPUS` names a folder that can't be read.
+pub fn binary_archives(test: &str) -> Vec<RealFile> {
+    files_in("metallib/archives", "bin", test)
+}
+
+/// The files of a folder of the corpus by their size.
+fn files_in(folder: &str, extension: &str, test: &str) -> Vec<RealFile> {
+    let Some(corpus) = std::env::var_os("UNSHADE_CORPUS") else {
         eprintln!("SKIPPED on real files: {test}. Set UNSHADE_CORPUS to the folder that holds `metallib/`.");
         return Vec::new();
     };
-    let folder = PathBuf::from(folder).join("metallib");
+    let folder = PathBuf::from(corpus).join(folder);
     let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<(u64, PathBuf)> = entries
+    let mut files: Vec<RealFile> = entries
         .map(|entry| entry.expect("a readable folder").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "metallib"))
-        .map(|path| (fs::metadata(&path).expect("a readable file").len(), path))
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .map(|path| RealFile {
+            name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            data: fs::read(&path).expect("a readable file"),
+        })
         .collect();
-    files.sort();
-    let read = |path: PathBuf| RealFile {
-        name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        data: fs::read(&path).expect("a readable file"),
-    };
-    files.into_iter().map(|(_, path)| read(path)).filter(|file| wanted(&file.data)).take(count).collect()
+    files.sort_by(|a, b| (a.data.len(), &a.name).cmp(&(b.data.len(), &b.name)));
+    files
 }

@@ -1,4 +1,4 @@
-//! Every real file of the corpus is sound, and every byte of it has a name.
+//! The real files of the corpus are sound, and outlines of them leave no byte out.
 
 use unshade_tests::{corpus, exercise};
 
@@ -14,4 +14,14 @@ fn libraries_are_sound_and_every_byte_has_a_name() {
         unknown += seen.unknown_bytes;
     }
     eprintln!("{} real libraries, {functions} functions, {unknown} bytes without a name", files.len());
+}
+
+#[test]
+fn binary_archives_are_sound_and_their_outlines_have_no_gap() {
+    for file in corpus::binary_archives("checking the binary archives") {
+        let seen = exercise::universal(&file.data).expect("a universal file");
+        assert!(seen.functions > 0 && seen.findings.is_empty(), "{}: {:#?}", file.name, seen.findings);
+        assert!(seen.outline_faults.is_empty(), "{}: {:#?}", file.name, seen.outline_faults);
+        eprintln!("{}: {} bytes, {} without a name", file.name, file.data.len(), seen.unknown_bytes);
+    }
 }

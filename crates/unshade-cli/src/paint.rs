@@ -186,7 +186,8 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
 pub(crate) fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
     let error = &diagnostic.error;
     let mut text = format!("{file}: {}: ", severity(diagnostic.severity, diagnostic.severity));
-    for part in error.path() {
+    // The carver's paths begin with the file.
+    for part in error.path().skip_while(|part| *part == file) {
         text.push_str(&format!("{part}: "));
     }
     text.push_str(error.message());

@@ -49,10 +49,13 @@ impl<'a> Sources<'a> {
     /// [`ErrorKind::OutOfRange`] if there is none at that offset.
     pub fn archive_at(&self, offset: u64) -> Result<SourceArchive<'a>> {
         let at = self.section.base().saturating_add(offset);
-        self.archives()
-            .filter_map(Result::ok)
-            .find(|archive| archive.code_offset == at)
-            .ok_or_else(|| Error::new(ErrorKind::OutOfRange, at, "SOFF points at no source archive"))
+        let missing = || Error::new(ErrorKind::OutOfRange, at, "SOFF points at no source archive");
+        // The code follows the size of the group.
+        let start = offset.checked_sub(4).ok_or_else(missing)?;
+        let mut reader = self.section;
+        reader.skip(start).map_err(|_| missing())?;
+        let archive = SourceArchives { reader, left: 1 }.next().ok_or_else(missing)??;
+        if archive.code_offset == at { Ok(archive) } else { Err(missing()) }
     }
 }
 
