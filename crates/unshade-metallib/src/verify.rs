@@ -46,7 +46,7 @@ pub const RULES: &[(&str, &str)] = &[
     ("module-hash", "HASH is the SHA-256 of the module."),
     ("module-overlap", "Modules are shared as a whole or not at all."),
     ("platform", "The platform agrees with the macOS flag."),
-    ("reflection", "Every reflection buffer can be decoded and is one of the library's functions'."),
+    ("reflection", "Every reflection buffer can be decoded, and RFLT points at one."),
     ("sources", "The embedded sources can be read, and SOFF points at one of their archives."),
     ("symbol-list", "Imported symbols and exported variables can be read."),
     ("dynamic-header", "The dynamic header is a run of tags."),
@@ -532,7 +532,14 @@ fn metadata(
 
 /// Checks the source section and what points into it. Archives are not unpacked here.
 fn sources(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
-    let Some(sources) = diagnostics.take("sources", library.sources()).flatten() else { return };
+    let Some(sources) = diagnostics.take("sources", library.sources()).flatten() else {
+        let has_section =
+            |code| library.extension().is_some_and(|extension| extension.section(code).is_some());
+        if !has_section(b"HSRD") && !has_section(b"HSRC") {
+            dangling(functions, |function| function.source_offset, "sources", "SOFF", diagnostics);
+        }
+        return;
+    };
     let mut starts = BTreeSet::new();
     for archive in sources.archives() {
         if let Some(archive) = diagnostics.take("sources", archive) {
@@ -561,6 +568,24 @@ fn sources(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut 
                     .within(function.label()),
             );
         }
+    }
+}
+
+/// Tells the functions with an offset into a section that the library does not have.
+fn dangling(
+    functions: &[Function<'_>],
+    offset: impl Fn(&Function<'_>) -> Option<u64>,
+    rule: &'static str,
+    tag: &str,
+    diagnostics: &mut Diagnostics,
+) {
+    for function in functions.iter().filter(|function| offset(function).is_some()) {
+        let error = Error::new(
+            ErrorKind::OutOfRange,
+            function.range.start,
+            format!("{tag} points into a section that is not there"),
+        );
+        diagnostics.error(rule, error.within(function.label()));
     }
 }
 
@@ -595,6 +620,9 @@ fn reflection_list<'a>(
     diagnostics: &mut Diagnostics,
 ) -> Vec<Group<'a>> {
     let Some(list) = diagnostics.take("reflection", library.list(b"RLST")).flatten() else {
+        if library.extension().is_none_or(|extension| extension.section(b"RLST").is_none()) {
+            dangling(functions, |function| function.reflection_offset, "reflection", "RFLT", diagnostics);
+        }
         return Vec::new();
     };
     let section = library.section(b"RLST").ok().flatten().map_or(0, |section| section.base());

@@ -13,7 +13,7 @@ pub const MAX_UNPACKED: u64 = 1 << 30;
 pub const MAX_RATIO: u64 = 1_000;
 
 /// Up to this size the ratio does not count.
-const RATIO_FREE: u64 = 16 << 20;
+pub const RATIO_FREE: u64 = 16 << 20;
 
 /// A file in a source archive.
 #[derive(Clone, Debug, PartialEq, Eq)]

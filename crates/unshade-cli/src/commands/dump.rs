@@ -7,7 +7,7 @@ use crate::Outcome;
 use crate::args::{DumpArgs, GlobalArgs};
 use crate::input::Input;
 use crate::output::Stdout;
-use crate::paint::{bad, faint, name, offset};
+use crate::paint::{bad, error as error_mark, faint, name, offset};
 use anyhow::Result;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -24,8 +24,16 @@ pub(crate) fn run(args: &DumpArgs, global: &GlobalArgs) -> Result<Outcome> {
         let file = serde_json::to_string(&input.name)?;
         write!(stdout, "{{\"schema\":{SCHEMA},\"file\":{file},\"programs\":[")?;
     }
+    let mut outcome = Outcome::Done;
     input.each_program(&global.limits(), |find| {
-        let program = Program::open(find)?;
+        let program = match Program::open(find) {
+            Ok(program) => program,
+            Err(error) => {
+                outcome = Outcome::Finding;
+                anstream::eprintln!("{}: {}: {error}", error_mark("unshade"), find.path);
+                return Ok(());
+            }
+        };
         count += 1;
         if global.json {
             let head = serde_json::to_string(&ProgramJson::new(find))?;
@@ -50,7 +58,7 @@ pub(crate) fn run(args: &DumpArgs, global: &GlobalArgs) -> Result<Outcome> {
         writeln!(stdout, "]}}")?;
     }
     stdout.finish()?;
-    Ok(Outcome::Done)
+    Ok(outcome)
 }
 
 /// Whether a field is shown: it is not too deep, and touches the bytes that were asked for.

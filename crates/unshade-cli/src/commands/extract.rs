@@ -169,14 +169,24 @@ impl Extraction<'_> {
     }
 
     fn report(self, input: &Input, global: &GlobalArgs) -> Result<Outcome> {
+        let outcome = match (self.written.is_empty(), self.diagnostics.has_errors()) {
+            (false, false) => Outcome::Done,
+            _ => Outcome::Finding,
+        };
         let mut stdout = Stdout::new(false);
         if global.json {
             let findings = self.diagnostics.iter().map(FindingView::from).collect();
             let json = ExtractJson { schema: SCHEMA, file: &input.name, written: self.written, findings };
             stdout.json(&json, false)?;
             stdout.finish()?;
-            return Ok(if json.findings.is_empty() { Outcome::Done } else { Outcome::Finding });
+            return Ok(outcome);
         }
+        self.print(input, &mut stdout)?;
+        stdout.finish()?;
+        Ok(outcome)
+    }
+
+    fn print(&self, input: &Input, stdout: &mut Stdout) -> Result<()> {
         for diagnostic in &self.diagnostics {
             anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
         }
@@ -193,12 +203,10 @@ impl Extraction<'_> {
                 writeln!(stdout, "{}, {size}, in {folder}", counted(files.len() as u64, noun))?;
             }
         }
-        stdout.finish()?;
         if self.written.is_empty() {
             anstream::eprintln!("{}: nothing to extract", paint::error("unshade"));
-            return Ok(Outcome::Finding);
         }
-        Ok(if self.diagnostics.has_errors() { Outcome::Finding } else { Outcome::Done })
+        Ok(())
     }
 }
 

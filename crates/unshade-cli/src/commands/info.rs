@@ -3,7 +3,7 @@
 //! A file that is a program, or holds one, gets the facts that people look for first; one that holds several gets a
 //! row for each.
 
-use super::{FileJson, ProgramJson, check, each_file};
+use super::{FileJson, ProgramJson, check, each_file, findings};
 use crate::Outcome;
 use crate::args::{FilesArgs, GlobalArgs};
 use crate::input::Input;
@@ -73,12 +73,12 @@ pub(crate) fn run(args: &FilesArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut first = true;
     let outcome = each_file(&args.files, |input| {
         let mut programs = Vec::new();
-        input.each_program(&global.limits(), |find| {
+        let carving = input.each_program(&global.limits(), |find| {
             programs.push(read(find));
             Ok(())
         })?;
         if global.json {
-            stdout.json(&FileJson::new(input, programs), false)?;
+            stdout.json(&FileJson::new(input, programs, &carving), false)?;
             return Ok(Outcome::Done);
         }
         if !std::mem::take(&mut first) {
@@ -104,12 +104,7 @@ fn read(find: &Find<'_>) -> InfoJson {
             libraries.push(read_library(named.slice, &named.library));
         }
     }
-    InfoJson {
-        head: ProgramJson::new(find),
-        libraries,
-        slices,
-        findings: diagnostics.iter().map(FindingView::from).collect(),
-    }
+    InfoJson { head: ProgramJson::new(find), libraries, slices, findings: findings(&diagnostics) }
 }
 
 fn read_slice(slice: &Slice<'_>) -> SliceJson {

@@ -1,6 +1,6 @@
 //! `unshade list`: functions, a row each.
 
-use super::{FileJson, ProgramJson};
+use super::{FileJson, ProgramJson, findings};
 use crate::Outcome;
 use crate::args::{GlobalArgs, ListArgs};
 use crate::input::Input;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut programs = Vec::new();
     let mut listed = 0u64;
     let mut headings = Headings { file: &input.name, printed: 0 };
-    input.each_program(&global.limits(), |find| {
+    let carving = input.each_program(&global.limits(), |find| {
         let mut diagnostics = Diagnostics::new();
         let mut libraries = Vec::new();
         if let Some(program) = diagnostics.take("program", Program::open(find)) {
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
                 libraries.push(LibraryJson { slice: named.slice, functions });
             }
         }
-        let findings = diagnostics.iter().map(FindingView::from).collect();
+        let findings = findings(&diagnostics);
         let program = ListJson { head: ProgramJson::new(find), libraries, findings };
         if global.json {
             programs.push(program);
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
         Ok(())
     })?;
     if global.json {
-        stdout.json(&FileJson::new(&input, programs), false)?;
+        stdout.json(&FileJson::new(&input, programs, &carving), false)?;
     }
     stdout.finish()?;
     if listed == 0 && !selection.is_everything() {

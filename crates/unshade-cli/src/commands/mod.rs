@@ -18,9 +18,10 @@ use anyhow::Result;
 use rayon::prelude::*;
 use serde::Serialize;
 use unshade::carve::Find;
+use unshade::core::Diagnostics;
 use unshade::metallib::Library;
 use unshade::metallib::verify::{Check, Verdict};
-use unshade::view::SCHEMA;
+use unshade::view::{FindingView, SCHEMA};
 
 /// The results of so many units of a check are held at a time.
 const UNITS_AT_ONCE: usize = 16_384;
@@ -64,12 +65,19 @@ struct FileJson<'a, P: Serialize> {
     schema: u32,
     file: &'a str,
     programs: Vec<P>,
+    /// What could not be searched for programs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<FindingView>,
 }
 
 impl<'a, P: Serialize> FileJson<'a, P> {
-    fn new(input: &'a Input, programs: Vec<P>) -> Self {
-        Self { schema: SCHEMA, file: &input.name, programs }
+    fn new(input: &'a Input, programs: Vec<P>, carving: &Diagnostics) -> Self {
+        Self { schema: SCHEMA, file: &input.name, programs, findings: findings(carving) }
     }
+}
+
+fn findings(diagnostics: &Diagnostics) -> Vec<FindingView> {
+    diagnostics.iter().map(FindingView::from).collect()
 }
 
 /// Where a program is and what: the head of each entry of `programs`.

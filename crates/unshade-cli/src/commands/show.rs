@@ -1,6 +1,6 @@
 //! `unshade show`: everything that is known of functions.
 
-use super::{FileJson, ProgramJson};
+use super::{FileJson, ProgramJson, findings};
 use crate::Outcome;
 use crate::args::{GlobalArgs, ShowArgs};
 use crate::input::Input;
@@ -13,13 +13,15 @@ use unshade::core::Diagnostics;
 use unshade::metallib::reflection::print_signature;
 use unshade::metallib::{Function, Library};
 use unshade::program::Program;
-use unshade::view::{ConstantView, FunctionView};
+use unshade::view::{ConstantView, FindingView, FunctionView};
 
 #[derive(Serialize)]
 struct ShowJson {
     #[serde(flatten)]
     head: ProgramJson,
     libraries: Vec<LibraryJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<FindingView>,
 }
 
 #[derive(Serialize)]
@@ -35,7 +37,7 @@ pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut stdout = Stdout::new(!global.no_pager && !global.json);
     let mut programs = Vec::new();
     let mut shown = 0u64;
-    input.each_program(&global.limits(), |find| {
+    let carving = input.each_program(&global.limits(), |find| {
         let mut diagnostics = Diagnostics::new();
         let mut libraries = Vec::new();
         if let Some(program) = diagnostics.take("program", Program::open(find)) {
@@ -62,16 +64,18 @@ pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
                 }
             }
         }
-        for diagnostic in &diagnostics {
-            anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
-        }
-        if !libraries.is_empty() {
-            programs.push(ShowJson { head: ProgramJson::new(find), libraries });
+        if global.json && !(libraries.is_empty() && diagnostics.is_empty()) {
+            let findings = findings(&diagnostics);
+            programs.push(ShowJson { head: ProgramJson::new(find), libraries, findings });
+        } else {
+            for diagnostic in &diagnostics {
+                anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
+            }
         }
         Ok(())
     })?;
     if global.json {
-        stdout.json(&FileJson::new(&input, programs), false)?;
+        stdout.json(&FileJson::new(&input, programs, &carving), false)?;
     }
     stdout.finish()?;
     if shown == 0 {

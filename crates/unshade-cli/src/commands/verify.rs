@@ -1,6 +1,6 @@
 //! `unshade verify`: structure, sizes and every hash.
 
-use super::{FileJson, ProgramJson, check, each_file};
+use super::{FileJson, ProgramJson, check, each_file, findings};
 use crate::Outcome;
 use crate::args::{GlobalArgs, VerifyArgs};
 use crate::output::Stdout;
@@ -24,7 +24,14 @@ struct VerifyJson {
     matching_hashes: u64,
     errors: usize,
     warnings: usize,
+    /// How many findings were counted but are not listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    suppressed: usize,
     findings: Vec<FindingView>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -45,7 +52,8 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
                     matching_hashes: checked.matching_hashes,
                     errors: diagnostics.errors(),
                     warnings: diagnostics.warnings(),
-                    findings: diagnostics.iter().map(FindingView::from).collect(),
+                    suppressed: diagnostics.suppressed(),
+                    findings: findings(diagnostics),
                 });
             } else {
                 print(&find.path.to_string(), &checked, &mut stdout)?;
@@ -53,7 +61,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
             Ok(())
         })?;
         if global.json {
-            stdout.json(&FileJson::new(input, programs), false)?;
+            stdout.json(&FileJson::new(input, programs, &carving), false)?;
         }
         Ok(if carving.has_errors() { outcome.and(Outcome::Finding) } else { outcome })
     })?;

@@ -132,7 +132,8 @@ impl Region {
             RegionKind::Named(code) => match &code {
                 b"HSRC" => fields.sources(false),
                 b"HSRD" => fields.sources(true),
-                b"ILST" | b"VLST" | b"RLST" | b"SLST" => fields.list(library),
+                b"RLST" => fields.list(&owners(library, |function| function.reflection_offset)),
+                b"ILST" | b"VLST" | b"SLST" => fields.list(&BTreeMap::new()),
                 _ => fields.tags(tag_meaning),
             },
         };

@@ -2,7 +2,7 @@
 
 use super::fields::Fields;
 use super::tags::{list_tag, tag_meaning};
-use super::{gap, owners, unknown};
+use super::{gap, unknown};
 use crate::function_list::Functions;
 use crate::header::{Header, Version};
 use crate::library::Library;
@@ -160,8 +160,7 @@ impl<'a> Fields<'a, '_> {
     }
 
     /// Emits a counted list of groups.
-    pub(super) fn list(&mut self, library: &Library<'_>) -> Result<()> {
-        let owners = owners(library, |function| function.reflection_offset);
+    pub(super) fn list(&mut self, owners: &BTreeMap<u64, u32>) -> Result<()> {
         let section = self.reader.base();
         let mut groups = Groups::new(self.reader)?;
         self.count("count")?;

@@ -171,7 +171,7 @@ impl LibraryView {
                 .collect(),
             module_bytes: functions
                 .iter()
-                .filter_map(|function| function.module_size)
+                .filter_map(|function| function.module_size.or_else(|| measured_size(library, function)))
                 .fold(0, u64::saturating_add),
             sources: library.sources().ok().flatten().map(|sources| SourcesView {
                 link_command: shown(sources.link_command),
@@ -192,6 +192,12 @@ impl LibraryView {
             hashes: None,
         }
     }
+}
+
+/// The size of a module that only its wrapper tells.
+fn measured_size(library: &Library<'_>, function: &Function<'_>) -> Option<u64> {
+    let module = library.module(function).ok()??;
+    Some(module.bytes().len() as u64)
 }
 
 fn link(library: &Library<'_>) -> LinkView {
