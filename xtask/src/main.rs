@@ -25,6 +25,8 @@ struct Cli {
 enum Command {
     /// Measure the program beside its peers, on the same input in turn.
     Bench(bench::Args),
+    #[command(hide = true)]
+    PeakMemory(bench::PeakMemoryArgs),
     /// Run every check: formatting, lints, documentation, tests.
     Ci(ci::Args),
     /// Compare what is read with what is known to be right, over every real file at hand.
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Bench(args) => bench::run(&args),
         Command::Ci(args) => ci::run(&args),
+        Command::PeakMemory(args) => bench::run_peak_memory(&args),
         Command::Conformance(args) => conformance::run(&args),
         Command::Corpus(args) => corpus::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),

@@ -13,7 +13,6 @@
 //! some files have a stray byte between two modules.
 
 use core::ops::Range;
-use sha2::{Digest, Sha256};
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
 /// The wrapper's magic number.
@@ -124,7 +123,7 @@ impl<'a> Module<'a> {
     }
 
     /// SHA-256 of all bytes.
-    pub fn sha256(&self) -> [u8; 32] {
-        Sha256::digest(self.bytes()).into()
+    pub fn sha256(&self) -> unshade_sha256::Hash {
+        unshade_sha256::digest(self.bytes())
     }
 }

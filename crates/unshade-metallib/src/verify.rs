@@ -1,8 +1,8 @@
 //! Is the library sound?
 //!
-//! A [`Check`] is made of *units*, one for each function, distinct module and reflection buffer, that do not depend on
-//! each other, so that a caller can spread them over threads; what concerns several of them is checked before and
-//! after. [`library`] does all of it on the spot. The rules are listed in [`RULES`] and told in `docs/verify.md`.
+//! A [`Check`] is made of *units* that do not depend on each other, so that a caller can spread them over threads: one
+//! for the library as a whole, and one for every few modules, functions and reflection buffers. [`library`] does all of
+//! it on the spot. The rules are listed in [`RULES`] and told in `docs/verify.md`.
 //!
 //! The work is bounded: a hostile list may name the same bytes any number of times, so the bytes that are hashed are
 //! at most [`MAX_HASHED_RATIO`] times the file.
@@ -20,9 +20,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 use unshade_core::{Diagnostics, Error, ErrorKind, FourCc, Result};
+use unshade_sha256::Hash;
 
 /// The bytes that are hashed are at most this many times the file's.
 pub const MAX_HASHED_RATIO: u64 = 4;
+
+/// How many modules, functions or reflection buffers make a unit.
+const UNIT_SIZE: usize = 32;
 
 /// The rules that a library may break, with what each says.
 pub const RULES: &[(&str, &str)] = &[
@@ -74,16 +78,24 @@ pub struct Check<'a> {
     /// The size rule that all metadata groups have to follow: that of the first.
     size_rule: Option<GroupSize>,
     /// The SHA-256 of each module that was absorbed.
-    hashes: Vec<[u8; 32]>,
+    hashes: Vec<Hash>,
     diagnostics: Diagnostics,
+}
+
+/// What can be checked apart.
+enum Unit<'c, 'a> {
+    Whole,
+    Modules(&'c [Module<'a>]),
+    Functions(&'c [Function<'a>]),
+    Reflections(&'c [Group<'a>]),
 }
 
 /// What a unit found.
 #[derive(Debug)]
 pub struct UnitResult {
     diagnostics: Diagnostics,
-    /// The SHA-256 of the module, if the unit is one.
-    hash: Option<[u8; 32]>,
+    /// The SHA-256 of each module in the unit.
+    hashes: Vec<Hash>,
 }
 
 /// What a check found.
@@ -98,17 +110,11 @@ pub struct Verdict {
 }
 
 impl<'a> Check<'a> {
-    /// Checks everything that is not in a unit, and finds the units.
+    /// Finds the units.
     pub fn new(library: &Library<'a>) -> Self {
         let mut diagnostics = Diagnostics::new();
-        header(library, &mut diagnostics);
-        extension(library, &mut diagnostics);
-        sections(library, &mut diagnostics);
         let functions = function_list(library, &mut diagnostics);
-        sources(library, &functions, &mut diagnostics);
-        dynamic_header(library, &mut diagnostics);
-        symbol_lists(library, &mut diagnostics);
-        let reflections = reflection_list(library, &functions, &mut diagnostics);
+        let reflections = reflection_list(library, &mut diagnostics);
         let modules = distinct_modules(library, &functions, &mut diagnostics);
         let first = functions.first().and_then(|first| library.public_metadata(first).ok().flatten());
         let size_rule = first.map(|metadata| metadata.group.group_size());
@@ -125,40 +131,70 @@ impl<'a> Check<'a> {
 
     /// How many units there are.
     pub fn unit_count(&self) -> usize {
-        self.functions.len().saturating_add(self.modules.len()).saturating_add(self.reflections.len())
-    }
-
-    /// How many bytes the units hash, for a progress bar.
-    pub fn module_bytes(&self) -> u64 {
-        self.modules.iter().map(|module| module.bytes().len() as u64).fold(0, u64::saturating_add)
+        let parts = [self.modules.len(), self.functions.len(), self.reflections.len()];
+        parts.into_iter().map(|count| count.div_ceil(UNIT_SIZE)).fold(1, usize::saturating_add)
     }
 
     /// Does a unit's work.
     pub fn run(&self, unit: usize) -> UnitResult {
         let mut diagnostics = Diagnostics::new();
-        let mut hash = None;
-        // Modules come first: they are the most work.
-        if let Some(module) = self.modules.get(unit) {
-            if let Err(error) = check_wrapper(module) {
-                diagnostics.warning("module-wrapper", error.within("module"));
+        let mut hashes = Vec::new();
+        match self.unit(unit) {
+            Unit::Whole => self.whole(&mut diagnostics),
+            Unit::Modules(modules) => {
+                for module in modules {
+                    if let Err(error) = check_wrapper(module) {
+                        diagnostics.warning("module-wrapper", error.within("module"));
+                    }
+                }
+                let contents: Vec<&[u8]> = modules.iter().map(Module::bytes).collect();
+                hashes = unshade_sha256::digests(&contents);
             }
-            hash = Some(module.sha256());
-        } else {
-            let unit = unit.saturating_sub(self.modules.len());
-            if let Some(function) = self.functions.get(unit) {
-                function_tags(function, &mut diagnostics);
-                metadata(&self.library, function, self.size_rule, &mut diagnostics);
-            } else if let Some(group) = self.reflections.get(unit.saturating_sub(self.functions.len())) {
-                diagnostics.take("reflection", reflection(group).map_err(|e| e.within("reflection")));
+            Unit::Functions(functions) => {
+                for function in functions {
+                    function_tags(function, &mut diagnostics);
+                    metadata(&self.library, function, self.size_rule, &mut diagnostics);
+                }
+            }
+            Unit::Reflections(groups) => {
+                for group in groups {
+                    diagnostics.take("reflection", reflection(group).map_err(|e| e.within("reflection")));
+                }
             }
         }
-        UnitResult { diagnostics, hash }
+        UnitResult { diagnostics, hashes }
+    }
+
+    /// The unit of this number: the whole, then modules, functions and reflections.
+    fn unit(&self, unit: usize) -> Unit<'_, 'a> {
+        let Some(unit) = unit.checked_sub(1) else { return Unit::Whole };
+        if let Some(modules) = self.modules.chunks(UNIT_SIZE).nth(unit) {
+            return Unit::Modules(modules);
+        }
+        let unit = unit.saturating_sub(self.modules.len().div_ceil(UNIT_SIZE));
+        if let Some(functions) = self.functions.chunks(UNIT_SIZE).nth(unit) {
+            return Unit::Functions(functions);
+        }
+        let unit = unit.saturating_sub(self.functions.len().div_ceil(UNIT_SIZE));
+        Unit::Reflections(self.reflections.chunks(UNIT_SIZE).nth(unit).unwrap_or_default())
+    }
+
+    /// Checks the library as a whole.
+    fn whole(&self, diagnostics: &mut Diagnostics) {
+        header(&self.library, diagnostics);
+        extension(&self.library, diagnostics);
+        sections(&self.library, diagnostics);
+        function_names(&self.functions, diagnostics);
+        sources(&self.library, &self.functions, diagnostics);
+        dynamic_header(&self.library, diagnostics);
+        symbol_lists(&self.library, diagnostics);
+        reflection_offsets(&self.library, &self.functions, &self.reflections, diagnostics);
     }
 
     /// Takes a unit's result. Results have to come in the order of the units, and better soon: the findings of all
     /// units of a hostile file are many times its size.
     pub fn absorb(&mut self, result: UnitResult) {
-        self.hashes.extend(result.hash);
+        self.hashes.extend(result.hashes);
         if !result.diagnostics.is_empty() {
             self.diagnostics.append(result.diagnostics);
         }
@@ -173,18 +209,18 @@ impl<'a> Check<'a> {
     }
 
     /// Compares the functions' hashes with those of their modules; returns how many match.
-    fn compare_hashes(&mut self, hashes: &[[u8; 32]]) -> u64 {
-        let ranges = self.modules.iter().map(|module| (module.range().start, module.range().end));
-        let by_range: BTreeMap<(u64, u64), &[u8; 32]> = ranges.zip(hashes).collect();
-        let mut by_hash: Option<BTreeMap<&[u8; 32], &Function<'_>>> = None;
+    fn compare_hashes(&mut self, hashes: &[Hash]) -> u64 {
+        let mut by_hash: Option<BTreeMap<&Hash, &Function<'_>>> = None;
         let mut matching = 0u64;
         for function in &self.functions {
             let (Some(expected), Ok(Some(module))) = (function.hash, self.library.module(function)) else {
                 continue;
             };
             let range = module.range();
-            let Some(found) = by_range.get(&(range.start, range.end)) else { continue };
-            if *found == expected {
+            let ends = |module: &Module<'_>| (module.range().start, module.range().end);
+            let place = self.modules.binary_search_by_key(&(range.start, range.end), ends);
+            let Some(found) = place.ok().and_then(|place| hashes.get(place)) else { continue };
+            if found == expected {
                 matching = matching.saturating_add(1);
                 continue;
             }
@@ -368,7 +404,6 @@ fn function_list<'a>(library: &Library<'a>, diagnostics: &mut Diagnostics) -> Ve
     let mut list = library.functions();
     let limit = library.file().data().len() / MIN_FUNCTION_SIZE;
     let mut functions = Vec::with_capacity(limit.min(list.declared_count() as usize));
-    let mut names = BTreeMap::new();
     for function in &mut list {
         if functions.len() > limit {
             diagnostics.error(
@@ -388,16 +423,6 @@ fn function_list<'a>(library: &Library<'a>, diagnostics: &mut Diagnostics) -> Ve
         else {
             continue;
         };
-        if let Some(name) = function.name
-            && let Some(first) = names.insert(name, function.index)
-        {
-            diagnostics.warning(
-                "function-name",
-                Error::new(ErrorKind::BadValue, function.range.start, "another function has the same name")
-                    .found(format!("function {first}"))
-                    .within(function.label()),
-            );
-        }
         functions.push(function);
     }
     let rest = list.reader();
@@ -412,6 +437,23 @@ fn function_list<'a>(library: &Library<'a>, diagnostics: &mut Diagnostics) -> Ve
     functions
 }
 
+/// Checks that no two functions have one name.
+fn function_names(functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
+    let mut names = BTreeMap::new();
+    for function in functions {
+        if let Some(name) = function.name
+            && let Some(first) = names.insert(name, function.index)
+        {
+            diagnostics.warning(
+                "function-name",
+                Error::new(ErrorKind::BadValue, function.range.start, "another function has the same name")
+                    .found(format!("function {first}"))
+                    .within(function.label()),
+            );
+        }
+    }
+}
+
 /// The tags that a function's group may have.
 const FUNCTION_TAGS: [&[u8; 4]; 10] =
     [b"NAME", b"TYPE", b"HASH", b"OFFT", b"VERS", b"MDSZ", b"TESS", b"LAYR", b"SOFF", b"RFLT"];
@@ -420,14 +462,20 @@ fn function_tags(function: &Function<'_>, diagnostics: &mut Diagnostics) {
     if let Some(fault) = &function.fault {
         diagnostics.error("function-tag", fault.clone());
     }
-    let mut seen = BTreeSet::new();
+    let mut seen = [false; FUNCTION_TAGS.len()];
     let mut tags = function.tags();
     for tag in tags.by_ref().filter_map(Result::ok) {
-        if !seen.insert(tag.code) {
-            diagnostics.error("function-tag", repeated(tag.code, tag.range.start).within(function.label()));
-        }
-        if !FUNCTION_TAGS.contains(&&tag.code.0) {
-            diagnostics.note("unknown-tag", unknown(tag.code, tag.range.start).within(function.label()));
+        let place = FUNCTION_TAGS.iter().position(|code| **code == tag.code.0);
+        match place.and_then(|place| seen.get_mut(place)) {
+            Some(seen) if !*seen => *seen = true,
+            Some(_) => {
+                let error = repeated(tag.code, tag.range.start).within(function.label());
+                diagnostics.error("function-tag", error);
+            }
+            None => {
+                let error = unknown(tag.code, tag.range.start).within(function.label());
+                diagnostics.note("unknown-tag", error);
+            }
         }
     }
     let end = tags.reader().offset();
@@ -614,36 +662,36 @@ fn dynamic_header(library: &Library<'_>, diagnostics: &mut Diagnostics) {
 }
 
 /// The groups of the reflection list, each once, whether a function points at it or not.
-fn reflection_list<'a>(
-    library: &Library<'a>,
+fn reflection_list<'a>(library: &Library<'a>, diagnostics: &mut Diagnostics) -> Vec<Group<'a>> {
+    let list = diagnostics.take("reflection", library.list(b"RLST")).flatten();
+    let within = |error: Error| error.within("section RLST");
+    list.into_iter()
+        .flatten()
+        .filter_map(|group| diagnostics.take("reflection", group.map_err(within)))
+        .collect()
+}
+
+/// Checks that functions point at groups of the reflection list.
+fn reflection_offsets(
+    library: &Library<'_>,
     functions: &[Function<'_>],
+    groups: &[Group<'_>],
     diagnostics: &mut Diagnostics,
-) -> Vec<Group<'a>> {
-    let Some(list) = diagnostics.take("reflection", library.list(b"RLST")).flatten() else {
-        if library.extension().is_none_or(|extension| extension.section(b"RLST").is_none()) {
-            dangling(functions, |function| function.reflection_offset, "reflection", "RFLT", diagnostics);
-        }
-        return Vec::new();
-    };
-    let section = library.section(b"RLST").ok().flatten().map_or(0, |section| section.base());
-    let groups: Vec<Group<'_>> = list
-        .filter_map(|group| {
-            diagnostics.take("reflection", group.map_err(|error| error.within("section RLST")))
-        })
-        .collect();
+) {
+    if library.extension().is_none_or(|extension| extension.section(b"RLST").is_none()) {
+        dangling(functions, |function| function.reflection_offset, "reflection", "RFLT", diagnostics);
+        return;
+    }
+    let Ok(Some(section)) = library.section(b"RLST") else { return };
     for function in functions {
         let Some(offset) = function.reflection_offset else { continue };
-        let at = section.saturating_add(offset);
+        let at = section.base().saturating_add(offset);
         // Groups follow each other, so they are sorted.
         if groups.binary_search_by_key(&at, |group| group.range.start).is_err() {
-            diagnostics.error(
-                "reflection",
-                Error::new(ErrorKind::OutOfRange, at, "RFLT points at no reflection")
-                    .within(function.label()),
-            );
+            let error = Error::new(ErrorKind::OutOfRange, at, "RFLT points at no reflection");
+            diagnostics.error("reflection", error.within(function.label()));
         }
     }
-    groups
 }
 
 /// Decodes all of one reflection buffer.
@@ -711,7 +759,7 @@ fn check_wrapper(module: &Module<'_>) -> Result<()> {
     Ok(())
 }
 
-fn short_hex(hash: &[u8; 32]) -> String {
+fn short_hex(hash: &Hash) -> String {
     let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     match (digits.get(..8), digits.get(56..)) {
         (Some(head), Some(tail)) => format!("{head}…{tail}"),

@@ -5,10 +5,11 @@
 
 mod metallib;
 
+use std::ffi::OsString;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use nix::sys::resource::{UsageWho, getrusage};
 
 use crate::sh;
@@ -80,13 +81,34 @@ fn in_turn(commands: &mut [&mut Command], runs: usize) -> Result<Vec<Times>> {
     Ok(times)
 }
 
-/// The most memory that any child had so far, in bytes, mapped files included. It only ever goes up, so measure what
-/// should be small first.
-fn peak_memory_of_children() -> Result<u64> {
+/// The most memory that a program had, in bytes, mapped files included. The system tells the most of *any* child, so a
+/// fresh process of ours runs the program and nothing else.
+fn peak_memory(command: &Command) -> Result<u64> {
+    let mut measure = Command::new(std::env::current_exe()?);
+    measure.arg("peak-memory").arg(command.get_program()).args(command.get_args());
+    let output = sh::capture(&mut measure)?;
+    String::from_utf8(output.stdout)?.trim().parse().context("the measuring process printed no number")
+}
+
+/// Options of `cargo xtask peak-memory`, which `bench` calls.
+#[derive(clap::Args)]
+pub(crate) struct PeakMemoryArgs {
+    /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
+}
+
+/// Runs a program and prints the most memory that it had, in bytes.
+pub(crate) fn run_peak_memory(args: &PeakMemoryArgs) -> Result<()> {
+    let [program, arguments @ ..] = args.command.as_slice() else { bail!("no program") };
+    let mut command = Command::new(program);
+    let status = command.args(arguments).stdout(Stdio::null()).status()?;
+    ensure!(status.success(), "`{}` failed", sh::shown(&command));
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     // Linux counts in kilobytes, macOS in bytes.
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
-    Ok(u64::try_from(usage.max_rss())? * unit)
+    println!("{}", u64::try_from(usage.max_rss())? * unit);
+    Ok(())
 }
 
 fn milliseconds(time: Duration) -> String {

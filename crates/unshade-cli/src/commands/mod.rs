@@ -24,10 +24,7 @@ use unshade::metallib::verify::{Check, Verdict};
 use unshade::view::{FindingView, SCHEMA};
 
 /// The results of so many units of a check are held at a time.
-const UNITS_AT_ONCE: usize = 16_384;
-
-/// Units are small; a thread takes so many at a time.
-const UNITS_A_THREAD: usize = 64;
+const UNITS_AT_ONCE: usize = 4_096;
 
 /// Runs what the command line says.
 pub(crate) fn run(args: Args) -> Result<Outcome> {
@@ -114,8 +111,7 @@ fn check(library: &Library<'_>) -> Verdict {
     for start in (0..count).step_by(UNITS_AT_ONCE) {
         let units = start..count.min(start + UNITS_AT_ONCE);
         progress.advance(units.len() as u64);
-        let results: Vec<_> =
-            units.into_par_iter().with_min_len(UNITS_A_THREAD).map(|unit| check.run(unit)).collect();
+        let results: Vec<_> = units.into_par_iter().map(|unit| check.run(unit)).collect();
         results.into_iter().for_each(|result| check.absorb(result));
     }
     drop(progress);

@@ -1,6 +1,7 @@
 //! Checking a whole reflection without building anything of it.
 
-use super::{FieldValue, Fields, NodeId, Reflection};
+use super::schema::FieldKind;
+use super::{FieldValue, NodeId, Record, Reflection};
 use alloc::format;
 use unshade_core::{Error, ErrorKind, Result};
 
@@ -18,12 +19,21 @@ impl Reflection<'_> {
             budget: self.buffer().data().len(),
             offset: self.range().start,
         };
-        check.fields(self.root().fields())?;
+        check.record(&self.root(), Depth::Node)?;
         for node in self.nodes() {
-            check.fields(node?.fields())?;
+            if let Some(body) = node?.body() {
+                check.record(&body, Depth::Node)?;
+            }
         }
         Ok(())
     }
+}
+
+/// Where a table is. The schema has tables in the tables of nodes, and none in those.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Node,
+    Inner,
 }
 
 struct Check {
@@ -33,35 +43,36 @@ struct Check {
 }
 
 impl Check {
-    /// Fields of a node, or of a table inside of one. Tables of tables do not occur in the schema, so one level is all.
-    fn fields(&mut self, fields: Fields<'_>) -> Result<()> {
-        for field in fields {
-            let field = field?;
-            match field.value {
-                FieldValue::Table(record) => self.scalars(record.fields())?,
-                FieldValue::Tables(records) => {
-                    self.spend(records.len())?;
-                    for record in records.iter() {
-                        self.scalars(record?.fields())?;
-                    }
-                }
-                value => self.value(value, field.range.start)?,
+    fn record(&mut self, record: &Record<'_>, depth: Depth) -> Result<()> {
+        for slot in 0..record.table.slot_count() {
+            if record.table.entry(slot) != 0 {
+                self.slot(record, slot, depth).map_err(|error| error.within(record.schema.name))?;
             }
         }
         Ok(())
     }
 
-    fn scalars(&mut self, fields: Fields<'_>) -> Result<()> {
-        for field in fields {
-            let field = field?;
-            self.value(field.value, field.range.start)?;
-        }
-        Ok(())
+    /// A field that is present. Most are numbers, of which nothing but the place can be wrong.
+    fn slot(&mut self, record: &Record<'_>, slot: usize, depth: Depth) -> Result<()> {
+        let Some(known) = record.schema.slots.get(slot) else {
+            return record.table.extent(slot).map(|_| ());
+        };
+        let buffer = record.table.buffer();
+        let Some(position) = record.table.field(slot, known.kind.width())? else { return Ok(()) };
+        let offset = buffer.offset_of(position);
+        let checked = match known.kind {
+            FieldKind::NodeId => buffer.u32(position).and_then(|id| self.node(NodeId(id), offset)),
+            FieldKind::Text => buffer.target(position).and_then(|at| buffer.string(at)).map(|_| ()),
+            kind if !kind.is_reference() => Ok(()),
+            kind => FieldValue::read(buffer, kind, position)
+                .and_then(|(value, _)| self.value(value, offset, depth)),
+        };
+        checked.map_err(|error| error.within(known.name))
     }
 
-    fn value(&mut self, value: FieldValue<'_>, offset: u64) -> Result<()> {
+    /// What a field points at.
+    fn value(&mut self, value: FieldValue<'_>, offset: u64, depth: Depth) -> Result<()> {
         match value {
-            FieldValue::Node(id) => self.node(id, offset),
             FieldValue::Nodes(ids) => {
                 self.spend(ids.len())?;
                 ids.iter().try_for_each(|id| self.node(id, offset))
@@ -69,6 +80,11 @@ impl Check {
             FieldValue::Texts(texts) => {
                 self.spend(texts.iter().len())?;
                 texts.iter().try_for_each(|text| text.map(|_| ()))
+            }
+            FieldValue::Table(record) if depth == Depth::Node => self.record(&record, Depth::Inner),
+            FieldValue::Tables(records) if depth == Depth::Node => {
+                self.spend(records.len())?;
+                records.iter().try_for_each(|record| self.record(&record?, Depth::Inner))
             }
             _ => Ok(()),
         }
