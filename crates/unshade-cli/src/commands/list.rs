@@ -1,37 +1,20 @@
 //! `unshade list`: functions, a row each.
 
-use super::{FileJson, ProgramJson, findings};
+use super::{FileJson, FunctionsJson, LibraryFunctionsJson, ProgramJson, findings};
 use crate::Outcome;
 use crate::args::{GlobalArgs, ListArgs};
 use crate::input::Input;
 use crate::output::Stdout;
 use crate::paint::{self, bytes, faint, function_type, name};
 use anyhow::Result;
-use serde::Serialize;
 use std::io::Write;
 use unshade::core::Diagnostics;
 use unshade::metallib::FunctionType;
 use unshade::program::Program;
-use unshade::view::{FindingView, FunctionRow};
+use unshade::view::FunctionRow;
 
 /// The name's column is never cut to less than this.
 const MIN_NAME: usize = 24;
-
-#[derive(Serialize)]
-struct ListJson {
-    #[serde(flatten)]
-    head: ProgramJson,
-    libraries: Vec<LibraryJson>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    findings: Vec<FindingView>,
-}
-
-#[derive(Serialize)]
-struct LibraryJson {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    slice: String,
-    functions: Vec<FunctionRow>,
-}
 
 pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
     let selection = args.selection()?;
@@ -53,11 +36,11 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
                     }
                 }
                 listed += functions.len() as u64;
-                libraries.push(LibraryJson { slice: named.slice, functions });
+                libraries.push(LibraryFunctionsJson { slice: named.slice, functions });
             }
         }
         let findings = findings(&diagnostics);
-        let program = ListJson { head: ProgramJson::new(find), libraries, findings };
+        let program = FunctionsJson { head: ProgramJson::new(find), libraries, findings };
         if global.json {
             programs.push(program);
             return Ok(());

@@ -103,6 +103,23 @@ impl ProgramJson {
     }
 }
 
+/// Functions of a program, by library: the entry of `programs` of `list` and `show`.
+#[derive(Serialize)]
+struct FunctionsJson<F: Serialize> {
+    #[serde(flatten)]
+    head: ProgramJson,
+    libraries: Vec<LibraryFunctionsJson<F>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<FindingView>,
+}
+
+#[derive(Serialize)]
+struct LibraryFunctionsJson<F: Serialize> {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    slice: String,
+    functions: Vec<F>,
+}
+
 /// Checks a library, its units spread over all processors.
 fn check(library: &Library<'_>) -> Verdict {
     let mut check = Check::new(library);

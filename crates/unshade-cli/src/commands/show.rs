@@ -1,35 +1,18 @@
 //! `unshade show`: everything that is known of functions.
 
-use super::{FileJson, ProgramJson, findings};
+use super::{FileJson, FunctionsJson, LibraryFunctionsJson, ProgramJson, findings};
 use crate::Outcome;
 use crate::args::{GlobalArgs, ShowArgs};
 use crate::input::Input;
 use crate::output::Stdout;
 use crate::paint::{self, PaintedTokens, bad, faint, good, grouped, name, offset};
 use anyhow::Result;
-use serde::Serialize;
 use std::io::Write;
 use unshade::core::Diagnostics;
 use unshade::metallib::reflection::print_signature;
 use unshade::metallib::{Function, Library};
 use unshade::program::Program;
-use unshade::view::{ConstantView, FindingView, FunctionView};
-
-#[derive(Serialize)]
-struct ShowJson {
-    #[serde(flatten)]
-    head: ProgramJson,
-    libraries: Vec<LibraryJson>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    findings: Vec<FindingView>,
-}
-
-#[derive(Serialize)]
-struct LibraryJson {
-    #[serde(skip_serializing_if = "String::is_empty")]
-    slice: String,
-    functions: Vec<FunctionView>,
-}
+use unshade::view::{ConstantView, FunctionView};
 
 pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
     let selection = args.selection()?;
@@ -60,13 +43,13 @@ pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
                     }
                 }
                 if !functions.is_empty() {
-                    libraries.push(LibraryJson { slice: named.slice, functions });
+                    libraries.push(LibraryFunctionsJson { slice: named.slice, functions });
                 }
             }
         }
         if global.json && !(libraries.is_empty() && diagnostics.is_empty()) {
             let findings = findings(&diagnostics);
-            programs.push(ShowJson { head: ProgramJson::new(find), libraries, findings });
+            programs.push(FunctionsJson { head: ProgramJson::new(find), libraries, findings });
         } else {
             for diagnostic in &diagnostics {
                 anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
