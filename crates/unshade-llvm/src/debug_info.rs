@@ -184,7 +184,7 @@ pub(crate) fn decode(code: u32, values: &[u64]) -> Option<Parts> {
             ];
             let split_inlining = if values.len() > 16 { at(16) } else { 1 };
             let numbers = vec![at(1), at(4), at(6), at(8), at(14), split_inlining, at(17), at(18), at(19)];
-            Some(Parts { kind: NodeKind::CompileUnit, distinct: true, references, numbers })
+            parts(NodeKind::CompileUnit, references, numbers)
         }
         21 => subprogram(values),
         24 => {
@@ -238,7 +238,6 @@ fn subprogram(values: &[u64]) -> Option<Parts> {
         return None;
     }
     const MAIN_SUBPROGRAM: u64 = 1 << 21;
-    const DEFINITION: u64 = 1 << 3;
     let head = at(0);
     let has_flags = head & 4 != 0;
     let has_unit = head & 2 != 0;
@@ -284,8 +283,7 @@ fn subprogram(values: &[u64]) -> Option<Parts> {
     ];
     let adjustment = if has_adjustment { late(16) } else { 0 };
     let numbers = vec![at(5), early(7), early(10), adjustment, flags, subprogram_flags, virtuality];
-    let distinct = head & 1 != 0 || subprogram_flags & DEFINITION != 0;
-    Some(Parts { kind: NodeKind::Subprogram, distinct, references, numbers })
+    Some(Parts { kind: NodeKind::Subprogram, distinct: head & 1 != 0, references, numbers })
 }
 
 fn global_variable(values: &[u64]) -> Option<Parts> {
@@ -313,6 +311,23 @@ fn local_variable(values: &[u64]) -> Option<Parts> {
     let tag = if has_tag { at(1) } else { 0 };
     let numbers = vec![field(4), field(6), field(7), align, tag];
     Some(Parts { kind: NodeKind::LocalVariable, distinct: at(0) & 1 != 0, references, numbers })
+}
+
+/// The references of a kind that are operands, in the order in which they are numbered; nothing for all of them as
+/// they stand. LLVM 3.7 (`old`) had some in other places.
+pub(crate) fn operand_order(kind: NodeKind, old: bool) -> Option<&'static [u8]> {
+    match (kind, old) {
+        (NodeKind::CompileUnit, false) => Some(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+        (NodeKind::CompileUnit, true) => Some(&[0, 1, 2, 3, 4, 5, 11, 6, 7]),
+        (NodeKind::Subprogram, false) => Some(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
+        (NodeKind::Subprogram, true) => Some(&[0, 1, 2, 3, 4, 8, 13, 9, 6, 7]),
+        (NodeKind::GlobalVariable, false) => Some(&[0, 1, 2, 3, 4, 5, 6, 7]),
+        (NodeKind::GlobalVariable, true) => Some(&[0, 1, 2, 3, 4, 8, 5]),
+        (NodeKind::Namespace, false) => Some(&[0, 1]),
+        (NodeKind::Namespace, true) => Some(&[2, 0, 1]),
+        (NodeKind::Module, true) => Some(&[1, 2, 3, 4, 5]),
+        _ => None,
+    }
 }
 
 mod operation {

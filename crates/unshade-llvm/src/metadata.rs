@@ -148,6 +148,15 @@ impl MetadataTable {
         self.words(node).get(..node.references as usize).unwrap_or_default()
     }
 
+    /// An operand of a node by its place in the order of numbering: number plus one, or zero.
+    pub(crate) fn operand(&self, node: Node, at: usize, old: bool) -> Option<u64> {
+        let at = match debug_info::operand_order(node.kind, old) {
+            Some(order) => usize::from(*order.get(at)?),
+            None => at,
+        };
+        self.references(node).get(at).copied()
+    }
+
     /// The numbers of a node.
     pub fn numbers(&self, node: Node) -> &[u64] {
         self.words(node).get(node.references as usize..).unwrap_or_default()
@@ -156,6 +165,29 @@ impl MetadataTable {
     /// Unnumbered entries of functions must not be taken for those of the module.
     fn unnumbered_base(&self) -> u32 {
         if self.base == 0 { UNNUMBERED } else { UNNUMBERED.wrapping_mul(2) }
+    }
+
+    /// The place of an entry among those that have no number in the file.
+    pub(crate) fn unnumbered_index(&self, id: MetadataId) -> Option<usize> {
+        let at = id.0.checked_sub(self.unnumbered_base())? as usize;
+        (at < self.unnumbered.len()).then_some(at)
+    }
+
+    /// Puts another reference (number plus one, or zero) into a node.
+    pub(crate) fn set_reference(&mut self, node: Node, at: usize, reference: u64) {
+        if at < node.references as usize {
+            let at = (node.words.start as usize).saturating_add(at);
+            if let Some(word) = self.words.get_mut(at) {
+                *word = reference;
+            }
+        }
+    }
+
+    /// Puts another entry in place of a numbered one.
+    pub(crate) fn replace(&mut self, id: MetadataId, entry: Metadata) {
+        if let Some(slot) = self.entries.get_mut(id.0.wrapping_sub(self.base) as usize) {
+            *slot = entry;
+        }
     }
 
     pub(crate) fn add_unnumbered(&mut self, entry: Metadata) -> u64 {

@@ -1,5 +1,6 @@
 //! Functions: their heads, the numbers of their values, and their blocks.
 
+use super::instruction::Rebuilt;
 use super::symbols::{Cached, push_plain_constant};
 use super::text::{columns, push_name, push_number};
 use super::{Dialect, Printer};
@@ -215,6 +216,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
         for instruction in &body.instructions {
             if matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr) {
+                if self.rebuilt_call(body, instruction).is_some() {
+                    continue;
+                }
                 if let Some(call) = body.calls.get(instruction.detail as usize) {
                     if let Some(set) = self.module.attributes.of(call.attributes, index::FUNCTION) {
                         self.group_of_set(set);
@@ -286,10 +290,16 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.punctuation(" ");
         self.symbol(symbol.value);
         self.punctuation("(");
+        let dropped = self.symbols.dropped_parameter(index);
+        let mut first = true;
         for (at, &ty) in module.types.elements(parameters).iter().enumerate() {
-            if at > 0 {
+            if dropped == Some(at) {
+                continue;
+            }
+            if !first {
                 self.punctuation(", ");
             }
+            first = false;
             self.ty(ty);
             self.declared_parameter(index, function, at, ty);
             if let Some(body) = body {
@@ -391,6 +401,11 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let Some(&block) = body.blocks.get(id.index()) else { return };
         let mut at = block.start;
         for instruction in block.of(&body.instructions) {
+            let rebuilt = self.rebuilt_call(body, instruction);
+            if rebuilt == Some(Rebuilt::Dropped) {
+                at += 1;
+                continue;
+            }
             self.instruction(body, instruction);
             if let Some(location) = instruction.location.checked_sub(1) {
                 self.location_attachment(body, location);

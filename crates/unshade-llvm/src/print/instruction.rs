@@ -1,6 +1,6 @@
 //! Instructions.
 
-use super::text::{push_escaped, push_number};
+use super::text::push_escaped;
 use super::{Dialect, Printer};
 use crate::attributes::index;
 use crate::body::{Call, FunctionBody};
@@ -459,6 +459,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.fast_math(u32::from(instruction.flags));
         }
         let Some((&callee, arguments)) = operands.split_first() else { return };
+        if let Some(Rebuilt::Without(at)) = self.rebuilt_call(body, instruction) {
+            let mut kept = arguments.to_vec();
+            kept.remove(at);
+            let call = Call { attributes: AttributeListId::NONE, ..*call };
+            self.callee(body, &call, callee, &kept);
+            return self.punctuation(")");
+        }
         self.callee(body, call, callee, arguments);
         if call.tail & 2 != 0 && self.is_variadic(body) {
             self.punctuation(", ...");
@@ -594,19 +601,32 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// The function that an operand is, if it is one.
-    pub(super) fn called_function(&self, body: &FunctionBody, callee: Operand) -> Option<u32> {
+    /// The function that a call calls by name.
+    pub(super) fn called_function(&self, body: &FunctionBody, instruction: &Instruction) -> Option<usize> {
+        let &callee = body.operands_of(instruction).first()?;
         match self.module.value(Some(body), callee.as_value()?)?.kind {
-            ValueKind::Function(index) => Some(index),
+            ValueKind::Function(index) => Some(index as usize),
             _ => None,
         }
     }
 
-    /// A comment behind an instruction.
-    pub(super) fn trailing_comment(&mut self, number: u64) {
-        self.built(TokenKind::Comment, |text| {
-            text.push_str("  ; ");
-            push_number(text, number);
-        });
+    /// Calls of intrinsics that lost a parameter are made anew, without attributes; nothing for other instructions.
+    pub(super) fn rebuilt_call(&self, body: &FunctionBody, instruction: &Instruction) -> Option<Rebuilt> {
+        if instruction.opcode != Opcode::Call || !self.symbols.any_dropped() {
+            return None;
+        }
+        let dropped = self.symbols.dropped_parameter(self.called_function(body, instruction)?)?;
+        let argument = body.operands_of(instruction).get(dropped + 1)?.as_value()?;
+        let zero = self.module.integer(Some(body), argument) == Some(0);
+        Some(if zero { Rebuilt::Without(dropped) } else { Rebuilt::Dropped })
     }
+}
+
+/// What becomes of a call of an intrinsic that lost a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rebuilt {
+    /// The argument at this place is gone.
+    Without(usize),
+    /// The argument meant something, and LLVM drops the call.
+    Dropped,
 }

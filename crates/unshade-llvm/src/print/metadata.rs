@@ -200,7 +200,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let nodes = Nodes { owner: reference.owner, node, table };
         // A node that holds itself can't be equal to another, so LLVM makes it distinct.
         let own = u64::from(reference.id.0) + 1;
-        if node.distinct || table.references(node).contains(&own) {
+        if node.distinct || table.references(node).contains(&own) || self.is_always_distinct(&nodes) {
             self.keyword("distinct ");
         }
         match node.kind {
@@ -209,6 +209,18 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             NodeKind::ArgList => self.argument_list(&nodes),
             _ => self.fields(&nodes),
         }
+    }
+
+    /// Since LLVM 4, units and definitions of subprograms are distinct even if the file does not say so.
+    fn is_always_distinct(&self, nodes: &Nodes<'m>) -> bool {
+        const FLAGS: u8 = 5;
+        const DEFINITION: u64 = 1 << 3;
+        self.rules.upgrades
+            && match nodes.node.kind {
+                NodeKind::CompileUnit => true,
+                NodeKind::Subprogram => nodes.number(FLAGS) & DEFINITION != 0,
+                _ => false,
+            }
     }
 
     fn tuple(&mut self, nodes: &Nodes<'m>) {
@@ -289,7 +301,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     fn is_shown(&self, nodes: &Nodes<'m>, show: Show) -> bool {
         match show {
             Show::Text(at) => !self.string_of(nodes, at).is_empty(),
-            Show::Ref(at) | Show::TypeRef(at) | Show::Rank(at) => nodes.reference(at).is_some(),
+            Show::Ref(at) | Show::Rank(at) => nodes.reference(at).is_some(),
             Show::Number(at)
             | Show::Signed(at)
             | Show::LessOne(at)
@@ -316,10 +328,6 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.quoted(string);
             }
             Show::Ref(at) | Show::RefAlways(at) => self.optional(nodes, nodes.reference(at)),
-            Show::TypeRef(at) | Show::TypeRefAlways(at) => {
-                let id = nodes.reference(at).map(|id| self.resolve_type(nodes, id));
-                self.optional(nodes, id);
-            }
             Show::Number(at) | Show::NumberAlways(at) => self.number(nodes.number(at)),
             Show::Signed(at) => {
                 let number = i64::from(nodes.number(at) as i32);
@@ -353,12 +361,6 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             Show::PointerAuthentication(_) => {}
         }
-    }
-
-    /// Old files name a type by the identifier of a composite type.
-    fn resolve_type(&self, nodes: &Nodes<'m>, id: MetadataId) -> MetadataId {
-        let _ = nodes;
-        id
     }
 
     fn optional(&mut self, nodes: &Nodes<'m>, id: Option<MetadataId>) {

@@ -16,10 +16,6 @@ pub(super) enum Show {
     Ref(u8),
     /// Metadata, always.
     RefAlways(u8),
-    /// A type, which old files name by the identifier of a composite type; left out if null.
-    TypeRef(u8),
-    /// A type, always.
-    TypeRefAlways(u8),
     /// A number, left out if zero.
     Number(u8),
     /// A number, always.
@@ -93,38 +89,38 @@ const COMPILE_UNIT: Layout = ("!DICompileUnit(", &[
 ]);
 #[rustfmt::skip]
 const SUBPROGRAM: Layout = ("!DISubprogram(", &[
-    ("name", Text(2)), ("linkageName", Text(3)), ("scope", TypeRefAlways(1)), ("file", Ref(0)), ("line", Number(0)),
-    ("type", Ref(4)), ("scopeLine", Number(1)), ("containingType", TypeRef(8)), ("virtualIndex", VirtualIndex(2)),
+    ("name", Text(2)), ("linkageName", Text(3)), ("scope", RefAlways(1)), ("file", Ref(0)), ("line", Number(0)),
+    ("type", Ref(4)), ("scopeLine", Number(1)), ("containingType", Ref(8)), ("virtualIndex", VirtualIndex(2)),
     ("thisAdjustment", Signed(3)), ("flags", Flags(4)), ("spFlags", SubprogramFlags(5)), ("unit", Ref(5)),
     ("templateParams", Ref(9)), ("declaration", Ref(6)), ("retainedNodes", Ref(7)), ("thrownTypes", Ref(10)),
     ("annotations", Ref(11)), ("targetFuncName", Text(12)),
 ]);
 #[rustfmt::skip]
 const COMPOSITE_TYPE: Layout = ("!DICompositeType(", &[
-    ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", TypeRef(1)), ("file", Ref(0)),
-    ("line", Number(1)), ("baseType", TypeRef(3)), ("size", Number(2)), ("align", Number(3)), ("offset", Number(4)),
+    ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", Ref(1)), ("file", Ref(0)),
+    ("line", Number(1)), ("baseType", Ref(3)), ("size", Number(2)), ("align", Number(3)), ("offset", Number(4)),
     ("flags", Flags(5)), ("elements", Ref(4)), ("runtimeLang", Named(6, dwarf::LANGUAGES)),
-    ("vtableHolder", TypeRef(5)), ("templateParams", Ref(6)), ("identifier", Text(7)), ("discriminator", Ref(8)),
+    ("vtableHolder", Ref(5)), ("templateParams", Ref(6)), ("identifier", Text(7)), ("discriminator", Ref(8)),
     ("dataLocation", Ref(9)), ("associated", Ref(10)), ("allocated", Ref(11)), ("rank", Rank(12)),
     ("annotations", Ref(13)),
 ]);
 #[rustfmt::skip]
 const DERIVED_TYPE: Layout = ("!DIDerivedType(", &[
-    ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", TypeRef(1)), ("file", Ref(0)),
-    ("line", Number(1)), ("baseType", TypeRefAlways(3)), ("size", Number(2)), ("align", Number(3)),
-    ("offset", Number(4)), ("flags", Flags(5)), ("extraData", TypeRef(4)), ("dwarfAddressSpace", LessOne(6)),
+    ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", Ref(1)), ("file", Ref(0)),
+    ("line", Number(1)), ("baseType", RefAlways(3)), ("size", Number(2)), ("align", Number(3)),
+    ("offset", Number(4)), ("flags", Flags(5)), ("extraData", Ref(4)), ("dwarfAddressSpace", LessOne(6)),
     ("annotations", Ref(5)), POINTER_AUTHENTICATION,
 ]);
 #[rustfmt::skip]
 const GLOBAL_VARIABLE: Layout = ("!DIGlobalVariable(", &[
     ("name", Text(1)), ("linkageName", Text(4)), ("scope", RefAlways(0)), ("file", Ref(2)), ("line", Number(0)),
-    ("type", TypeRef(3)), ("isLocal", Bool(1)), ("isDefinition", Bool(2)), ("declaration", Ref(5)),
+    ("type", Ref(3)), ("isLocal", Bool(1)), ("isDefinition", Bool(2)), ("declaration", Ref(5)),
     ("templateParams", Ref(6)), ("align", Number(3)), ("annotations", Ref(7)),
 ]);
 #[rustfmt::skip]
 const LOCAL_VARIABLE: Layout = ("!DILocalVariable(", &[
     ("name", Text(1)), ("arg", Number(1)), ("scope", RefAlways(0)), ("file", Ref(2)), ("line", Number(0)),
-    ("type", TypeRef(3)), ("flags", Flags(2)), ("align", Number(3)), ("annotations", Ref(4)),
+    ("type", Ref(3)), ("flags", Flags(2)), ("align", Number(3)), ("annotations", Ref(4)),
 ]);
 #[rustfmt::skip]
 const BASIC_TYPE: Layout = ("!DIBasicType(", &[
@@ -144,13 +140,13 @@ const MODULE: Layout = ("!DIModule(", &[
 ]);
 #[rustfmt::skip]
 const IMPORTED_ENTITY: Layout = ("!DIImportedEntity(", &[
-    ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", RefAlways(0)), ("entity", TypeRef(1)),
+    ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", RefAlways(0)), ("entity", Ref(1)),
     ("file", Ref(3)), ("line", Number(1)), ("elements", Ref(4)),
 ]);
 #[rustfmt::skip]
 const OBJC_PROPERTY: Layout = ("!DIObjCProperty(", &[
     ("name", Text(0)), ("file", Ref(1)), ("line", Number(0)), ("setter", Text(3)), ("getter", Text(2)),
-    ("attributes", Number(1)), ("type", TypeRef(4)),
+    ("attributes", Number(1)), ("type", Ref(4)),
 ]);
 #[rustfmt::skip]
 const SMALL: &[(NodeKind, Layout)] = &[
@@ -187,10 +183,10 @@ const SMALL: &[(NodeKind, Layout)] = &[
         ("line", Number(0)),
     ])),
     (NodeKind::TemplateType, ("!DITemplateTypeParameter(", &[
-        ("name", Text(0)), ("type", TypeRefAlways(1)), ("defaulted", BoolUnless(0, false)),
+        ("name", Text(0)), ("type", RefAlways(1)), ("defaulted", BoolUnless(0, false)),
     ])),
     (NodeKind::TemplateValue, ("!DITemplateValueParameter(", &[
-        ("tag", TagUnless(0, 0x30)), ("name", Text(0)), ("type", TypeRef(1)), ("defaulted", BoolUnless(1, false)),
+        ("tag", TagUnless(0, 0x30)), ("name", Text(0)), ("type", Ref(1)), ("defaulted", BoolUnless(1, false)),
         ("value", RefAlways(2)),
     ])),
     (NodeKind::Label, ("!DILabel(", &[

@@ -12,12 +12,14 @@ mod instruction;
 mod intrinsics;
 mod intrinsics_14;
 mod intrinsics_19;
+mod mangle;
 mod metadata;
 mod metadata_fields;
 mod slots;
 mod symbols;
 pub(crate) mod text;
 mod types;
+mod upgrade;
 
 use crate::attribute_names::Order;
 use crate::body::FunctionBody;
@@ -109,6 +111,8 @@ impl Dialect {
 /// Prints a module; what could not be read on the way is returned.
 pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sink: &mut S) -> Diagnostics {
     let mut findings = Diagnostics::new();
+    let upgraded = if options.dialect.rules().upgrades { upgrade::upgrade(module) } else { None };
+    let module = upgraded.as_ref().unwrap_or(module);
     let bodies: Vec<Option<FunctionBody>> = (0..module.functions.len())
         .map(|index| {
             if module.functions.get(index).is_none_or(|function| function.declaration) {
@@ -185,7 +189,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         sink: &'s mut S,
     ) -> Self {
         let rules = dialect.rules();
-        let order = types::struct_order(module, bodies, rules.opaque_pointers);
+        let order = types::struct_order(module, bodies, rules.opaque_pointers, !rules.upgrades);
         let types = TypeTexts::new(&module.types, &order, rules.opaque_pointers);
         let symbols = Symbols::new(module, dialect);
         let kinds = module.metadata_kinds.iter().enumerate().map(|(at, (number, name))| {
@@ -204,7 +208,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             symbols,
             locals: Locals::default(),
             attributes: AttributeTexts::new(module.attributes.set_count()),
-            slots: Slots::new(module, bodies),
+            slots: Slots::new(module, bodies, !rules.upgrades),
             kinds: kinds.collect(),
             scratch: String::new(),
             findings: Diagnostics::new(),

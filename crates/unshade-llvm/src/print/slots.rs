@@ -63,7 +63,11 @@ pub(super) enum Slot {
 pub(super) struct Slots<'m, 'a> {
     module: &'m Module<'a>,
     bodies: &'m [Option<FunctionBody>],
+    /// Whether operands are in LLVM 3.7's order.
+    old: bool,
     of_module: Vec<u32>,
+    /// Of entries of the module's table that have no number in the file.
+    unnumbered: Vec<u32>,
     of_functions: Vec<Vec<u32>>,
     slots: Vec<Slot>,
     /// Locations, the slot of each, and an index by content.
@@ -80,11 +84,13 @@ struct Visit<'m> {
 }
 
 impl<'m, 'a> Slots<'m, 'a> {
-    pub(super) fn new(module: &'m Module<'a>, bodies: &'m [Option<FunctionBody>]) -> Self {
+    pub(super) fn new(module: &'m Module<'a>, bodies: &'m [Option<FunctionBody>], old: bool) -> Self {
         Self {
             module,
             bodies,
+            old,
             of_module: vec![NONE; module.metadata.len()],
+            unnumbered: Vec::new(),
             of_functions: vec![Vec::new(); bodies.len()],
             slots: Vec::new(),
             locations: Vec::new(),
@@ -118,7 +124,14 @@ impl<'m, 'a> Slots<'m, 'a> {
 
     fn slot_mut(&mut self, reference: Reference) -> Option<&mut u32> {
         if reference.owner == MODULE {
-            return self.of_module.get_mut(reference.id.index());
+            if reference.id.index() < self.of_module.len() {
+                return self.of_module.get_mut(reference.id.index());
+            }
+            let at = self.module.metadata.unnumbered_index(reference.id)?;
+            if self.unnumbered.len() <= at {
+                self.unnumbered.resize(at + 1, NONE);
+            }
+            return self.unnumbered.get_mut(at);
         }
         let body = self.body(reference.owner)?;
         let slots = self.of_functions.get_mut(reference.owner as usize)?;
@@ -132,7 +145,10 @@ impl<'m, 'a> Slots<'m, 'a> {
     #[inline]
     pub(super) fn get(&self, reference: Reference) -> Option<u32> {
         let slot = if reference.owner == MODULE {
-            self.of_module.get(reference.id.index())
+            match self.of_module.get(reference.id.index()) {
+                Some(slot) => Some(slot),
+                None => self.unnumbered.get(self.module.metadata.unnumbered_index(reference.id)?),
+            }
         } else {
             let base = self.body(reference.owner)?.metadata.base();
             self.of_functions.get(reference.owner as usize)?.get(reference.id.0.wrapping_sub(base) as usize)
@@ -154,9 +170,9 @@ impl<'m, 'a> Slots<'m, 'a> {
             visit.next += 1;
             let owner = visit.owner;
             let reference = match visit.node {
-                Some((node, table)) => match table.references(node).get(next) {
-                    Some(&0) => continue,
-                    Some(&reference) => self.reference(owner, MetadataId(narrow(reference.wrapping_sub(1)))),
+                Some((node, table)) => match table.operand(node, next, self.old) {
+                    Some(0) => continue,
+                    Some(reference) => self.reference(owner, MetadataId(narrow(reference.wrapping_sub(1)))),
                     None => {
                         stack.pop();
                         continue;

@@ -1,6 +1,7 @@
 //! Globals, functions and aliases: their text as operands, and their declarations.
 
 use super::intrinsics::Intrinsic;
+use super::mangle::{self, Rewrite};
 use super::text::{push_name, push_number};
 use super::{Dialect, Printer, slots};
 use crate::constants::Constant;
@@ -41,24 +42,38 @@ pub(super) struct Symbols {
     values: Vec<Cached>,
     order: Vec<u32>,
     intrinsics: Vec<Option<Intrinsic>>,
+    rewrites: Vec<Option<Rewrite>>,
+    any_dropped: bool,
 }
 
 impl Symbols {
     pub(super) fn new(module: &Module<'_>, dialect: Dialect) -> Self {
-        let mut symbols =
-            Self { pool: String::new(), values: Vec::new(), order: Vec::new(), intrinsics: Vec::new() };
+        let mut symbols = Self {
+            pool: String::new(),
+            values: Vec::new(),
+            order: Vec::new(),
+            intrinsics: Vec::new(),
+            rewrites: Vec::new(),
+            any_dropped: false,
+        };
         symbols.find_intrinsics(module, dialect);
         symbols.write_values(module);
         symbols
     }
 
     fn find_intrinsics(&mut self, module: &Module<'_>, dialect: Dialect) {
-        for function in &module.functions {
+        let mut moved = Vec::new();
+        for (at, function) in module.functions.iter().enumerate() {
             let name = &function.symbol.name;
             let found = if name.starts_with(b"llvm.") { Intrinsic::find(dialect, name) } else { None };
+            let rewrite = found.and_then(|intrinsic| mangle::rewrite(module, dialect, at, intrinsic));
+            let list = if rewrite.is_some() { &mut moved } else { &mut self.order };
+            list.push(narrow(at as u64));
             self.intrinsics.push(found);
+            self.any_dropped |= rewrite.as_ref().is_some_and(|rewrite| rewrite.dropped.is_some());
+            self.rewrites.push(rewrite);
         }
-        self.order = (0..narrow(module.functions.len() as u64)).collect();
+        self.order.extend(moved);
     }
 
     /// Names, numbers of symbols without a name (variables, aliases, then functions), and plain constants.
@@ -87,7 +102,15 @@ impl Symbols {
                 }
                 _ => (None, TokenKind::Number),
             };
+            let rewrite = match value.kind {
+                ValueKind::Function(index) => self.rewrites.get(index as usize).and_then(Option::as_ref),
+                _ => None,
+            };
             match symbol {
+                Some(_) if rewrite.is_some() => {
+                    self.pool.push('@');
+                    push_name(&mut self.pool, rewrite.map_or(&[], |rewrite| rewrite.name.as_bytes()));
+                }
                 Some(symbol) => {
                     self.pool.push('@');
                     match numbers.get(&ValueId(at)) {
@@ -113,6 +136,16 @@ impl Symbols {
     /// The functions in the order in which they are printed.
     pub(super) fn function_order(&self) -> &[u32] {
         &self.order
+    }
+
+    /// Whether there is any intrinsic that lost a parameter.
+    pub(super) fn any_dropped(&self) -> bool {
+        self.any_dropped
+    }
+
+    /// The parameter that a rewritten intrinsic lost.
+    pub(super) fn dropped_parameter(&self, function: usize) -> Option<usize> {
+        self.rewrites.get(function)?.as_ref()?.dropped
     }
 
     /// What is known of a function that is an intrinsic.

@@ -270,6 +270,7 @@ pub(super) fn struct_order(
     module: &Module<'_>,
     bodies: &[Option<FunctionBody>],
     opaque_pointers: bool,
+    old_operands: bool,
 ) -> Vec<TypeId> {
     let identified = (0..module.types.len())
         .filter(|&at| matches!(module.types.get(TypeId(narrow(at as u64))), Type::Struct(s) if !s.literal))
@@ -277,6 +278,7 @@ pub(super) fn struct_order(
     let mut finder = Finder {
         module,
         opaque_pointers,
+        old_operands,
         missing: identified,
         types: vec![false; module.types.len()],
         values: vec![false; module.values.len()],
@@ -294,6 +296,8 @@ pub(super) fn struct_order(
 struct Finder<'m, 'a> {
     module: &'m Module<'a>,
     opaque_pointers: bool,
+    /// Whether operands of metadata are in LLVM 3.7's order.
+    old_operands: bool,
     /// How many identified structs were not met yet; nothing is left to do when it gets to zero.
     missing: usize,
     types: Vec<bool>,
@@ -465,7 +469,7 @@ impl<'m> Finder<'m, '_> {
         let mut stack: Vec<(Node, &'m MetadataTable, usize)> = Vec::new();
         self.enter_node(body, id, &mut stack);
         while let Some((node, table, next)) = stack.last_mut() {
-            let Some(&reference) = table.references(*node).get(*next) else {
+            let Some(reference) = table.operand(*node, *next, self.old_operands) else {
                 stack.pop();
                 continue;
             };
