@@ -87,7 +87,9 @@ fn compare(options: &Options, path: &Path) -> Outcome {
         Err(error) => return Outcome::Failed(error.to_string()),
     };
     let mut text = String::new();
-    let print_options = PrintOptions { dialect: options.dialect, module_id: Some(&name) };
+    // DXC gives its modules no name.
+    let module_id = (options.dialect != Dialect::Dxc).then_some(name.as_str());
+    let print_options = PrintOptions { dialect: options.dialect, module_id };
     print::module(&module, &print_options, &mut text);
     let Ok(expected) = std::fs::read(&text_path) else { return Outcome::Refused };
     if text.as_bytes() == expected {

@@ -3,8 +3,8 @@
 //! Groups are numbered when they are first met: global variables and functions first, calls as their functions
 //! are printed. Equal text is one group, as sets are equal by content in LLVM.
 
+use super::Printer;
 use super::text::{push_escaped, push_number};
-use super::{Dialect, Printer};
 use crate::attribute_names::{Order, name, rank};
 use crate::attributes::{Attribute, Attributes, index, kind};
 use crate::ids::{AttributeSetId, TypeId};
@@ -276,11 +276,6 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.punctuation(" }\n");
         }
         self.attributes.groups = groups;
-    }
-
-    /// Whether this dialect writes the types of parameters that are passed by value.
-    pub(super) fn is_dxc(&self) -> bool {
-        self.rules.dialect == Dialect::Dxc
     }
 }
 

@@ -1,6 +1,6 @@
 //! Constants and operands.
 
-use super::text::{push_escaped, push_signed, push_wide};
+use super::text::{push_escaped_as, push_signed, push_wide};
 use super::{Printer, symbols};
 use crate::body::FunctionBody;
 use crate::constants::{Constant, Constants, Expression};
@@ -125,7 +125,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             plain => {
                 let types = &self.module.types;
                 self.scratch.clear();
-                symbols::push_plain_constant(&mut self.scratch, types, &value, plain);
+                symbols::push_plain_constant(
+                    &mut self.scratch,
+                    types,
+                    &value,
+                    plain,
+                    self.rules.label_comments,
+                );
                 self.sink.put(TokenKind::Number, &self.scratch);
             }
         }
@@ -213,9 +219,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     fn string_constant(&mut self, bytes: &[u8]) {
+        let old = self.rules.label_comments;
         self.built(TokenKind::String, |text| {
             text.push_str("c\"");
-            push_escaped(text, bytes);
+            push_escaped_as(text, bytes, old);
             text.push('"');
         });
     }
@@ -253,7 +260,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.punctuation(" ");
             self.scratch.clear();
             if types.is_float(element) {
-                super::float::push_float(&mut self.scratch, types.get(element), word);
+                super::float::push_float(
+                    &mut self.scratch,
+                    types.get(element),
+                    word,
+                    self.rules.label_comments,
+                );
             } else {
                 symbols::push_integer(&mut self.scratch, types, element, word);
             }

@@ -9,7 +9,7 @@ use alloc::string::String;
 use core::fmt::Write;
 
 /// Appends a constant of at most 64 bits.
-pub(crate) fn push_float(text: &mut String, ty: Type, bits: u64) {
+pub(crate) fn push_float(text: &mut String, ty: Type, bits: u64, old: bool) {
     match ty {
         Type::Half => {
             text.push_str("0xH");
@@ -19,8 +19,8 @@ pub(crate) fn push_float(text: &mut String, ty: Type, bits: u64) {
             text.push_str("0xR");
             push_hex(text, bits, 4);
         }
-        Type::Float => push_double(text, widen(bits as u32)),
-        _ => push_double(text, bits),
+        Type::Float => push_double(text, widen(bits as u32), old),
+        _ => push_double(text, bits, old),
     }
 }
 
@@ -53,11 +53,11 @@ fn widen(bits: u32) -> u64 {
     }
 }
 
-fn push_double(text: &mut String, bits: u64) {
+fn push_double(text: &mut String, bits: u64, old: bool) {
     let value = f64::from_bits(bits);
     if value.is_finite() {
         let start = text.len();
-        if push_decimal(text, value).is_some() {
+        if push_decimal(text, value, old).is_some() {
             return;
         }
         text.truncate(start);
@@ -66,10 +66,12 @@ fn push_double(text: &mut String, bits: u64) {
     push_short_hex(text, bits);
 }
 
-/// Six significant digits, a zero behind them, and an exponent of at least two digits.
-fn push_decimal(text: &mut String, value: f64) -> Option<()> {
+/// Six significant digits, a zero behind them, and an exponent of at least two digits; LLVM 3.7 (`old`) took seven
+/// significant digits.
+fn push_decimal(text: &mut String, value: f64, old: bool) -> Option<()> {
     let mut digits = String::new();
-    write!(digits, "{value:.5e}").ok()?;
+    let precision = if old { 6 } else { 5 };
+    write!(digits, "{value:.precision$e}").ok()?;
     if digits.parse::<f64>().ok()?.to_bits() != value.to_bits() {
         return None;
     }
@@ -79,7 +81,7 @@ fn push_decimal(text: &mut String, value: f64) -> Option<()> {
         None => ('+', exponent),
     };
     text.push_str(mantissa);
-    text.push_str("0e");
+    text.push_str(if old { "e" } else { "0e" });
     text.push(sign);
     if exponent.len() < 2 {
         text.push('0');
@@ -94,7 +96,7 @@ mod tests {
 
     fn float(value: f32) -> String {
         let mut text = String::new();
-        push_float(&mut text, Type::Float, u64::from(value.to_bits()));
+        push_float(&mut text, Type::Float, u64::from(value.to_bits()), false);
         text
     }
 
@@ -107,7 +109,10 @@ mod tests {
         assert_eq!(float(f32::INFINITY), "0x7FF0000000000000");
         assert_eq!(float(f32::from_bits(0x7F80_0001)), "0x7FF0000020000000");
         let mut text = String::new();
-        push_float(&mut text, Type::Double, 1);
+        push_float(&mut text, Type::Double, 1, false);
         assert_eq!(text, "0x1");
+        text.clear();
+        push_float(&mut text, Type::Double, 2.734375f64.to_bits(), true);
+        assert_eq!(text, "2.734375e-01");
     }
 }

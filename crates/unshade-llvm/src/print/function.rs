@@ -59,7 +59,7 @@ impl Locals {
     }
 
     /// Numbers parameters, blocks and results in the order of the text, and writes all texts.
-    fn fill(&mut self, module: &Module<'_>, body: &FunctionBody) {
+    fn fill(&mut self, module: &Module<'_>, body: &FunctionBody, old: bool) {
         self.clear();
         self.base = body.value_base;
         let mut next = 0u64;
@@ -74,7 +74,7 @@ impl Locals {
                 ValueKind::Constant(constant) => {
                     let start = self.pool.len();
                     let constant = body.constants.get(constant);
-                    push_plain_constant(&mut self.pool, &module.types, value, constant);
+                    push_plain_constant(&mut self.pool, &module.types, value, constant, old);
                     let cached = Cached::since(&self.pool, start, TokenKind::Number);
                     if let Some(slot) = self.values.get_mut(at) {
                         *slot = cached;
@@ -131,7 +131,7 @@ impl Locals {
 /// How a block is written as an operand of another function.
 pub(super) fn label_of(module: &Module<'_>, body: &FunctionBody, block: BlockId) -> String {
     let mut locals = Locals::default();
-    locals.fill(module, body);
+    locals.fill(module, body, false);
     String::from(locals.block(block))
 }
 
@@ -171,7 +171,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.group_comment(group);
         if let Some(body) = body {
             self.number_function(body, function);
-            self.locals.fill(module, body);
+            self.locals.fill(module, body, self.rules.label_comments);
         } else {
             self.number_attachments(super::slots::MODULE, &function.symbol.attachments);
         }
@@ -417,6 +417,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.attachments(body.function, list, ", ");
                 *attachments += 1;
             }
+            if self.rules.dialect == Dialect::Dxc {
+                self.dxil_comment(body, instruction);
+            }
             self.punctuation("\n");
             at += 1;
         }
@@ -434,9 +437,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let entry = id.0 == 0;
         let named = self.locals.named.get(id.index()).copied().unwrap_or(false);
         let label = self.locals.blocks.get(id.index()).copied().unwrap_or(Cached::NONE);
-        self.sink.put(TokenKind::Punctuation, "\n");
         let mut width = 0;
-        if named || !entry {
+        // LLVM 3.7 writes no label for blocks that nothing names.
+        let labelled = named || !self.rules.label_comments || !predecessors.of(id).is_empty();
+        if entry || labelled {
+            self.sink.put(TokenKind::Punctuation, "\n");
+        }
+        if named || (!entry && labelled) {
             let text = label.of(&self.locals.pool).get(1..).unwrap_or("");
             let comment = self.rules.label_comments && !named;
             if comment {

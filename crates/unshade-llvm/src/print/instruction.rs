@@ -500,8 +500,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.number(u64::from(space));
             self.punctuation(") ");
         }
-        self.ty(if variadic || self.needs_whole_type(result) { call.function_type } else { result });
-        self.whole_type_end(variadic, result);
+        self.ty(if variadic { call.function_type } else { result });
         self.punctuation(" ");
         self.operand(body, callee);
         self.punctuation("(");
@@ -511,19 +510,6 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.punctuation(", ");
             }
             self.argument(body, attributes, at, argument);
-        }
-    }
-
-    /// LLVM 3.7 writes the whole type if the result is a pointer to a function.
-    fn needs_whole_type(&self, result: TypeId) -> bool {
-        let types = &self.module.types;
-        self.is_dxc() && types.pointee(result).is_some_and(|pointee| types.is_function(pointee))
-    }
-
-    /// And as a pointer.
-    fn whole_type_end(&mut self, variadic: bool, result: TypeId) {
-        if self.is_dxc() && (variadic || self.needs_whole_type(result)) {
-            self.out(TokenKind::Type, "*");
         }
     }
 

@@ -16,6 +16,9 @@ use unshade_core::{TokenKind, TokenSink};
 /// Links of metadata are told from those of values by this bit.
 const METADATA_LINK: u64 = 1 << 63;
 
+/// The tag of variables that are no parameters, in LLVM 3.7.
+const AUTO_VARIABLE: u64 = 0x100;
+
 /// A node, with the function whose numbers it uses and its words.
 #[derive(Clone, Copy)]
 struct Nodes<'m> {
@@ -130,7 +133,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             Some((Metadata::String(string), table)) => {
                 self.scratch.clear();
                 self.scratch.push_str("!\"");
-                super::text::push_escaped(&mut self.scratch, table.string(string));
+                let old = self.rules.label_comments;
+                super::text::push_escaped_as(&mut self.scratch, table.string(string), old);
                 self.scratch.push('"');
                 self.sink.put(TokenKind::String, &self.scratch);
             }
@@ -307,6 +311,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             | Show::LessOne(at)
             | Show::Flags(at)
             | Show::Named(at, _) => nodes.number(at) != 0,
+            Show::Signed64(at) => nodes.number(at) != 0,
+            Show::OldArgument(at) => nodes.number(at) != 0 || nodes.number(4) != AUTO_VARIABLE,
             Show::PointerAuthentication(_) => false,
             Show::BoolUnless(at, value) => (nodes.number(at) != 0) != value,
             Show::TagUnless(at, tag) => nodes.number(at) != tag,
@@ -332,6 +338,14 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             Show::Signed(at) => {
                 let number = i64::from(nodes.number(at) as i32);
                 self.built(TokenKind::Number, |text| push_signed(text, number));
+            }
+            Show::Signed64(at) | Show::Signed64Always(at) => {
+                let number = nodes.number(at) as i64;
+                self.built(TokenKind::Number, |text| push_signed(text, number));
+            }
+            Show::OldArgument(at) => self.number(nodes.number(at)),
+            Show::Bit(at, bit) => {
+                self.keyword(if nodes.number(at) >> bit & 1 != 0 { "true" } else { "false" })
             }
             Show::LessOne(at) => self.number(nodes.number(at).wrapping_sub(1)),
             Show::Bool(at) => self.keyword(if nodes.number(at) != 0 { "true" } else { "false" }),
@@ -485,15 +499,20 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     fn expression_node(&mut self, nodes: &Nodes<'m>) {
+        self.expression_body(nodes.table.numbers(nodes.node));
+    }
+
+    /// An expression from its numbers.
+    pub(super) fn expression_body(&mut self, numbers: &[u64]) {
         self.keyword("!DIExpression(");
-        let numbers = nodes.table.numbers(nodes.node);
-        let elements = if self.rules.upgrades {
-            debug_info::modern_expression(numbers)
-        } else {
+        let old = !self.rules.upgrades;
+        let elements = if old {
             debug_info::raw_expression(numbers).to_vec()
+        } else {
+            debug_info::modern_expression(numbers)
         };
-        if is_valid_expression(&elements) {
-            self.operations(&elements);
+        if is_valid_expression(&elements, old) {
+            self.operations(&elements, old);
         } else {
             for (at, &element) in elements.iter().enumerate() {
                 if at > 0 {
@@ -505,7 +524,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.punctuation(")");
     }
 
-    fn operations(&mut self, elements: &[u64]) {
+    fn operations(&mut self, elements: &[u64], old: bool) {
         const CONVERT: u64 = 0x1001;
         let mut rest = elements;
         let mut first = true;
@@ -515,7 +534,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             first = false;
             self.named_number(dwarf::OPERATIONS, operation);
-            let (arguments, tail) = tail.split_at((operation_size(operation) - 1).min(tail.len()));
+            let (arguments, tail) = tail.split_at((operation_size(operation, old) - 1).min(tail.len()));
             for (at, &argument) in arguments.iter().enumerate() {
                 self.punctuation(", ");
                 if operation == CONVERT && at == 1 {
@@ -530,8 +549,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 }
 
 /// How many elements an operation takes up.
-fn operation_size(operation: u64) -> usize {
+fn operation_size(operation: u64, old: bool) -> usize {
+    const PLUS: u64 = 0x22;
+    const BIT_PIECE: u64 = 0x9D;
     match operation {
+        PLUS if old => 2,
+        BIT_PIECE if old => 3,
+        _ if old => 1,
         0x1001 | 0x1000 | 0x92 | 0x1006 | 0x1007 => 3,
         0x70..=0x8F | 0x10 | 0x11 | 0x94 | 0x23 | 0x1002 | 0x1003 | 0x1005 | 0x90 => 2,
         _ => 1,
@@ -539,7 +563,10 @@ fn operation_size(operation: u64) -> usize {
 }
 
 /// Whether LLVM takes an expression apart when it prints it.
-fn is_valid_expression(elements: &[u64]) -> bool {
+fn is_valid_expression(elements: &[u64], old: bool) -> bool {
+    const DEREF: u64 = 0x06;
+    const PLUS: u64 = 0x22;
+    const BIT_PIECE: u64 = 0x9D;
     const STACK_VALUE: u64 = 0x9F;
     const FRAGMENT: u64 = 0x1000;
     const SWAP: u64 = 0x16;
@@ -547,8 +574,11 @@ fn is_valid_expression(elements: &[u64]) -> bool {
     let mut rest = elements;
     let mut first = true;
     while let Some(&operation) = rest.first() {
-        let Some(tail) = rest.get(operation_size(operation)..) else { return false };
+        let Some(tail) = rest.get(operation_size(operation, old)..) else { return false };
         match operation {
+            BIT_PIECE if old => return tail.is_empty(),
+            PLUS | DEREF if old => {}
+            _ if old => return false,
             0x50..=0x8F => return true,
             FRAGMENT => return tail.is_empty(),
             STACK_VALUE if !tail.is_empty() && tail.first() != Some(&FRAGMENT) => return false,

@@ -22,6 +22,14 @@ pub(super) enum Show {
     NumberAlways(u8),
     /// A signed number, left out if zero.
     Signed(u8),
+    /// A signed number of 64 bits, left out if zero.
+    Signed64(u8),
+    /// A signed number of 64 bits, always.
+    Signed64Always(u8),
+    /// One bit of a number, as a truth value.
+    Bit(u8, u8),
+    /// The number of a parameter, left out if zero for what is no parameter.
+    OldArgument(u8),
     /// A number less one, left out if zero.
     LessOne(u8),
     /// A truth value, always.
@@ -202,8 +210,58 @@ const SMALL: &[(NodeKind, Layout)] = &[
     (NodeKind::AssignId, ("!DIAssignID(", &[])),
 ];
 
+/// Where LLVM 3.7 differs.
+#[rustfmt::skip]
+const OLD: &[(NodeKind, Layout)] = &[
+    (NodeKind::CompileUnit, ("!DICompileUnit(", &[
+        ("language", NamedAlways(0, dwarf::LANGUAGES)), ("file", RefAlways(0)), ("producer", Text(1)),
+        ("isOptimized", Bool(1)), ("flags", Text(2)), ("runtimeVersion", NumberAlways(2)),
+        ("splitDebugFilename", Text(3)), ("emissionKind", NumberAlways(3)), ("enums", Ref(4)),
+        ("retainedTypes", Ref(5)), ("subprograms", Ref(11)), ("globals", Ref(6)), ("imports", Ref(7)),
+        ("dwoId", Number(4)),
+    ])),
+    (NodeKind::Subprogram, ("!DISubprogram(", &[
+        ("name", Text(2)), ("linkageName", Text(3)), ("scope", RefAlways(1)), ("file", Ref(0)), ("line", Number(0)),
+        ("type", Ref(4)), ("isLocal", Bit(5, 2)), ("isDefinition", Bit(5, 3)), ("scopeLine", Number(1)),
+        ("containingType", Ref(8)), ("virtuality", Named(6, dwarf::VIRTUALITIES)), ("virtualIndex", Number(2)),
+        ("flags", Flags(4)), ("isOptimized", Bit(5, 4)), ("function", Ref(13)), ("templateParams", Ref(9)),
+        ("declaration", Ref(6)), ("variables", Ref(7)),
+    ])),
+    (NodeKind::GlobalVariable, ("!DIGlobalVariable(", &[
+        ("name", Text(1)), ("linkageName", Text(4)), ("scope", RefAlways(0)), ("file", Ref(2)), ("line", Number(0)),
+        ("type", Ref(3)), ("isLocal", Bool(1)), ("isDefinition", Bool(2)), ("variable", Ref(8)),
+        ("declaration", Ref(5)),
+    ])),
+    (NodeKind::LocalVariable, ("!DILocalVariable(", &[
+        ("tag", NamedAlways(4, OLD_VARIABLE_TAGS)), ("name", Text(1)), ("arg", OldArgument(1)),
+        ("scope", RefAlways(0)), ("file", Ref(2)), ("line", Number(0)), ("type", Ref(3)), ("flags", Flags(2)),
+    ])),
+    (NodeKind::Subrange, ("!DISubrange(", &[("count", Signed64Always(1)), ("lowerBound", Signed64(2))])),
+    (NodeKind::SubroutineType, ("!DISubroutineType(", &[("flags", Flags(0)), ("types", RefAlways(0))])),
+    (NodeKind::File, ("!DIFile(", &[("filename", TextAlways(0)), ("directory", TextAlways(1))])),
+    (NodeKind::Namespace, ("!DINamespace(", &[
+        ("name", Text(1)), ("scope", RefAlways(0)), ("file", Ref(2)), ("line", Number(1)),
+    ])),
+    (NodeKind::Module, ("!DIModule(", &[
+        ("scope", RefAlways(1)), ("name", Text(2)), ("configMacros", Text(3)), ("includePath", Text(4)),
+        ("isysroot", Text(5)),
+    ])),
+    (NodeKind::ImportedEntity, ("!DIImportedEntity(", &[
+        ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", RefAlways(0)), ("entity", Ref(1)),
+        ("line", Number(2)),
+    ])),
+];
+
+/// The tags that told parameters from other variables before LLVM 3.8.
+const OLD_VARIABLE_TAGS: Names = &[(0x100, "DW_TAG_auto_variable"), (0x101, "DW_TAG_arg_variable")];
+
 /// How a kind of node is written.
-pub(super) fn layout(kind: NodeKind, _dialect: Dialect) -> Option<Layout> {
+pub(super) fn layout(kind: NodeKind, dialect: Dialect) -> Option<Layout> {
+    if dialect == Dialect::Dxc {
+        if let Some((_, layout)) = OLD.iter().find(|(other, _)| *other == kind) {
+            return Some(*layout);
+        }
+    }
     Some(match kind {
         NodeKind::Location => LOCATION,
         NodeKind::CompileUnit => COMPILE_UNIT,

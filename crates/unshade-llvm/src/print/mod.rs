@@ -6,6 +6,8 @@
 
 mod attributes;
 mod constants;
+mod dxil;
+mod dxil_operations;
 mod float;
 mod function;
 mod instruction;
@@ -31,7 +33,7 @@ use attributes::AttributeTexts;
 use function::Locals;
 use slots::Slots;
 use symbols::Symbols;
-use text::{push_escaped, push_metadata_name, push_number};
+use text::{push_escaped_as, push_metadata_name, push_number};
 use types::TypeTexts;
 use unshade_core::{Diagnostics, TokenKind, TokenSink};
 
@@ -254,9 +256,10 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
 
     /// A string in quotes.
     fn quoted(&mut self, bytes: &[u8]) {
+        let old = self.rules.label_comments;
         self.built(TokenKind::String, |text| {
             text.push('"');
-            push_escaped(text, bytes);
+            push_escaped_as(text, bytes, old);
             text.push('"');
         });
     }

@@ -196,7 +196,8 @@ impl<'m, 'a> Slots<'m, 'a> {
             return;
         }
         let Some((Metadata::Node(node), table)) = self.entry(reference) else { return };
-        if matches!(node.kind, NodeKind::Expression | NodeKind::ArgList) {
+        // LLVM 3.7 numbered expressions, later versions write them in place.
+        if node.kind == NodeKind::ArgList || (node.kind == NodeKind::Expression && !self.old) {
             return;
         }
         let mut number = narrow(self.slots.len() as u64);

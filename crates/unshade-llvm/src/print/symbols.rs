@@ -57,7 +57,7 @@ impl Symbols {
             any_dropped: false,
         };
         symbols.find_intrinsics(module, dialect);
-        symbols.write_values(module);
+        symbols.write_values(module, dialect);
         symbols
     }
 
@@ -77,7 +77,7 @@ impl Symbols {
     }
 
     /// Names, numbers of symbols without a name (variables, aliases, then functions), and plain constants.
-    fn write_values(&mut self, module: &Module<'_>) {
+    fn write_values(&mut self, module: &Module<'_>, dialect: Dialect) {
         let mut unnamed = 0u64;
         let mut numbers = alloc::collections::BTreeMap::new();
         let aliases = |indirect: bool| module.aliases.iter().filter(move |alias| alias.indirect == indirect);
@@ -125,6 +125,7 @@ impl Symbols {
                             &module.types,
                             value,
                             module.constants.get(index),
+                            dialect == Dialect::Dxc,
                         );
                     }
                 }
@@ -162,13 +163,19 @@ impl Symbols {
 }
 
 /// Writes constants that are a single word; nothing for the others.
-pub(super) fn push_plain_constant(pool: &mut String, types: &TypeTable, value: &Value, constant: Constant) {
+pub(super) fn push_plain_constant(
+    pool: &mut String,
+    types: &TypeTable,
+    value: &Value,
+    constant: Constant,
+    old: bool,
+) {
     match constant {
         Constant::Undef => pool.push_str("undef"),
         Constant::Poison => pool.push_str("poison"),
         Constant::Null => pool.push_str(zero(types, value.ty)),
         Constant::Integer(number) => push_integer(pool, types, value.ty, number),
-        Constant::Float(bits) => super::float::push_float(pool, types.get(value.ty), bits),
+        Constant::Float(bits) => super::float::push_float(pool, types.get(value.ty), bits, old),
         _ => {}
     }
 }

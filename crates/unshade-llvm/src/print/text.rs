@@ -138,6 +138,11 @@ fn push_magnitude(text: &mut String, mut value: alloc::vec::Vec<u64>) {
 
 /// Appends bytes with everything escaped but printable ASCII other than quotes and backslashes.
 pub(crate) fn push_escaped(text: &mut String, bytes: &[u8]) {
+    push_escaped_as(text, bytes, false);
+}
+
+/// The same, with backslashes written as LLVM 3.7 wrote them (`old`).
+pub(crate) fn push_escaped_as(text: &mut String, bytes: &[u8], old: bool) {
     let plain = |byte: u8| (0x20..0x7F).contains(&byte) && byte != b'"' && byte != b'\\';
     let mut rest = bytes;
     loop {
@@ -145,7 +150,7 @@ pub(crate) fn push_escaped(text: &mut String, bytes: &[u8]) {
         let (head, tail) = rest.split_at(run);
         text.push_str(core::str::from_utf8(head).unwrap_or(""));
         let Some((&special, after)) = tail.split_first() else { return };
-        if special == b'\\' {
+        if special == b'\\' && !old {
             text.push_str("\\\\");
         } else {
             text.push('\\');
