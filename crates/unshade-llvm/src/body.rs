@@ -46,8 +46,11 @@ pub struct FunctionBody {
     pub name_bytes: Vec<u8>,
     /// The function's own metadata.
     pub metadata: MetadataTable,
-    /// Metadata attached to instructions, in the order of the instructions.
-    pub attachments: Vec<(u32, Attachments)>,
+    /// Metadata attached to instructions, in the order of the instructions: parts of
+    /// [`FunctionBody::attached`].
+    pub attachments: Vec<(u32, Slice)>,
+    /// Kinds and nodes that are attached to instructions.
+    pub attached: Attachments,
     /// Metadata attached to the function.
     pub function_attachments: Attachments,
     /// Orders of the uses of values and blocks.

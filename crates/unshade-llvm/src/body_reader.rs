@@ -233,11 +233,14 @@ impl<'m, 'a> BodyReader<'m, 'a> {
                 body.function_attachments.extend(crate::metadata::attachments(&record.values));
             } else {
                 let (&instruction, rest) = record.values.split_first()?;
-                body.attachments.push((narrow(instruction), crate::metadata::attachments(rest)));
+                let attached = Slice::extend(&mut body.attached, crate::metadata::attachments(rest));
+                body.attachments.push((narrow(instruction), attached));
             }
             Some(())
         })?;
-        body.attachments.sort_by_key(|(instruction, _)| *instruction);
+        if !body.attachments.is_sorted_by_key(|(instruction, _)| *instruction) {
+            body.attachments.sort_by_key(|(instruction, _)| *instruction);
+        }
         Ok(())
     }
 

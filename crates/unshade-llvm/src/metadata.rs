@@ -279,7 +279,7 @@ impl MetadataTable {
             }
             code::GLOBAL_DECL_ATTACHMENT => {
                 let (&global, rest) = values.split_first()?;
-                extras.globals.push((ValueId(narrow(global)), attachments(rest)));
+                extras.globals.push((ValueId(narrow(global)), attachments(rest).collect()));
                 return Some(());
             }
             code::INDEX_OFFSET | code::INDEX => return Some(()),
@@ -352,14 +352,11 @@ impl MetadataTypes {
 }
 
 /// Pairs of kind and node.
-pub(crate) fn attachments(values: &[u64]) -> Attachments {
-    values
-        .chunks_exact(2)
-        .filter_map(|pair| match *pair {
-            [kind, node] => Some((narrow(kind), MetadataId(narrow(node)))),
-            _ => None,
-        })
-        .collect()
+pub(crate) fn attachments(values: &[u64]) -> impl Iterator<Item = (u32, MetadataId)> + '_ {
+    values.chunks_exact(2).filter_map(|pair| match *pair {
+        [kind, node] => Some((narrow(kind), MetadataId(narrow(node)))),
+        _ => None,
+    })
 }
 
 /// A kind of attachment: number and name.

@@ -211,7 +211,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 }
             }
             while let Some((_, list)) = attachments.next_if(|(of, _)| *of <= at) {
-                self.number_attachments(owner, list);
+                self.number_attachments(owner, list.of(&body.attached));
             }
         }
         for instruction in &body.instructions {
@@ -414,7 +414,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 if *of > at {
                     break;
                 }
-                self.attachments(body.function, list, ", ");
+                self.attachments(body.function, list.of(&body.attached), ", ");
                 *attachments += 1;
             }
             if self.rules.dialect == Dialect::Dxc {

@@ -40,8 +40,8 @@ impl<'m> Nodes<'m> {
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// Gives numbers to what is attached.
-    pub(super) fn number_attachments(&mut self, owner: u32, attachments: &Attachments) {
-        match attachments.as_slice() {
+    pub(super) fn number_attachments(&mut self, owner: u32, attachments: &[(u32, MetadataId)]) {
+        match attachments {
             [] => {}
             [(_, node)] => self.slots.add(owner, *node),
             _ => {
@@ -53,8 +53,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// Attachments in the order of their kinds.
-    fn sorted_attachments(&self, attachments: &Attachments) -> Attachments {
-        let mut sorted = attachments.clone();
+    fn sorted_attachments(&self, attachments: &[(u32, MetadataId)]) -> Attachments {
+        let mut sorted = attachments.to_vec();
         sorted.sort_by_key(|(kind, _)| self.kind_rank(*kind));
         sorted
     }
@@ -84,8 +84,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// What is attached to a global, function or instruction.
-    pub(super) fn attachments(&mut self, owner: u32, attachments: &Attachments, separator: &str) {
-        match attachments.as_slice() {
+    pub(super) fn attachments(&mut self, owner: u32, attachments: &[(u32, MetadataId)], separator: &str) {
+        match attachments {
             [] => {}
             &[(kind, node)] => self.attachment(owner, kind, node, separator),
             _ => {

@@ -357,7 +357,7 @@ impl<'m> Finder<'m, '_> {
         for (at, instruction) in (0u32..).zip(&body.instructions) {
             self.visit_instruction(body, instruction);
             while let Some((_, list)) = attachments.next_if(|(of, _)| *of == at) {
-                for &(_, node) in list {
+                for &(_, node) in list.of(&body.attached) {
                     self.visit_node(Some(body), node);
                 }
             }
@@ -435,17 +435,39 @@ impl<'m> Finder<'m, '_> {
     }
 
     /// Looks at a constant and what it is made of; other values are met where they are defined.
+    #[inline]
     fn visit_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
-        let mut pending = vec![id];
-        while let Some(id) = pending.pop() {
-            let Some((constant, constants)) = self.module.constant(body, id) else { continue };
-            let seen = match id.index().checked_sub(self.values.len()) {
-                None => mark(&mut self.values, id.index()),
-                Some(local) => mark(&mut self.local_values, local),
+        // Most operands are no constants, or were seen before.
+        if !self.is_seen(id) {
+            self.visit_new_value(body, id);
+        }
+    }
+
+    /// Marks a value and says whether it was marked before.
+    #[inline]
+    fn is_seen(&mut self, id: ValueId) -> bool {
+        match id.index().checked_sub(self.values.len()) {
+            None => mark(&mut self.values, id.index()),
+            Some(local) => mark(&mut self.local_values, local),
+        }
+    }
+
+    fn visit_new_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
+        let mut pending = Vec::new();
+        let mut next = Some(id);
+        while let Some(id) = next {
+            self.visit_constant(body, id, &mut pending);
+            next = loop {
+                match pending.pop() {
+                    Some(id) if self.is_seen(id) => {}
+                    other => break other,
+                }
             };
-            if seen {
-                continue;
-            }
+        }
+    }
+
+    fn visit_constant(&mut self, body: Option<&'m FunctionBody>, id: ValueId, pending: &mut Vec<ValueId>) {
+        if let Some((constant, constants)) = self.module.constant(body, id) {
             if let Some(value) = self.module.value(body, id) {
                 self.visit_type(value.ty);
             }
