@@ -59,6 +59,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// A value with its type.
     #[inline]
     pub(super) fn typed_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
+        if let Some((cached, text)) = self.symbols.get(id).or_else(|| self.locals.get(id)) {
+            if !text.is_empty() {
+                self.sink.put(TokenKind::Type, self.types.spaced(cached.ty));
+                return self.sink.put(cached.kind, text);
+            }
+        }
         self.type_of(body, id);
         self.punctuation(" ");
         self.value(body, id);

@@ -69,13 +69,13 @@ impl Locals {
         for (at, value) in body.values.iter().enumerate() {
             match value.kind {
                 ValueKind::Argument(_) => {
-                    self.set_value(body, ValueId(self.base + narrow(at as u64)), &mut next)
+                    self.set_value(body, ValueId(self.base + narrow(at as u64)), value.ty, &mut next)
                 }
                 ValueKind::Constant(constant) => {
                     let start = self.pool.len();
                     let constant = body.constants.get(constant);
                     push_plain_constant(&mut self.pool, &module.types, value, constant, old);
-                    let cached = Cached::since(&self.pool, start, TokenKind::Number);
+                    let cached = Cached::since(&self.pool, start, TokenKind::Number, value.ty);
                     if let Some(slot) = self.values.get_mut(at) {
                         *slot = cached;
                     }
@@ -87,13 +87,13 @@ impl Locals {
             self.add_block(body, BlockId(at), &mut next);
             for instruction in block.of(&body.instructions) {
                 if instruction.result.is_some() {
-                    self.set_value(body, instruction.result, &mut next);
+                    self.set_value(body, instruction.result, instruction.ty, &mut next);
                 }
             }
         }
     }
 
-    fn set_value(&mut self, body: &FunctionBody, id: ValueId, next: &mut u64) {
+    fn set_value(&mut self, body: &FunctionBody, id: ValueId, ty: TypeId, next: &mut u64) {
         let start = self.pool.len();
         self.pool.push('%');
         let name = body.value_name(id);
@@ -103,7 +103,7 @@ impl Locals {
         } else {
             push_name(&mut self.pool, name);
         }
-        let cached = Cached::since(&self.pool, start, TokenKind::Register);
+        let cached = Cached::since(&self.pool, start, TokenKind::Register, ty);
         let slot = match self.values.get_mut(id.0.wrapping_sub(self.base) as usize) {
             Some(slot) => Some(slot),
             None => self.unnumbered.get_mut(id.0.wrapping_sub(FunctionBody::UNNUMBERED) as usize),
@@ -124,7 +124,7 @@ impl Locals {
             push_name(&mut self.pool, name);
         }
         self.named.push(!name.is_empty());
-        self.blocks.push(Cached::since(&self.pool, start, TokenKind::Label));
+        self.blocks.push(Cached::since(&self.pool, start, TokenKind::Label, TypeId::NONE));
     }
 }
 

@@ -34,7 +34,7 @@ use function::Locals;
 use slots::Slots;
 use symbols::Symbols;
 use text::{push_escaped_as, push_metadata_name, push_number};
-use types::TypeTexts;
+use types::{Finder, TypeTexts};
 use unshade_core::{Diagnostics, TokenKind, TokenSink};
 
 /// Whose text is written.
@@ -115,17 +115,21 @@ pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sin
     let mut findings = Diagnostics::new();
     let upgraded = if options.dialect.rules().upgrades { upgrade::upgrade(module) } else { None };
     let module = upgraded.as_ref().unwrap_or(module);
-    let bodies: Vec<Option<FunctionBody>> = (0..module.functions.len())
-        .map(|index| {
-            if module.functions.get(index).is_none_or(|function| function.declaration) {
-                return None;
+    let rules = options.dialect.rules();
+    let mut finder = Finder::new(module, rules.opaque_pointers, !rules.upgrades);
+    let mut bodies: Vec<Option<FunctionBody>> = Vec::with_capacity(module.functions.len());
+    for (index, function) in module.functions.iter().enumerate() {
+        let mut body = None;
+        if !function.declaration {
+            body = findings.take("llvm-function", module.body(index));
+            if let Some(body) = &mut body {
+                findings.append(core::mem::take(&mut body.diagnostics));
             }
-            let mut body = findings.take("llvm-function", module.body(index))?;
-            findings.append(core::mem::take(&mut body.diagnostics));
-            Some(body)
-        })
-        .collect();
-    let mut printer = Printer::new(module, &bodies, options.dialect, sink);
+        }
+        finder.visit_function(function, body.as_ref());
+        bodies.push(body);
+    }
+    let mut printer = Printer::new(module, &bodies, &finder.finish(), rules, sink);
     printer.module(options);
     findings.append(printer.findings);
     findings
@@ -187,13 +191,12 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
     fn new(
         module: &'m Module<'a>,
         bodies: &'m [Option<FunctionBody>],
-        dialect: Dialect,
+        structs: &[TypeId],
+        rules: Rules,
         sink: &'s mut S,
     ) -> Self {
-        let rules = dialect.rules();
-        let order = types::struct_order(module, bodies, rules.opaque_pointers, !rules.upgrades);
-        let types = TypeTexts::new(&module.types, &order, rules.opaque_pointers);
-        let symbols = Symbols::new(module, dialect);
+        let types = TypeTexts::new(&module.types, structs, rules.opaque_pointers);
+        let symbols = Symbols::new(module, rules.dialect);
         let kinds = module.metadata_kinds.iter().enumerate().map(|(at, (number, name))| {
             let fixed = FIXED_KINDS.iter().position(|fixed| fixed == name);
             let rank = fixed.unwrap_or(FIXED_KINDS.len() + at);

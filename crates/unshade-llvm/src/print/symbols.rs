@@ -20,14 +20,16 @@ pub(super) struct Cached {
     pub(super) start: u32,
     pub(super) end: u32,
     pub(super) kind: TokenKind,
+    /// The type of the value.
+    pub(super) ty: TypeId,
 }
 
 impl Cached {
-    pub(super) const NONE: Self = Self { start: 0, end: 0, kind: TokenKind::Text };
+    pub(super) const NONE: Self = Self { start: 0, end: 0, kind: TokenKind::Text, ty: TypeId::NONE };
 
     /// Notes that the pool's end from `start` on is a text.
-    pub(super) fn since(pool: &str, start: usize, kind: TokenKind) -> Self {
-        Self { start: narrow(start as u64), end: narrow(pool.len() as u64), kind }
+    pub(super) fn since(pool: &str, start: usize, kind: TokenKind, ty: TypeId) -> Self {
+        Self { start: narrow(start as u64), end: narrow(pool.len() as u64), kind, ty }
     }
 
     #[inline(always)]
@@ -130,7 +132,7 @@ impl Symbols {
                     }
                 }
             }
-            self.values.push(Cached::since(&self.pool, start, kind));
+            self.values.push(Cached::since(&self.pool, start, kind, value.ty));
         }
     }
 

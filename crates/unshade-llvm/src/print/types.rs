@@ -9,6 +9,7 @@ use crate::attributes::Attribute;
 use crate::body::FunctionBody;
 use crate::constants::Constant;
 use crate::debug_info::NodeKind;
+use crate::global::Function;
 use crate::ids::{AttributeListId, MetadataId, TypeId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::metadata::{Metadata, MetadataTable, Node};
@@ -31,6 +32,7 @@ const UNKNOWN: &str = "<unknown type>";
 /// The texts of all types of a module.
 pub(super) struct TypeTexts {
     texts: Vec<String>,
+    spaced: Vec<String>,
     bodies: Vec<(String, String)>,
     total: usize,
 }
@@ -48,12 +50,24 @@ impl TypeTexts {
                 }
             }
         }
-        let mut texts = Self { texts: vec![String::new(); types.len()], bodies: Vec::new(), total: 0 };
+        let mut texts = Self {
+            texts: vec![String::new(); types.len()],
+            spaced: Vec::new(),
+            bodies: Vec::new(),
+            total: 0,
+        };
         let writer = Writer { types, numbers: &numbers, opaque_pointers };
         for at in 0..types.len() {
             texts.write(&writer, TypeId(narrow(at as u64)), 0);
         }
         texts.list_structs(&writer, order);
+        let spaced = |text: &String| {
+            let mut spaced = String::with_capacity(text.len() + 1);
+            spaced.push_str(text);
+            spaced.push(' ');
+            spaced
+        };
+        texts.spaced = texts.texts.iter().map(spaced).collect();
         texts
     }
 
@@ -61,6 +75,12 @@ impl TypeTexts {
     #[inline]
     pub(super) fn get(&self, id: TypeId) -> &str {
         self.texts.get(id.index()).map_or(UNKNOWN, String::as_str)
+    }
+
+    /// The text of a type with a space behind it.
+    #[inline]
+    pub(super) fn spaced(&self, id: TypeId) -> &str {
+        self.spaced.get(id.index()).map_or("<unknown type> ", String::as_str)
     }
 
     /// The identified structs and their bodies: unnamed ones first.
@@ -265,35 +285,10 @@ fn simple_name(ty: Type) -> &'static str {
     }
 }
 
-/// The identified structs of a module in the order in which LLVM lists them.
-pub(super) fn struct_order(
-    module: &Module<'_>,
-    bodies: &[Option<FunctionBody>],
-    opaque_pointers: bool,
-    old_operands: bool,
-) -> Vec<TypeId> {
-    let identified = (0..module.types.len())
-        .filter(|&at| matches!(module.types.get(TypeId(narrow(at as u64))), Type::Struct(s) if !s.literal))
-        .count();
-    let mut finder = Finder {
-        module,
-        opaque_pointers,
-        old_operands,
-        missing: identified,
-        types: vec![false; module.types.len()],
-        values: vec![false; module.values.len()],
-        local_values: Vec::new(),
-        nodes: vec![false; module.metadata.len()],
-        local_nodes: Vec::new(),
-        order: Vec::new(),
-    };
-    if identified > 0 {
-        finder.visit_module(bodies);
-    }
-    finder.order
-}
-
-struct Finder<'m, 'a> {
+/// Finds the identified structs of a module in the order in which LLVM lists them.
+///
+/// Functions are looked at one by one, right after they were read and while they are in the cache.
+pub(super) struct Finder<'m, 'a> {
     module: &'m Module<'a>,
     opaque_pointers: bool,
     /// Whether operands of metadata are in LLVM 3.7's order.
@@ -313,42 +308,69 @@ fn mark(marks: &mut [bool], at: usize) -> bool {
     marks.get_mut(at).is_none_or(|mark| core::mem::replace(mark, true))
 }
 
-impl<'m> Finder<'m, '_> {
-    fn visit_module(&mut self, bodies: &'m [Option<FunctionBody>]) {
-        let module = self.module;
+impl<'m, 'a> Finder<'m, 'a> {
+    /// Starts with global variables and aliases.
+    pub(super) fn new(module: &'m Module<'a>, opaque_pointers: bool, old_operands: bool) -> Self {
+        let identified = (0..module.types.len())
+            .filter(
+                |&at| matches!(module.types.get(TypeId(narrow(at as u64))), Type::Struct(s) if !s.literal),
+            )
+            .count();
+        let mut finder = Self {
+            module,
+            opaque_pointers,
+            old_operands,
+            missing: identified,
+            types: vec![false; module.types.len()],
+            values: vec![false; module.values.len()],
+            local_values: Vec::new(),
+            nodes: vec![false; module.metadata.len()],
+            local_nodes: Vec::new(),
+            order: Vec::new(),
+        };
         for global in &module.globals {
-            self.visit_type(global.symbol.ty);
+            finder.visit_type(global.symbol.ty);
             if let Some(value) = global.initializer {
-                self.visit_value(None, value);
+                finder.visit_value(None, value);
             }
         }
         for alias in &module.aliases {
-            self.visit_type(alias.symbol.ty);
+            finder.visit_type(alias.symbol.ty);
             if !alias.indirect {
-                self.visit_value(None, alias.target);
+                finder.visit_value(None, alias.target);
             }
         }
-        for (function, body) in module.functions.iter().zip(bodies) {
-            self.visit_type(function.symbol.ty);
-            self.visit_attributes(function.attributes);
-            for value in [function.personality, function.prefix, function.prologue].into_iter().flatten() {
-                self.visit_value(None, value);
-            }
-            if let Some(body) = body {
-                if self.missing == 0 {
-                    return;
-                }
-                self.visit_body(body);
-            }
+        finder
+    }
+
+    /// Goes on with a function.
+    pub(super) fn visit_function(&mut self, function: &Function, body: Option<&FunctionBody>) {
+        if self.missing == 0 {
+            return;
         }
-        for named in &module.named_metadata {
-            for &node in &named.nodes {
-                self.visit_node(None, node);
-            }
+        self.visit_type(function.symbol.ty);
+        self.visit_attributes(function.attributes);
+        for value in [function.personality, function.prefix, function.prologue].into_iter().flatten() {
+            self.visit_value(None, value);
+        }
+        if let Some(body) = body {
+            self.visit_body(body);
         }
     }
 
-    fn visit_body(&mut self, body: &'m FunctionBody) {
+    /// Ends with named metadata, and gives the structs.
+    pub(super) fn finish(mut self) -> Vec<TypeId> {
+        for named in &self.module.named_metadata {
+            for &node in &named.nodes {
+                if self.missing > 0 {
+                    self.visit_node(None, node);
+                }
+            }
+        }
+        self.order
+    }
+
+    fn visit_body(&mut self, body: &FunctionBody) {
         self.local_values.clear();
         self.local_values.resize(body.values.len(), false);
         self.local_nodes.clear();
@@ -367,7 +389,7 @@ impl<'m> Finder<'m, '_> {
         }
     }
 
-    fn visit_instruction(&mut self, body: &'m FunctionBody, instruction: &Instruction) {
+    fn visit_instruction(&mut self, body: &FunctionBody, instruction: &Instruction) {
         self.visit_type(instruction.ty);
         for operand in body.operands_of(instruction) {
             match operand.kind() {
@@ -436,7 +458,7 @@ impl<'m> Finder<'m, '_> {
 
     /// Looks at a constant and what it is made of; other values are met where they are defined.
     #[inline]
-    fn visit_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
+    fn visit_value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
         // Most operands are no constants, or were seen before.
         if !self.is_seen(id) {
             self.visit_new_value(body, id);
@@ -452,7 +474,7 @@ impl<'m> Finder<'m, '_> {
         }
     }
 
-    fn visit_new_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
+    fn visit_new_value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
         let mut pending = Vec::new();
         let mut next = Some(id);
         while let Some(id) = next {
@@ -466,7 +488,7 @@ impl<'m> Finder<'m, '_> {
         }
     }
 
-    fn visit_constant(&mut self, body: Option<&'m FunctionBody>, id: ValueId, pending: &mut Vec<ValueId>) {
+    fn visit_constant(&mut self, body: Option<&FunctionBody>, id: ValueId, pending: &mut Vec<ValueId>) {
         if let Some((constant, constants)) = self.module.constant(body, id) {
             if let Some(value) = self.module.value(body, id) {
                 self.visit_type(value.ty);
@@ -486,9 +508,12 @@ impl<'m> Finder<'m, '_> {
         }
     }
 
-    fn visit_node(&mut self, body: Option<&'m FunctionBody>, id: MetadataId) {
+    fn visit_node<'b>(&mut self, body: Option<&'b FunctionBody>, id: MetadataId)
+    where
+        'm: 'b,
+    {
         // A stack of nodes with the operand that comes next, as the order is that of a recursion.
-        let mut stack: Vec<(Node, &'m MetadataTable, usize)> = Vec::new();
+        let mut stack: Vec<(Node, &'b MetadataTable, usize)> = Vec::new();
         self.enter_node(body, id, &mut stack);
         while let Some((node, table, next)) = stack.last_mut() {
             let Some(reference) = table.operand(*node, *next, self.old_operands) else {
@@ -506,12 +531,14 @@ impl<'m> Finder<'m, '_> {
         }
     }
 
-    fn enter_node(
+    fn enter_node<'b>(
         &mut self,
-        body: Option<&'m FunctionBody>,
+        body: Option<&'b FunctionBody>,
         id: MetadataId,
-        stack: &mut Vec<(Node, &'m MetadataTable, usize)>,
-    ) {
+        stack: &mut Vec<(Node, &'b MetadataTable, usize)>,
+    ) where
+        'm: 'b,
+    {
         let seen = match id.index().checked_sub(self.nodes.len()) {
             None => mark(&mut self.nodes, id.index()),
             Some(local) => mark(&mut self.local_nodes, local),
