@@ -122,11 +122,6 @@ pub fn name(kind: u32) -> Option<&'static str> {
     NAMES.get((kind as usize).checked_sub(1)?).map(|&(name, _)| name)
 }
 
-/// The kind of a name.
-pub(crate) fn kind(name: &str) -> Option<u32> {
-    NAMES.iter().position(|&(other, _)| other == name).and_then(|at| u32::try_from(at.saturating_add(1)).ok())
-}
-
 /// Where an attribute stands among the others; unknown ones come last.
 pub(crate) fn rank(kind: u32, order: Order) -> u8 {
     let row = (kind as usize).checked_sub(1).and_then(|at| NAMES.get(at));

@@ -133,7 +133,7 @@ impl Attributes {
         cursor.enter_block(block)?;
         let mut record = Record::default();
         loop {
-            match cursor.next()? {
+            match cursor.advance_entry()? {
                 Entry::EndBlock => return Ok(()),
                 Entry::Block(_) => cursor.skip_block()?,
                 Entry::Record(id) => {
@@ -219,7 +219,7 @@ impl Attributes {
         cursor.enter_block(block)?;
         let mut record = Record::default();
         loop {
-            match cursor.next()? {
+            match cursor.advance_entry()? {
                 Entry::EndBlock => return Ok(()),
                 Entry::Block(_) => cursor.skip_block()?,
                 Entry::Record(id) => {

@@ -332,7 +332,7 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// If the stream ends or an abbreviation is malformed.
     #[inline]
-    pub fn next(&mut self) -> Result<Entry> {
+    pub fn advance_entry(&mut self) -> Result<Entry> {
         loop {
             match self.item()? {
                 0 => {
@@ -353,7 +353,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes into the block that [`Cursor::next`] announced.
+    /// Goes into the block that [`Cursor::advance_entry`] announced.
     ///
     /// # Errors
     /// If the block's header is malformed, or blocks nest too deep.
@@ -372,7 +372,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Passes over the block that [`Cursor::next`] announced.
+    /// Passes over the block that [`Cursor::advance_entry`] announced.
     ///
     /// # Errors
     /// If its length reaches past the end of the stream.
@@ -394,7 +394,7 @@ impl<'a> Cursor<'a> {
         Ok((u32::try_from(width).unwrap_or(u32::MAX), usize::try_from(words).unwrap_or(usize::MAX)))
     }
 
-    /// Takes in a `BLOCKINFO` block that [`Cursor::next`] announced.
+    /// Takes in a `BLOCKINFO` block that [`Cursor::advance_entry`] announced.
     ///
     /// # Errors
     /// If it is malformed.
@@ -464,7 +464,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads the record that [`Cursor::next`] announced.
+    /// Reads the record that [`Cursor::advance_entry`] announced.
     ///
     /// # Errors
     /// If the abbreviation is unknown or the stream ends.
@@ -656,16 +656,16 @@ mod tests {
         bits.fixed(0, 3).align();
 
         let mut cursor = Cursor::new(&bits.0, 0);
-        assert_eq!(cursor.next().unwrap(), Entry::Block(8));
+        assert_eq!(cursor.advance_entry().unwrap(), Entry::Block(8));
         cursor.enter_block(8).unwrap();
         let mut record = Record::default();
-        let Entry::Record(id) = cursor.next().unwrap() else { panic!() };
+        let Entry::Record(id) = cursor.advance_entry().unwrap() else { panic!() };
         cursor.read_record(id, &mut record).unwrap();
         assert_eq!((record.code, record.values.as_slice()), (7, &[0, 0, 1 << 40, 97, 95][..]));
-        let Entry::Record(id) = cursor.next().unwrap() else { panic!() };
+        let Entry::Record(id) = cursor.advance_entry().unwrap() else { panic!() };
         cursor.read_record(id, &mut record).unwrap();
         assert_eq!((record.code, record.values.as_slice()), (9, &[u64::MAX, 31][..]));
-        assert_eq!(cursor.next().unwrap(), Entry::EndBlock);
+        assert_eq!(cursor.advance_entry().unwrap(), Entry::EndBlock);
         assert!(cursor.at_end());
     }
 
@@ -675,10 +675,10 @@ mod tests {
         bits.fixed(1, 2).vbr(8, 8).vbr(2, 4).align().fixed(1 << 30, 32);
         bits.fixed(3, 2).vbr(1, 6).vbr(u64::from(u32::MAX), 6);
         let mut cursor = Cursor::new(&bits.0, 0x100);
-        cursor.next().unwrap();
+        cursor.advance_entry().unwrap();
         assert_eq!(cursor.clone().skip_block().unwrap_err().kind(), ErrorKind::Truncated);
         cursor.enter_block(8).unwrap();
-        let Entry::Record(id) = cursor.next().unwrap() else { panic!() };
+        let Entry::Record(id) = cursor.advance_entry().unwrap() else { panic!() };
         let error = cursor.read_record(id, &mut Record::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Truncated);
         assert!(error.offset().unwrap() > 0x100);

@@ -77,7 +77,6 @@ pub(crate) mod code {
     pub(crate) const ATOMICRMW: u32 = 59;
     pub(crate) const BLOCKADDR_USERS: u32 = 60;
     pub(crate) const DEBUG_RECORD_VALUE: u32 = 61;
-    pub(crate) const DEBUG_RECORD_ASSIGN: u32 = 63;
     pub(crate) const DEBUG_RECORD_VALUE_SIMPLE: u32 = 64;
     pub(crate) const DEBUG_RECORD_LABEL: u32 = 65;
 }
@@ -168,7 +167,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     fn read_block(&mut self, cursor: &mut Cursor<'a>) -> Result<()> {
         let mut record = Record::default();
         loop {
-            match cursor.next()? {
+            match cursor.advance_entry()? {
                 Entry::EndBlock => return Ok(()),
                 Entry::Block(block) => self.read_inner_block(cursor, block)?,
                 Entry::Record(id) => {
@@ -215,7 +214,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         cursor.enter_block(block)?;
         let mut record = Record::default();
         loop {
-            match cursor.next()? {
+            match cursor.advance_entry()? {
                 Entry::EndBlock => return Ok(()),
                 Entry::Block(_) => cursor.skip_block()?,
                 Entry::Record(id) => {
@@ -295,7 +294,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     /// The number of the next value.
     #[inline(always)]
     fn next_value(&self) -> u32 {
-        self.body.value_base.wrapping_add(self.body.values.len() as u32 & u32::MAX)
+        self.body.value_base.wrapping_add(narrow(self.body.values.len() as u64))
     }
 
     #[inline]
@@ -895,7 +894,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         }
         let operands = self.operands(&[Operand::value(size)]);
         let mut instruction = self.plain(Opcode::Alloca, result, operands);
-        instruction.flags = ((packed >> 5 & 1) | (packed >> 7 & 1) << 1) as u16 & 3;
+        instruction.flags = u16::from(packed & 1 << 5 != 0) | u16::from(packed & 1 << 7 != 0) << 1;
         instruction.detail = ty.0;
         instruction.extra = Memory::new((packed & 31) | (packed >> 8 & 7) << 5, 0, 0).0;
         self.push(instruction);
@@ -1214,7 +1213,6 @@ impl<'m, 'a> BodyReader<'m, 'a> {
             operands.truncate(3);
             operands.push(u64::from(value.0));
         }
-        debug_assert!(code::DEBUG_RECORD_ASSIGN < code::DEBUG_RECORD_VALUE_SIMPLE);
         let before = narrow(self.body.instructions.len() as u64);
         self.body.debug_records.push(DebugRecord { before, code: record.code, operands });
         Some(())

@@ -164,6 +164,11 @@ impl Constants {
         self.assembly.get(index as usize)
     }
 
+    /// How many constants and operands of constants there are.
+    pub(crate) fn stored_elements(&self) -> u64 {
+        (self.list.len() as u64).saturating_add(self.values.len() as u64)
+    }
+
     /// Adds a constant that no record holds, and gives its index.
     pub(crate) fn add(&mut self, constant: Constant) -> u32 {
         let index = narrow(self.list.len() as u64);
@@ -191,7 +196,7 @@ impl Constants {
         let mut record = Record::default();
         let mut ty = types.find(Type::Integer(32)).unwrap_or(TypeId::NONE);
         loop {
-            match cursor.next()? {
+            match cursor.advance_entry()? {
                 Entry::EndBlock => return Ok(()),
                 Entry::Block(_) => cursor.skip_block()?,
                 Entry::Record(id) => {
@@ -362,7 +367,7 @@ impl Constants {
             }
             _ => {}
         }
-        if rest.len() < 2 || rest.len() % 2 != 0 {
+        if rest.len() < 2 || !rest.len().is_multiple_of(2) {
             return None;
         }
         let first_type = TypeId(narrow(*rest.first()?));

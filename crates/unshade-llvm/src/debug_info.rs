@@ -126,7 +126,7 @@ const SIMPLE: &[Simple] = &[
     simple(19, NodeKind::SubroutineType, 3, &[2], &[1, 3]),
     simple(22, NodeKind::LexicalBlock, 5, &[2, 1], &[3, 4]),
     simple(23, NodeKind::LexicalBlockFile, 4, &[2, 1], &[3]),
-    simple(30, NodeKind::ObjcProperty, 8, &[1, 2, 5, 4, 7], &[3, 6]),
+    simple(30, NodeKind::ObjcProperty, 8, &[1, 2, 4, 5, 7], &[3, 6]),
     simple(33, NodeKind::Macro, 5, &[3, 4], &[1, 2]),
     simple(34, NodeKind::MacroFile, 5, &[3, 4], &[1, 2]),
     simple(37, NodeKind::GlobalVariableExpression, 3, &[1, 2], &[]),
@@ -362,11 +362,10 @@ pub(crate) fn modern_expression(numbers: &[u64]) -> Vec<u64> {
     let mut elements = raw_expression(numbers).to_vec();
     let version = numbers.first().copied().unwrap_or(EXPRESSION_VERSION);
     let third_last = elements.len().wrapping_sub(3);
-    if version == 0 {
-        if let Some(element) = elements.get_mut(third_last).filter(|element| **element == operation::BIT_PIECE) {
+    if version == 0
+        && let Some(element) = elements.get_mut(third_last).filter(|element| **element == operation::BIT_PIECE) {
             *element = operation::FRAGMENT;
         }
-    }
     if version <= 1 && elements.first() == Some(&operation::DEREF) {
         let fragment = elements.get(third_last) == Some(&operation::FRAGMENT);
         let end = if fragment { third_last } else { elements.len() };

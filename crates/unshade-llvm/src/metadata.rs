@@ -217,7 +217,7 @@ impl MetadataTable {
         let mut record = Record::default();
         let mut name = Vec::new();
         loop {
-            match cursor.next()? {
+            match cursor.advance_entry()? {
                 Entry::EndBlock => return Ok(()),
                 Entry::Block(_) => cursor.skip_block()?,
                 Entry::Record(id) => {
@@ -298,7 +298,7 @@ impl MetadataTable {
 
     /// Pairs of type and value; a type of `metadata` makes it a reference, `void` null.
     fn old_node(&mut self, values: &[u64], types: MetadataTypes) -> Option<Metadata> {
-        if values.len() % 2 != 0 {
+        if !values.len().is_multiple_of(2) {
             return None;
         }
         let mut references = Vec::new();

@@ -132,7 +132,7 @@ impl<'a> Module<'a> {
         let mut cursor = Cursor::new(self.stream, self.base);
         let mut module = None;
         while !cursor.at_end() {
-            let entry = match cursor.next() {
+            let entry = match cursor.advance_entry() {
                 Ok(Entry::Block(block)) => block,
                 // Padding, or a damaged tail: what was found before it stands.
                 _ if module.is_some() => break,
@@ -183,7 +183,7 @@ impl<'a> Module<'a> {
         let mut extras = Extras::default();
         let mut bodies = Vec::new();
         let outcome = loop {
-            match cursor.next() {
+            match cursor.advance_entry() {
                 Ok(Entry::EndBlock) => break Ok(()),
                 Ok(Entry::Block(block)) => {
                     if let Err(error) = self.read_block(cursor, block, &mut extras, &mut bodies) {
@@ -472,7 +472,7 @@ fn for_records(cursor: &mut Cursor<'_>, block: u32, mut take: impl FnMut(&Record
     cursor.enter_block(block)?;
     let mut record = Record::default();
     loop {
-        match cursor.next()? {
+        match cursor.advance_entry()? {
             Entry::EndBlock => return Ok(()),
             Entry::Block(_) => cursor.skip_block()?,
             Entry::Record(id) => {

@@ -366,7 +366,7 @@ impl TypeTable {
         let mut record = Record::default();
         cursor.enter_block(block)?;
         loop {
-            match cursor.next()? {
+            match cursor.advance_entry()? {
                 Entry::EndBlock => break,
                 Entry::Block(_) => cursor.skip_block()?,
                 Entry::Record(id) => {

@@ -11,9 +11,43 @@ use crate::value::{Value, ValueKind};
 use unshade_core::{TokenKind, TokenSink};
 
 /// How deep constants may nest.
-const MAX_DEPTH: u32 = 64;
-/// How many elements of nested constants one operand may show: hostile files can nest so that text doubles.
-const MAX_ELEMENTS: u32 = 1 << 22;
+const MAX_DEPTH: usize = 64;
+/// How many elements of nested constants a module may show for nothing, and how many for each that it stores: hostile
+/// files can nest constants so that text doubles with each level.
+const FREE_ELEMENTS: u64 = 1 << 19;
+const SHOWN_PER_STORED: u64 = 64;
+
+/// The constants that are being written, outermost first.
+#[derive(Default)]
+pub(super) struct Nesting {
+    path: alloc::vec::Vec<ValueId>,
+    /// How many more elements may be shown.
+    left: u64,
+}
+
+impl Nesting {
+    /// Allows for the constants of a module.
+    pub(super) fn new(constants: &Constants) -> Self {
+        let mut nesting = Self { path: alloc::vec::Vec::new(), left: FREE_ELEMENTS };
+        nesting.allow(constants);
+        nesting
+    }
+
+    /// Allows for the constants of a function.
+    pub(super) fn allow(&mut self, constants: &Constants) {
+        self.left = self.left.saturating_add(constants.stored_elements().saturating_mul(SHOWN_PER_STORED));
+    }
+
+    /// Whether a constant may be written now.
+    fn enter(&mut self, id: ValueId) -> bool {
+        if self.left == 0 || self.path.len() >= MAX_DEPTH || self.path.contains(&id) {
+            return false;
+        }
+        self.left -= 1;
+        self.path.push(id);
+        true
+    }
+}
 
 /// Fast-math flags in the order in which they are written, with their bits.
 const FAST_MATH: [(u32, &str); 7] = [
@@ -35,18 +69,17 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             if !text.is_empty() {
                 return self.sink.put(cached.kind, text);
             }
-        } else if let Some((cached, text)) = self.locals.get(id) {
-            if !text.is_empty() {
-                return self.sink.put(cached.kind, text);
-            }
+        } else if let Some((cached, text)) = self.locals.get(id)
+            && !text.is_empty()
+        {
+            return self.sink.put(cached.kind, text);
         }
         self.slow_value(body, id);
     }
 
     #[cold]
     fn slow_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
-        let mut budget = MAX_ELEMENTS;
-        self.nested_value(body, id, 0, &mut budget);
+        self.nested_value(body, id);
     }
 
     /// The type of a value.
@@ -59,18 +92,18 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// A value with its type.
     #[inline]
     pub(super) fn typed_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
-        if let Some((cached, text)) = self.symbols.get(id).or_else(|| self.locals.get(id)) {
-            if !text.is_empty() {
-                self.sink.put(TokenKind::Type, self.types.spaced(cached.ty));
-                return self.sink.put(cached.kind, text);
-            }
+        if let Some((cached, text)) = self.symbols.get(id).or_else(|| self.locals.get(id))
+            && !text.is_empty()
+        {
+            self.sink.put(TokenKind::Type, self.types.spaced(cached.ty));
+            return self.sink.put(cached.kind, text);
         }
         self.type_of(body, id);
         self.punctuation(" ");
         self.value(body, id);
     }
 
-    fn nested_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId, depth: u32, budget: &mut u32) {
+    fn nested_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
         let module = self.module;
         let Some(value) = module.value(body, id) else { return self.out(TokenKind::Text, "<badref>") };
         if !matches!(value.kind, ValueKind::Constant(_)) {
@@ -78,13 +111,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             let (kind, text) = cached.map_or((TokenKind::Text, ""), |(cached, text)| (cached.kind, text));
             return self.sink.put(kind, if text.is_empty() { "<badref>" } else { text });
         }
-        *budget = budget.saturating_sub(1);
-        if depth > MAX_DEPTH || *budget == 0 {
+        if !self.nesting.enter(id) {
             return self.out(TokenKind::Text, "<constant nests too deep>");
         }
         if let Some((constant, constants)) = module.constant(body, id) {
-            self.constant(body, value, constant, constants, depth, budget);
+            self.constant(body, value, constant, constants);
         }
+        self.nesting.path.pop();
     }
 
     fn constant(
@@ -93,8 +126,6 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         value: Value,
         constant: Constant,
         constants: &'m Constants,
-        depth: u32,
-        budget: &mut u32,
     ) {
         let types = &self.module.types;
         match constant {
@@ -109,13 +140,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 });
             }
             Constant::Aggregate(elements) => {
-                self.aggregate(body, value, constants.values(elements), depth, budget)
+                self.aggregate(body, value, constants.values(elements));
             }
             Constant::Data(words) => self.data(value.ty, constants.words(words)),
             Constant::Text(bytes) => self.text_constant(value.ty, constants.bytes(bytes)),
             Constant::Expression(index) => {
                 if let Some(expression) = constants.expression(index) {
-                    self.expression(body, value.ty, expression, constants, depth, budget);
+                    self.expression(body, value.ty, expression, constants);
                 }
             }
             Constant::Assembly(index) => self.assembly(constants, index),
@@ -169,14 +200,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn aggregate(
-        &mut self,
-        body: Option<&'m FunctionBody>,
-        value: Value,
-        elements: &'m [ValueId],
-        depth: u32,
-        budget: &mut u32,
-    ) {
+    fn aggregate(&mut self, body: Option<&'m FunctionBody>, value: Value, elements: &'m [ValueId]) {
         if let Some(word) = self.uniform(body, elements) {
             return self.out(TokenKind::Number, word);
         }
@@ -199,8 +223,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             self.type_of(body, element);
             self.punctuation(" ");
-            self.nested_value(body, element, depth + 1, budget);
-            if *budget == 0 {
+            self.nested_value(body, element);
+            if self.nesting.left == 0 {
                 break;
             }
         }
@@ -319,8 +343,6 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         ty: TypeId,
         expression: &'m Expression,
         constants: &'m Constants,
-        depth: u32,
-        budget: &mut u32,
     ) {
         let opcode = expression.opcode;
         self.keyword(opcode.mnemonic());
@@ -348,7 +370,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             self.type_of(body, operand);
             self.punctuation(" ");
-            self.nested_value(body, operand, depth + 1, budget);
+            self.nested_value(body, operand);
         }
         if opcode.is_cast() {
             self.keyword(" to ");

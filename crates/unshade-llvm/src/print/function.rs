@@ -69,7 +69,7 @@ impl Locals {
         for (at, value) in body.values.iter().enumerate() {
             match value.kind {
                 ValueKind::Argument(_) => {
-                    self.set_value(body, ValueId(self.base + narrow(at as u64)), value.ty, &mut next)
+                    self.set_value(body, ValueId(self.base + narrow(at as u64)), value.ty, &mut next);
                 }
                 ValueKind::Constant(constant) => {
                     let start = self.pool.len();
@@ -170,6 +170,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let group = self.group_of_function(index);
         self.group_comment(group);
         if let Some(body) = body {
+            self.nesting.allow(&body.constants);
             self.number_function(body, function);
             self.locals.fill(module, body, self.rules.label_comments);
         } else {
@@ -205,10 +206,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             if instruction.opcode == Opcode::Call {
                 self.number_arguments(body, instruction.operands);
             }
-            if let Some(location) = instruction.location.checked_sub(1) {
-                if let Some(location) = body.locations.get(location as usize) {
-                    self.slots.add_location(owner, location);
-                }
+            if let Some(location) = instruction.location.checked_sub(1)
+                && let Some(location) = body.locations.get(location as usize)
+            {
+                self.slots.add_location(owner, location);
             }
             while let Some((_, list)) = attachments.next_if(|(of, _)| *of <= at) {
                 self.number_attachments(owner, list.of(&body.attached));
@@ -219,10 +220,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 if self.rebuilt_call(body, instruction).is_some() {
                     continue;
                 }
-                if let Some(call) = body.calls.get(instruction.detail as usize) {
-                    if let Some(set) = self.module.attributes.of(call.attributes, index::FUNCTION) {
-                        self.group_of_set(set);
-                    }
+                if let Some(call) = body.calls.get(instruction.detail as usize)
+                    && let Some(set) = self.module.attributes.of(call.attributes, index::FUNCTION)
+                {
+                    self.group_of_set(set);
                 }
             }
         }
@@ -244,10 +245,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             return;
         }
         for argument in arguments {
-            if let OperandKind::Metadata(id) = argument.kind() {
-                if let Some((Metadata::Node(_), _)) = self.module.metadata(Some(body), id) {
-                    self.slots.add(body.function, id);
-                }
+            if let OperandKind::Metadata(id) = argument.kind()
+                && let Some((Metadata::Node(_), _)) = self.module.metadata(Some(body), id)
+            {
+                self.slots.add(body.function, id);
             }
         }
     }

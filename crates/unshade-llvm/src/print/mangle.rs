@@ -90,7 +90,7 @@ fn push_type(name: &mut String, types: &TypeTable, ty: TypeId, opaque: bool, dep
     if depth > MAX_DEPTH {
         return;
     }
-    let mut nested = |name: &mut String, ty: TypeId| push_type(name, types, ty, opaque, depth + 1);
+    let nested = |name: &mut String, ty: TypeId| push_type(name, types, ty, opaque, depth + 1);
     match types.get(ty) {
         Type::Pointer { pointee, address_space } => {
             name.push('p');

@@ -16,6 +16,9 @@ use unshade_core::{TokenKind, TokenSink};
 /// Links of metadata are told from those of values by this bit.
 const METADATA_LINK: u64 = 1 << 63;
 
+/// How deep nodes that are written in place may nest: lists of arguments hold values, locations at most a chain.
+const MAX_DEPTH: u32 = 16;
+
 /// The tag of variables that are no parameters, in LLVM 3.7.
 const AUTO_VARIABLE: u64 = 0x100;
 
@@ -141,6 +144,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             Some((Metadata::Value { value, .. }, _)) => self.typed_value(body, value),
             Some((Metadata::Node(node), table)) => {
                 let nodes = Nodes { owner: reference.owner, node, table };
+                if self.depth > MAX_DEPTH {
+                    return self.out(TokenKind::Text, "<metadata nests too deep>");
+                }
+                self.depth += 1;
                 match node.kind {
                     NodeKind::Expression => self.expression_node(&nodes),
                     NodeKind::ArgList => self.argument_list(&nodes),
@@ -148,6 +155,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                     // LLVM writes an address here.
                     _ => self.out(TokenKind::Text, "<node without a number>"),
                 }
+                self.depth -= 1;
             }
             _ => self.out(TokenKind::Text, "null"),
         }
@@ -313,7 +321,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             | Show::Named(at, _) => nodes.number(at) != 0,
             Show::Signed64(at) => nodes.number(at) != 0,
             Show::OldArgument(at) => nodes.number(at) != 0 || nodes.number(4) != AUTO_VARIABLE,
-            Show::PointerAuthentication(_) => false,
+            Show::PointerAuthentication(at) => self.rules.opaque_pointers && nodes.number(at) != 0,
             Show::BoolUnless(at, value) => (nodes.number(at) != 0) != value,
             Show::TagUnless(at, tag) => nodes.number(at) != tag,
             Show::NameTable(at) => nodes.number(at) != 0,
@@ -345,7 +353,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             Show::OldArgument(at) => self.number(nodes.number(at)),
             Show::Bit(at, bit) => {
-                self.keyword(if nodes.number(at) >> bit & 1 != 0 { "true" } else { "false" })
+                self.keyword(if nodes.number(at) >> bit & 1 != 0 { "true" } else { "false" });
             }
             Show::LessOne(at) => self.number(nodes.number(at).wrapping_sub(1)),
             Show::Bool(at) => self.keyword(if nodes.number(at) != 0 { "true" } else { "false" }),
@@ -353,7 +361,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             Show::Flags(at) => self.flags(nodes.number(at)),
             Show::SubprogramFlags(at) => self.subprogram_flags(nodes.number(at)),
             Show::Named(at, names) | Show::NamedAlways(at, names) => {
-                self.named_number(names, nodes.number(at))
+                self.named_number(names, nodes.number(at));
             }
             Show::TagUnless(at, _) => self.named_number(dwarf::TAGS, nodes.number(at)),
             Show::EmissionKind(at) => {
@@ -373,7 +381,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.operand_list(nodes, 1);
                 self.punctuation("}");
             }
-            Show::PointerAuthentication(_) => {}
+            Show::PointerAuthentication(at) => self.pointer_authentication(nodes.number(at)),
         }
     }
 
@@ -448,6 +456,24 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
+    /// Bits 0 to 3 key, 4 address, 5 to 20 discriminator, 21 ISA pointer, 22 null values.
+    fn pointer_authentication(&mut self, bits: u64) {
+        self.keyword("ptrAuthKey: ");
+        self.number(bits & 15);
+        for (bit, label) in [
+            (4, ", ptrAuthIsAddressDiscriminated: "),
+            (21, ", ptrAuthIsaPointer: "),
+            (22, ", ptrAuthAuthenticatesNullValues: "),
+        ] {
+            if bit == 21 {
+                self.keyword(", ptrAuthExtraDiscriminator: ");
+                self.number(bits >> 5 & 0xFFFF);
+            }
+            self.keyword(label);
+            self.keyword(if bits >> bit & 1 != 0 { "true" } else { "false" });
+        }
+    }
+
     fn checksum(&mut self, nodes: &Nodes<'m>, at: u8) {
         self.word(&["", "CSK_MD5", "CSK_SHA1", "CSK_SHA256"], nodes.number(at));
         self.punctuation(", ");
@@ -468,10 +494,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     fn constant_or_metadata(&mut self, nodes: &Nodes<'m>, at: u8) {
         let Some(id) = nodes.reference(at) else { return };
         let body = self.body_of(nodes.owner);
-        if let Some((Metadata::Value { value, .. }, _)) = self.module.metadata(body, id) {
-            if let Some((Constant::Integer(_) | Constant::Null, _)) = self.module.constant(body, value) {
-                return self.value(body, value);
-            }
+        if let Some((Metadata::Value { value, .. }, _)) = self.module.metadata(body, id)
+            && let Some((Constant::Integer(_) | Constant::Null, _)) = self.module.constant(body, value)
+        {
+            return self.value(body, value);
         }
         self.metadata(nodes.owner, id);
     }
@@ -480,12 +506,11 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         const CONSTS: u64 = 0x11;
         let Some(id) = nodes.reference(at) else { return };
         let body = self.body_of(nodes.owner);
-        if let Some((Metadata::Node(node), table)) = self.module.metadata(body, id) {
-            if node.kind == NodeKind::Expression {
-                if let &[CONSTS, number] = debug_info::modern_expression(table.numbers(node)).as_slice() {
-                    return self.built(TokenKind::Number, |text| push_signed(text, number as i64));
-                }
-            }
+        if let Some((Metadata::Node(node), table)) = self.module.metadata(body, id)
+            && node.kind == NodeKind::Expression
+            && let &[CONSTS, number] = debug_info::modern_expression(table.numbers(node)).as_slice()
+        {
+            return self.built(TokenKind::Number, |text| push_signed(text, number as i64));
         }
         self.metadata(nodes.owner, id);
     }

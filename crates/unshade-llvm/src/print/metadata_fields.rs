@@ -78,8 +78,6 @@ pub(super) type Layout = (&'static str, &'static [Field]);
 
 use Show::*;
 
-const POINTER_AUTHENTICATION: Field = ("", PointerAuthentication(7));
-
 #[rustfmt::skip]
 const LOCATION: Layout = ("!DILocation(", &[
     ("line", NumberAlways(0)), ("column", Number(1)), ("scope", RefAlways(0)), ("inlinedAt", Ref(1)),
@@ -117,7 +115,7 @@ const DERIVED_TYPE: Layout = ("!DIDerivedType(", &[
     ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", Ref(1)), ("file", Ref(0)),
     ("line", Number(1)), ("baseType", RefAlways(3)), ("size", Number(2)), ("align", Number(3)),
     ("offset", Number(4)), ("flags", Flags(5)), ("extraData", Ref(4)), ("dwarfAddressSpace", LessOne(6)),
-    ("annotations", Ref(5)), POINTER_AUTHENTICATION,
+    ("annotations", Ref(5)), ("", PointerAuthentication(7)),
 ]);
 #[rustfmt::skip]
 const GLOBAL_VARIABLE: Layout = ("!DIGlobalVariable(", &[
@@ -257,10 +255,10 @@ const OLD_VARIABLE_TAGS: Names = &[(0x100, "DW_TAG_auto_variable"), (0x101, "DW_
 
 /// How a kind of node is written.
 pub(super) fn layout(kind: NodeKind, dialect: Dialect) -> Option<Layout> {
-    if dialect == Dialect::Dxc {
-        if let Some((_, layout)) = OLD.iter().find(|(other, _)| *other == kind) {
-            return Some(*layout);
-        }
+    if dialect == Dialect::Dxc
+        && let Some((_, layout)) = OLD.iter().find(|(other, _)| *other == kind)
+    {
+        return Some(*layout);
     }
     Some(match kind {
         NodeKind::Location => LOCATION,

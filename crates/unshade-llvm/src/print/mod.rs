@@ -30,6 +30,7 @@ use crate::module::Module;
 use alloc::string::String;
 use alloc::vec::Vec;
 use attributes::AttributeTexts;
+use constants::Nesting;
 use function::Locals;
 use slots::Slots;
 use symbols::Symbols;
@@ -149,6 +150,9 @@ struct Printer<'m, 'a, 's, S> {
     /// The names of kinds of attachments with `!`, by their number in the file, and where LLVM sorts them.
     kinds: Vec<(u32, u32, String)>,
     scratch: String,
+    nesting: Nesting,
+    /// How deep metadata nests that is being written in place.
+    depth: u32,
     findings: Diagnostics,
 }
 
@@ -216,6 +220,8 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             slots: Slots::new(module, bodies, !rules.upgrades),
             kinds: kinds.collect(),
             scratch: String::new(),
+            nesting: Nesting::new(&module.constants),
+            depth: 0,
             findings: Diagnostics::new(),
         }
     }
@@ -324,7 +330,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             self.built(TokenKind::Comment, |text| {
                 text.push_str("; ModuleID = '");
                 text.push_str(name);
-                text.push_str("'");
+                text.push('\'');
             });
             self.punctuation("\n");
         }

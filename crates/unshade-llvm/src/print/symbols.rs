@@ -80,15 +80,13 @@ impl Symbols {
 
     /// Names, numbers of symbols without a name (variables, aliases, then functions), and plain constants.
     fn write_values(&mut self, module: &Module<'_>, dialect: Dialect) {
-        let mut unnamed = 0u64;
         let mut numbers = alloc::collections::BTreeMap::new();
         let aliases = |indirect: bool| module.aliases.iter().filter(move |alias| alias.indirect == indirect);
         let symbols = module.globals.iter().map(|global| &global.symbol);
         let symbols = symbols.chain(aliases(false).chain(aliases(true)).map(|alias| &alias.symbol));
         let symbols = symbols.chain(module.functions.iter().map(|function| &function.symbol));
-        for symbol in symbols.filter(|symbol| symbol.name.is_empty()) {
-            numbers.insert(symbol.value, unnamed);
-            unnamed += 1;
+        for (number, symbol) in (0u64..).zip(symbols.filter(|symbol| symbol.name.is_empty())) {
+            numbers.insert(symbol.value, number);
         }
         for (at, value) in (0u32..).zip(&module.values) {
             let start = self.pool.len();
@@ -352,10 +350,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let mut names: Vec<&[u8]> = Vec::new();
         let functions = module.functions.iter().map(|function| &function.symbol);
         for symbol in functions.chain(module.globals.iter().map(|global| &global.symbol)) {
-            if let Some(name) = self.comdat_name(symbol) {
-                if !names.contains(&name) {
-                    names.push(name);
-                }
+            if let Some(name) = self.comdat_name(symbol)
+                && !names.contains(&name)
+            {
+                names.push(name);
             }
         }
         for name in names {

@@ -88,10 +88,10 @@ pub(crate) fn push_wide(text: &mut String, words: &[u64], bits: u32, signed: boo
     let mut value: alloc::vec::Vec<u64> = words.iter().copied().take(count).collect();
     let fill = if signed && (last as i64) < 0 { u64::MAX } else { 0 };
     value.resize(count, fill);
-    if let (Some(top), used) = (value.last_mut(), bits % 64) {
-        if used != 0 {
-            *top &= (1 << used) - 1;
-        }
+    if let (Some(top), used) = (value.last_mut(), bits % 64)
+        && used != 0
+    {
+        *top &= (1 << used) - 1;
     }
     let top_bit = (bits.wrapping_sub(1)) % 64;
     let negative = signed && value.last().is_some_and(|top| top >> top_bit & 1 != 0);
@@ -103,10 +103,10 @@ pub(crate) fn push_wide(text: &mut String, words: &[u64], bits: u32, signed: boo
             *word = inverted;
             carry = overflow;
         }
-        if let (Some(top), used) = (value.last_mut(), bits % 64) {
-            if used != 0 {
-                *top &= (1 << used) - 1;
-            }
+        if let (Some(top), used) = (value.last_mut(), bits % 64)
+            && used != 0
+        {
+            *top &= (1 << used) - 1;
         }
     }
     push_magnitude(text, value);

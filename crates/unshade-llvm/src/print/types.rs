@@ -43,11 +43,11 @@ impl TypeTexts {
         let mut numbers = vec![None; types.len()];
         let mut next = 0u64;
         for &id in order {
-            if let Type::Struct(StructType { name: None, literal: false, .. }) = types.get(id) {
-                if let Some(slot) = numbers.get_mut(id.index()) {
-                    *slot = Some(next);
-                    next += 1;
-                }
+            if let Type::Struct(StructType { name: None, literal: false, .. }) = types.get(id)
+                && let Some(slot) = numbers.get_mut(id.index())
+            {
+                *slot = Some(next);
+                next += 1;
             }
         }
         let mut texts = Self {
@@ -546,10 +546,10 @@ impl<'m, 'a> Finder<'m, 'a> {
         if seen {
             return;
         }
-        if let Some((Metadata::Node(node), table)) = self.module.metadata(body, id) {
-            if node.kind != NodeKind::Expression {
-                stack.push((node, table, 0));
-            }
+        if let Some((Metadata::Node(node), table)) = self.module.metadata(body, id)
+            && node.kind != NodeKind::Expression
+        {
+            stack.push((node, table, 0));
         }
     }
 }

@@ -159,12 +159,11 @@ impl Upgrade<'_> {
 
     fn attach_subprogram(&mut self, id: MetadataId, node: Node) {
         let Some(function) = self.reference(node, at::SUBPROGRAM_FUNCTION) else { return };
-        if let Some(ValueKind::Function(index)) = self.symbol(function) {
-            if let Some(function) = self.module.functions.get_mut(index as usize) {
-                if !function.declaration {
-                    function.symbol.attachments.push((self.debug_kind, id));
-                }
-            }
+        if let Some(ValueKind::Function(index)) = self.symbol(function)
+            && let Some(function) = self.module.functions.get_mut(index as usize)
+            && !function.declaration
+        {
+            function.symbol.attachments.push((self.debug_kind, id));
         }
     }
 
