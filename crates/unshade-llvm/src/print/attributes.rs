@@ -82,15 +82,6 @@ const FP_CLASSES: [(u64, &str); 15] = [
 ];
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
-    /// The attributes of a set in the order of the dialect, brought up to date.
-    fn sorted(&self, set: AttributeSetId) -> Vec<Attribute> {
-        let attributes = &self.module.attributes;
-        let mut list = attributes.set(set).to_vec();
-        let order = self.rules.order;
-        list.sort_by(|one, two| key(attributes, one, order).cmp(&key(attributes, two, order)));
-        list
-    }
-
     fn write_set(
         &self,
         set: AttributeSetId,
@@ -101,17 +92,17 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let mut text = String::new();
         let attributes = &self.module.attributes;
         let upgraded = if self.rules.upgrades { upgrade(attributes, set) } else { Upgrade::default() };
-        let mut list = self.sorted(set);
+        let mut list = attributes.set(set).to_vec();
         let mut pending_frame = upgraded.frame_pointer;
-        let mut memory = None;
-        if self.rules.order == Order::V19 {
-            memory = memory_effects(&mut list);
+        if self.rules.order == Order::V19 && (in_group || only_plain) {
+            let memory = memory_effects(&mut list);
+            list.extend(memory);
         }
         if upgraded.null_pointer {
-            list.push(Attribute::Flag(67));
-            let order = self.rules.order;
-            list.sort_by(|one, two| key(attributes, one, order).cmp(&key(attributes, two, order)));
+            list.push(Attribute::Flag(kind::NULL_POINTER_IS_VALID));
         }
+        let order = self.rules.order;
+        list.sort_by(|one, two| key(attributes, one, order).cmp(&key(attributes, two, order)));
         for attribute in list {
             if let Attribute::Text { name, .. } = attribute {
                 if only_plain {
@@ -127,17 +118,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                     pending_frame = None;
                 }
             }
-            if let Some(access) = memory.filter(|_| follows_memory(&attribute, self.rules.order)) {
-                separate(&mut text);
-                push_memory(&mut text, access);
-                memory = None;
-            }
             separate(&mut text);
             self.write_attribute(&mut text, attribute, in_group, pointee);
-        }
-        if let Some(access) = memory {
-            separate(&mut text);
-            push_memory(&mut text, access);
         }
         if let Some(frame) = pending_frame.filter(|_| !only_plain) {
             separate(&mut text);
@@ -459,20 +441,24 @@ fn push_memory(text: &mut String, value: u64) {
     text.push(')');
 }
 
-/// Takes the attributes that LLVM 16 folded into `memory` out of a function's set.
-fn memory_effects(list: &mut Vec<Attribute>) -> Option<u64> {
-    const READ_NONE: u32 = 20;
-    const READ_ONLY: u32 = 21;
-    const ARGUMENTS: u32 = 45;
-    const INACCESSIBLE: u32 = 49;
-    const EITHER: u32 = 50;
-    const WRITE_ONLY: u32 = 52;
-    let _ = (READ_NONE, READ_ONLY, ARGUMENTS, INACCESSIBLE, EITHER, WRITE_ONLY);
-    let _ = list;
-    None
-}
+/// What the attributes that LLVM 16 folded into `memory` leave of all accesses: two bits (read, write) for each of
+/// arguments, inaccessible memory and the rest.
+const FOLDED: [(u32, u64); 6] =
+    [(20, 0b00_0000), (21, 0b01_0101), (52, 0b10_1010), (45, 0b00_0011), (49, 0b00_1100), (50, 0b00_1111)];
+const ALL_MEMORY: u64 = 0b11_1111;
 
-/// Whether an attribute comes after `memory`.
-fn follows_memory(attribute: &Attribute, order: Order) -> bool {
-    attribute.kind().is_none_or(|kind| rank(kind, order) > rank(MEMORY, order))
+/// Takes these attributes out of a function's set.
+fn memory_effects(list: &mut Vec<Attribute>) -> Option<Attribute> {
+    let mut effects = ALL_MEMORY;
+    list.retain(|attribute| {
+        let Attribute::Flag(kind) = *attribute else { return true };
+        match FOLDED.iter().find(|(folded, _)| *folded == kind) {
+            Some((_, left)) => {
+                effects &= left;
+                false
+            }
+            None => true,
+        }
+    });
+    (effects != ALL_MEMORY).then_some(Attribute::Integer(MEMORY, effects))
 }

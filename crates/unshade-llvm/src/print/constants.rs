@@ -105,6 +105,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     fn nested_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
         let module = self.module;
+        let id = if self.rules.opaque_pointers { self.folded(body, id) } else { id };
         let Some(value) = module.value(body, id) else { return self.out(TokenKind::Text, "<badref>") };
         if !matches!(value.kind, ValueKind::Constant(_)) {
             let cached = self.symbols.get(id).or_else(|| self.locals.get(id));
@@ -172,6 +173,30 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.sink.put(TokenKind::Number, &self.scratch);
             }
         }
+    }
+
+    /// What is left of casts between pointers and of element pointers that go nowhere, once pointers are opaque.
+    fn folded(&self, body: Option<&FunctionBody>, mut id: ValueId) -> ValueId {
+        let types = &self.module.types;
+        for _ in 0..MAX_DEPTH {
+            let Some((Constant::Expression(index), constants)) = self.module.constant(body, id) else {
+                break;
+            };
+            let Some(expression) = constants.expression(index) else { break };
+            let Some((&first, indices)) = constants.values(expression.operands).split_first() else { break };
+            let from = self.module.value(body, first).map_or(TypeId::NONE, |value| value.ty);
+            let pointer = types.is_pointer(from);
+            let folds = match expression.opcode {
+                Opcode::BitCast => pointer,
+                Opcode::GetElementPtr => pointer && indices.iter().all(|&index| self.is_zero(body, index)),
+                _ => false,
+            };
+            if !folds {
+                break;
+            }
+            id = first;
+        }
+        id
     }
 
     fn is_zero(&self, body: Option<&FunctionBody>, id: ValueId) -> bool {
