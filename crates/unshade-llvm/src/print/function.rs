@@ -181,9 +181,15 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.function_attachments(body, function);
             self.punctuation(" {");
             let predecessors = Predecessors::new(body);
-            let mut attachments = 0;
+            let (mut attachments, mut records) = (0, 0);
             for block in 0..body.blocks.len() {
-                self.basic_block(body, BlockId(narrow(block as u64)), &predecessors, &mut attachments);
+                self.basic_block(
+                    body,
+                    BlockId(narrow(block as u64)),
+                    &predecessors,
+                    &mut attachments,
+                    &mut records,
+                );
             }
             self.punctuation("}\n");
             self.locals.clear();
@@ -202,7 +208,11 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let all = Self::all_attachments(body, function);
         self.number_attachments(owner, &all);
         let mut attachments = body.attachments.iter().peekable();
+        let mut records = body.debug_records.iter().peekable();
         for (at, instruction) in (0u32..).zip(&body.instructions) {
+            while let Some(record) = records.next_if(|record| record.before <= at) {
+                self.number_record(body, record);
+            }
             if instruction.opcode == Opcode::Call {
                 self.number_arguments(body, instruction.operands);
             }
@@ -217,7 +227,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
         for instruction in &body.instructions {
             if matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr) {
-                if self.rebuilt_call(body, instruction).is_some() {
+                if self.rebuilt_call(body, instruction).is_some()
+                    || self.record_of(body, instruction).is_some()
+                {
                     continue;
                 }
                 if let Some(call) = body.calls.get(instruction.detail as usize)
@@ -397,13 +409,20 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         id: BlockId,
         predecessors: &Predecessors,
         attachments: &mut usize,
+        records: &mut usize,
     ) {
         self.block_head(id, predecessors);
         let Some(&block) = body.blocks.get(id.index()) else { return };
         let mut at = block.start;
         for instruction in block.of(&body.instructions) {
+            self.records_before(body, at, records);
             let rebuilt = self.rebuilt_call(body, instruction);
             if rebuilt == Some(Rebuilt::Dropped) {
+                at += 1;
+                continue;
+            }
+            if let Some(start) = self.record_of(body, instruction) {
+                self.call_as_record(body, instruction, start);
                 at += 1;
                 continue;
             }
@@ -423,6 +442,18 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             self.punctuation("\n");
             at += 1;
+        }
+    }
+
+    /// The stored records that stand before an instruction.
+    #[inline]
+    fn records_before(&mut self, body: &'m FunctionBody, at: u32, next: &mut usize) {
+        while let Some(record) = body.debug_records.get(*next) {
+            if record.before > at {
+                break;
+            }
+            self.stored_record(body, record);
+            *next += 1;
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod attributes;
 mod constants;
+mod debug_records;
 mod dxil;
 mod dxil_operations;
 mod float;

@@ -70,7 +70,9 @@ impl Symbols {
             let found = if name.starts_with(b"llvm.") { Intrinsic::find(dialect, name) } else { None };
             let rewrite = found.and_then(|intrinsic| mangle::rewrite(module, dialect, at, intrinsic));
             let list = if rewrite.is_some() { &mut moved } else { &mut self.order };
-            list.push(narrow(at as u64));
+            if dialect != Dialect::Llvm19 || !super::debug_records::is_record(name) {
+                list.push(narrow(at as u64));
+            }
             self.intrinsics.push(found);
             self.any_dropped |= rewrite.as_ref().is_some_and(|rewrite| rewrite.dropped.is_some());
             self.rewrites.push(rewrite);
