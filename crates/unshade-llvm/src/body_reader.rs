@@ -1213,7 +1213,8 @@ impl<'m, 'a> BodyReader<'m, 'a> {
             operands.truncate(3);
             operands.push(u64::from(value.0));
         }
-        let before = narrow(self.body.instructions.len() as u64);
+        // Records follow the instruction that they stand before.
+        let before = narrow(self.body.instructions.len().checked_sub(1)? as u64);
         self.body.debug_records.push(DebugRecord { before, code: record.code, operands });
         Some(())
     }

@@ -188,7 +188,11 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             let pointer = types.is_pointer(from);
             let folds = match expression.opcode {
                 Opcode::BitCast => pointer,
-                Opcode::GetElementPtr => pointer && indices.iter().all(|&index| self.is_zero(body, index)),
+                Opcode::GetElementPtr => {
+                    pointer
+                        && expression.bounds.is_empty()
+                        && indices.iter().all(|&index| self.is_zero(body, index))
+                }
                 _ => false,
             };
             if !folds {
@@ -385,12 +389,20 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.punctuation(", ");
         }
         let operands = constants.values(expression.operands);
-        let shown = if opcode == Opcode::ShuffleVector { operands.len().min(2) } else { operands.len() };
+        let shown = match opcode {
+            Opcode::ShuffleVector => operands.len().min(2),
+            // The discriminators are left out from the back while they are zero.
+            Opcode::PtrAuth => {
+                2 + operands.iter().skip(2).rposition(|&id| !self.is_zero(body, id)).map_or(0, |at| at + 1)
+            }
+            _ => operands.len(),
+        };
         for (at, &operand) in operands.iter().take(shown).enumerate() {
             if at > 0 {
                 self.punctuation(", ");
             }
-            if expression.in_range != 0 && at == expression.in_range as usize {
+            // LLVM 19 marks ranges of bytes, and drops the marks of indices.
+            if expression.in_range != 0 && at == expression.in_range as usize && !self.rules.opaque_pointers {
                 self.keyword("inrange ");
             }
             self.type_of(body, operand);

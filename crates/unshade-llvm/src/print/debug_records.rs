@@ -68,8 +68,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let operand = |at: usize| record.operands.get(at).map(|&id| MetadataId(narrow(id)));
         // The location comes first in the file and last in the numbering.
         let first: &[usize] = match record.code {
-            code::ASSIGN => &[1, 4],
-            _ => &[1],
+            code::ASSIGN => &[3, 1, 4, 6],
+            code::LABEL | code::VALUE_SIMPLE => &[1],
+            _ => &[3, 1],
         };
         for id in first.iter().filter_map(|&at| operand(at)).chain(operand(0)) {
             if let Some((Metadata::Node(_), _)) = self.module.metadata(Some(body), id) {

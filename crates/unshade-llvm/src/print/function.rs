@@ -362,7 +362,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.punctuation(" ");
             self.keyword(unnamed);
         }
-        if symbol.address_space != 0 || self.module.data_layout.program_address_space() != 0 {
+        if symbol.address_space != 0 || self.layout.program_address_space() != 0 {
             self.keyword(" addrspace(");
             self.number(u64::from(symbol.address_space));
             self.punctuation(")");

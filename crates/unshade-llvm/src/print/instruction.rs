@@ -216,9 +216,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     fn alignment(&mut self, memory: Memory, ty: TypeId) {
         let bytes = match memory.alignment() {
             Some(exponent) => 1u64.checked_shl(exponent).unwrap_or(0),
-            None if self.rules.explicit_alignment => {
-                self.module.data_layout.required_alignment(&self.module.types, ty)
-            }
+            None if self.rules.explicit_alignment => self.layout.required_alignment(&self.module.types, ty),
             None => return,
         };
         self.align(bytes);
@@ -291,7 +289,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             let ty = operands.get(1).map_or(TypeId::NONE, |&value| self.operand_type(body, value));
             let bytes = match memory.alignment() {
                 Some(exponent) => 1u64.checked_shl(exponent).unwrap_or(0),
-                None => self.module.data_layout.store_size(&self.module.types, ty),
+                None => self.layout.store_size(&self.module.types, ty),
             };
             self.align(bytes);
         }
@@ -362,9 +360,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
         let bytes = match instruction.memory().alignment() {
             Some(exponent) => Some(1u64.checked_shl(exponent).unwrap_or(0)),
-            None if self.rules.explicit_alignment => {
-                Some(self.module.data_layout.preferred_alignment(types, ty))
-            }
+            None if self.rules.explicit_alignment => Some(self.layout.preferred_alignment(types, ty)),
             None => None,
         };
         if let Some(bytes) = bytes {
@@ -495,7 +491,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
         let callee_type = self.operand_type(body, callee);
         let space = module.types.address_space(callee_type).unwrap_or(0);
-        if space != 0 || module.data_layout.program_address_space() != 0 {
+        if space != 0 || self.layout.program_address_space() != 0 {
             self.keyword("addrspace(");
             self.number(u64::from(space));
             self.punctuation(") ");

@@ -30,6 +30,15 @@ const OVERLOADED: &[(&str, &[usize])] = &[
     ("prefetch", &[0]),
 ];
 
+/// Those that became so with opaque pointers; all of them by the type of a parameter, or of the result.
+const OVERLOADED_LATER: &[(&str, Option<usize>)] = &[
+    ("stackrestore", Some(0)),
+    ("stacksave", None),
+    ("va_copy", Some(0)),
+    ("va_end", Some(0)),
+    ("va_start", Some(0)),
+];
+
 /// How a function of this index is rewritten, if it is.
 pub(super) fn rewrite(
     module: &Module<'_>,
@@ -39,7 +48,7 @@ pub(super) fn rewrite(
 ) -> Option<Rewrite> {
     let function = module.functions.get(index)?;
     let types = &module.types;
-    let Type::Function { parameters, .. } = types.get(function.symbol.ty) else { return None };
+    let Type::Function { parameters, result, .. } = types.get(function.symbol.ty) else { return None };
     let parameters = types.elements(parameters);
     let base = intrinsic.name();
     let plain = function.symbol.name.strip_prefix(b"llvm.") == Some(base.as_bytes());
@@ -54,6 +63,17 @@ pub(super) fn rewrite(
             name.push('.');
             push_type(&mut name, types, *parameters.get(at)?, opaque, 0);
         }
+        return Some(Rewrite { name, dropped: None });
+    }
+    if let (true, true, Some((_, of))) =
+        (opaque, plain, OVERLOADED_LATER.iter().find(|(name, _)| *name == base))
+    {
+        let ty = match of {
+            Some(at) => *parameters.get(*at)?,
+            None => result,
+        };
+        name.push('.');
+        push_type(&mut name, types, ty, opaque, 0);
         return Some(Rewrite { name, dropped: None });
     }
     if opaque {

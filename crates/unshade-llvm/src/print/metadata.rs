@@ -216,11 +216,42 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.keyword("distinct ");
         }
         match node.kind {
-            NodeKind::Tuple => self.tuple(&nodes),
+            NodeKind::Tuple => match self.flag_behaviour(reference) {
+                Some(behaviour) => self.upgraded_flag(&nodes, behaviour),
+                None => self.tuple(&nodes),
+            },
             NodeKind::Expression => self.expression_node(&nodes),
             NodeKind::ArgList => self.argument_list(&nodes),
             _ => self.fields(&nodes),
         }
+    }
+
+    /// What a module flag does when modules are linked, where that has changed since the file was written.
+    fn flag_behaviour(&self, reference: Reference) -> Option<&'static str> {
+        const ERROR: u64 = 1;
+        const MAX: u64 = 7;
+        if reference.owner != MODULE || !self.rules.upgrades {
+            return None;
+        }
+        if !self.module.named(b"llvm.module.flags").contains(&reference.id) {
+            return None;
+        }
+        let mut operands = self.module.node_operands(reference.id);
+        let (behaviour, name) = (operands.next()??, operands.next()??);
+        let Some(Metadata::Value { value, .. }) = self.module.metadata.get(behaviour) else { return None };
+        let behaviour = self.module.integer(None, value)?;
+        match self.module.metadata_string(name)? {
+            b"PIC Level" if self.rules.opaque_pointers && matches!(behaviour, ERROR | MAX) => Some("i32 8, "),
+            b"PIC Level" | b"PIE Level" if behaviour == ERROR => Some("i32 7, "),
+            _ => None,
+        }
+    }
+
+    fn upgraded_flag(&mut self, nodes: &Nodes<'m>, behaviour: &str) {
+        self.punctuation("!{");
+        self.out(TokenKind::Number, behaviour);
+        self.operand_list(nodes, 1);
+        self.punctuation("}");
     }
 
     /// Since LLVM 4, units and definitions of subprograms are distinct even if the file does not say so.

@@ -15,6 +15,7 @@ mod instruction;
 mod intrinsics;
 mod intrinsics_14;
 mod intrinsics_19;
+mod layout;
 mod mangle;
 mod metadata;
 mod metadata_fields;
@@ -26,8 +27,10 @@ mod upgrade;
 
 use crate::attribute_names::Order;
 use crate::body::FunctionBody;
+use crate::data_layout::DataLayout;
 use crate::ids::{TypeId, narrow};
 use crate::module::Module;
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use attributes::AttributeTexts;
@@ -144,6 +147,9 @@ struct Printer<'m, 'a, 's, S> {
     rules: Rules,
     sink: &'s mut S,
     types: TypeTexts,
+    /// The data layout as printed.
+    layout_text: Cow<'m, [u8]>,
+    layout: DataLayout,
     symbols: Symbols,
     locals: Locals,
     attributes: AttributeTexts,
@@ -209,12 +215,18 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             push_metadata_name(&mut text, name);
             (*number, narrow(rank as u64), text)
         });
+        let layout_text = match layout::upgrade(&module.data_layout_text, &module.triple, rules.dialect) {
+            Some(text) => Cow::Owned(text.into_bytes()),
+            None => Cow::Borrowed(module.data_layout_text.as_slice()),
+        };
         Self {
             module,
             bodies,
             rules,
             sink,
             types,
+            layout: DataLayout::parse(&layout_text),
+            layout_text,
             symbols,
             locals: Locals::default(),
             attributes: AttributeTexts::new(module.attributes.set_count()),
@@ -342,8 +354,9 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
                 self.setting("source_filename", name);
             }
         }
-        if !module.data_layout_text.is_empty() {
-            self.setting("target datalayout", &module.data_layout_text);
+        if !self.layout_text.is_empty() {
+            let layout = self.layout_text.clone();
+            self.setting("target datalayout", &layout);
         }
         if !module.triple.is_empty() {
             self.setting("target triple", &module.triple);
