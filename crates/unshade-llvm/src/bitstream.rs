@@ -358,7 +358,15 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// If the block's header is malformed, or blocks nest too deep.
     pub fn enter_block(&mut self, block: u32) -> Result<()> {
-        let (width, _) = self.block_header()?;
+        self.enter_sized_block(block).map(|_| ())
+    }
+
+    /// Goes into a block, and tells its size in bits: what it claims, but no more than there is.
+    ///
+    /// # Errors
+    /// As [`Cursor::enter_block`].
+    pub fn enter_sized_block(&mut self, block: u32) -> Result<usize> {
+        let (width, words) = self.block_header()?;
         if !(2..=32).contains(&width) {
             return Err(self.fault(ErrorKind::BadValue, "block with an impossible abbreviation width"));
         }
@@ -369,7 +377,7 @@ impl<'a> Cursor<'a> {
         let abbreviations = core::mem::replace(&mut self.current, inherited);
         self.scopes.push(Scope { width: self.width, abbreviations });
         self.width = width;
-        Ok(())
+        Ok(words.saturating_mul(32).min(self.end.saturating_sub(self.position)))
     }
 
     /// Passes over the block that [`Cursor::advance_entry`] announced.

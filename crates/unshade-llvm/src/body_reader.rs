@@ -156,12 +156,22 @@ impl<'m, 'a> BodyReader<'m, 'a> {
             types,
         };
         let mut cursor = module.cursor_at(position);
-        cursor.enter_block(blocks::FUNCTION)?;
+        let bits = cursor.enter_sized_block(blocks::FUNCTION)?;
+        reader.reserve(bits);
         if let Err(error) = reader.read_block(&mut cursor) {
             reader.body.diagnostics.error("llvm-function", error);
         }
         reader.finish();
         Ok(reader.body)
+    }
+
+    /// Makes room for what a block of this size usually holds, so that tables need not grow step by step.
+    fn reserve(&mut self, bits: usize) {
+        const BITS_PER_INSTRUCTION: usize = 64;
+        let instructions = bits / BITS_PER_INSTRUCTION;
+        self.body.instructions.reserve(instructions);
+        self.body.values.reserve(instructions);
+        self.body.operands.reserve(instructions.saturating_mul(2));
     }
 
     fn read_block(&mut self, cursor: &mut Cursor<'a>) -> Result<()> {

@@ -8,7 +8,7 @@ use crate::attributes::index;
 use crate::body::FunctionBody;
 use crate::global::Function;
 use crate::ids::{BlockId, Slice, TypeId, ValueId, narrow};
-use crate::instruction::Opcode;
+use crate::instruction::{Instruction, Opcode};
 use crate::metadata::Metadata;
 use crate::module::Module;
 use crate::types::Type;
@@ -213,8 +213,11 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             while let Some(record) = records.next_if(|record| record.before <= at) {
                 self.number_record(body, record);
             }
-            if instruction.opcode == Opcode::Call {
-                self.number_arguments(body, instruction.operands);
+            if matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr) {
+                if instruction.opcode == Opcode::Call {
+                    self.number_arguments(body, instruction.operands);
+                }
+                self.number_call(body, instruction);
             }
             if let Some(location) = instruction.location.checked_sub(1)
                 && let Some(location) = body.locations.get(location as usize)
@@ -225,19 +228,17 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.number_attachments(owner, list.of(&body.attached));
             }
         }
-        for instruction in &body.instructions {
-            if matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr) {
-                if self.rebuilt_call(body, instruction).is_some()
-                    || self.record_of(body, instruction).is_some()
-                {
-                    continue;
-                }
-                if let Some(call) = body.calls.get(instruction.detail as usize)
-                    && let Some(set) = self.module.attributes.of(call.attributes, index::FUNCTION)
-                {
-                    self.group_of_set(set);
-                }
-            }
+    }
+
+    /// Numbers the group of attributes of a call.
+    fn number_call(&mut self, body: &'m FunctionBody, instruction: &Instruction) {
+        if self.rebuilt_call(body, instruction).is_some() || self.record_of(body, instruction).is_some() {
+            return;
+        }
+        if let Some(call) = body.calls.get(instruction.detail as usize)
+            && let Some(set) = self.module.attributes.of(call.attributes, index::FUNCTION)
+        {
+            self.group_of_set(set);
         }
     }
 

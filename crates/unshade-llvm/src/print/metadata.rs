@@ -3,12 +3,13 @@
 use super::Printer;
 use super::metadata_fields::{Show, layout};
 use super::slots::{GlobalLocation, MODULE, Reference, Slot};
+use super::symbols::Cached;
 use super::text::{push_metadata_name, push_number, push_signed, push_wide};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
 use crate::debug_info::{self, NodeKind};
 use crate::dwarf;
-use crate::ids::{MetadataId, narrow};
+use crate::ids::{MetadataId, TypeId, narrow};
 use crate::metadata::{Attachments, Metadata, MetadataTable, Node};
 use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
@@ -81,7 +82,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             None => self.built(TokenKind::Attribute, |text| {
                 text.push_str("!<unknown kind #");
                 push_number(text, u64::from(kind));
-                text.push('>');
+                text.push_str("> ");
             }),
         }
     }
@@ -102,7 +103,6 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     fn attachment(&mut self, owner: u32, kind: u32, node: MetadataId, separator: &str) {
         self.punctuation(separator);
         self.kind_name(kind);
-        self.punctuation(" ");
         self.metadata(owner, node);
     }
 
@@ -116,10 +116,15 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     fn slot_token(&mut self, slot: u32, link: Link) {
-        self.scratch.clear();
-        self.scratch.push('!');
-        push_number(&mut self.scratch, u64::from(slot));
-        self.sink.token(Token { kind: TokenKind::Attribute, text: &self.scratch, link: Some(link) });
+        // Numbers are given out in order, so their texts are made in order, once each.
+        while self.slot_texts.len() <= slot as usize && self.slot_texts.len() < self.slots.all().len() {
+            let start = self.slot_pool.len();
+            self.slot_pool.push('!');
+            push_number(&mut self.slot_pool, self.slot_texts.len() as u64);
+            self.slot_texts.push(Cached::since(&self.slot_pool, start, TokenKind::Attribute, TypeId::NONE));
+        }
+        let text = self.slot_texts.get(slot as usize).map_or("<badref>", |cached| cached.of(&self.slot_pool));
+        self.sink.token(Token { kind: TokenKind::Attribute, text, link: Some(link) });
     }
 
     /// Metadata as an operand: a number, a string, a value, or written in place.

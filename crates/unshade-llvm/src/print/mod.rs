@@ -37,7 +37,7 @@ use attributes::AttributeTexts;
 use constants::Nesting;
 use function::Locals;
 use slots::Slots;
-use symbols::Symbols;
+use symbols::{Cached, Symbols};
 use text::{push_escaped_as, push_metadata_name, push_number};
 use types::{Finder, TypeTexts};
 use unshade_core::{Diagnostics, TokenKind, TokenSink};
@@ -154,7 +154,10 @@ struct Printer<'m, 'a, 's, S> {
     locals: Locals,
     attributes: AttributeTexts,
     slots: Slots<'m, 'a>,
-    /// The names of kinds of attachments with `!`, by their number in the file, and where LLVM sorts them.
+    slot_pool: String,
+    /// The texts of numbers of metadata, parts of the pool.
+    slot_texts: Vec<Cached>,
+    /// The names of kinds of attachments with `!` and a space, by their number in the file, and where LLVM sorts them.
     kinds: Vec<(u32, u32, String)>,
     scratch: String,
     nesting: Nesting,
@@ -213,6 +216,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             let rank = fixed.unwrap_or(FIXED_KINDS.len() + at);
             let mut text = String::from("!");
             push_metadata_name(&mut text, name);
+            text.push(' ');
             (*number, narrow(rank as u64), text)
         });
         let layout_text = match layout::upgrade(&module.data_layout_text, &module.triple, rules.dialect) {
@@ -231,6 +235,8 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             locals: Locals::default(),
             attributes: AttributeTexts::new(module.attributes.set_count()),
             slots: Slots::new(module, bodies, !rules.upgrades),
+            slot_pool: String::new(),
+            slot_texts: Vec::new(),
             kinds: kinds.collect(),
             scratch: String::new(),
             nesting: Nesting::new(&module.constants),
