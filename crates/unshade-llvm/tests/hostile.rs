@@ -1,4 +1,6 @@
 //! Damaged modules: whatever happens to the bytes, reading and printing end, without a panic and in bounded space.
+//!
+//! `UNSHADE_ROUNDS` sets how often each module is damaged, `UNSHADE_MODULES` a folder of further modules to damage.
 
 use std::path::PathBuf;
 use unshade_llvm::Module;
@@ -38,10 +40,20 @@ fn rounds(usual: usize) -> usize {
     std::env::var("UNSHADE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
 
+/// The fixtures, and the modules of a folder that was asked for.
+fn modules() -> Vec<Vec<u8>> {
+    let mut modules: Vec<Vec<u8>> = NAMES.iter().map(|name| read(name)).collect();
+    if let Ok(folder) = std::env::var("UNSHADE_MODULES") {
+        let entries = std::fs::read_dir(folder).unwrap().flatten();
+        modules.extend(entries.map(|entry| std::fs::read(entry.path()).unwrap()));
+    }
+    modules.retain(|module| module.len() > 64);
+    modules
+}
+
 #[test]
 fn flipped_bits() {
-    for name in NAMES {
-        let original = read(name);
+    for original in modules() {
         let mut random = Random(0x2545_F491_4F6C_DD1D);
         for round in 0..rounds(600) {
             let mut bytes = original.clone();
@@ -56,8 +68,7 @@ fn flipped_bits() {
 
 #[test]
 fn overwritten_words() {
-    for name in NAMES {
-        let original = read(name);
+    for original in modules() {
         let mut random = Random(88_172_645_463_325_252);
         for round in 0..rounds(300) {
             let mut bytes = original.clone();
@@ -71,8 +82,7 @@ fn overwritten_words() {
 
 #[test]
 fn cut_short() {
-    for name in NAMES {
-        let original = read(name);
+    for original in modules() {
         for length in (0..original.len()).step_by(original.len() / 200 + 1) {
             run(&original[..length], DIALECTS[length % 3]);
         }
@@ -81,9 +91,9 @@ fn cut_short() {
 
 #[test]
 fn parts_of_one_in_another() {
-    let all: Vec<Vec<u8>> = NAMES.iter().map(|name| read(name)).collect();
+    let all = modules();
     let mut random = Random(1_442_695_040_888_963_407);
-    for round in 0..rounds(300) {
+    for round in 0..rounds(300) * all.len() / NAMES.len() {
         let mut bytes = all[random.next(all.len())].clone();
         let other = &all[random.next(all.len())];
         let length = 1 + random.next(64.min(other.len()).min(bytes.len()) - 1);
