@@ -41,7 +41,14 @@ macro_rules! opcodes {
         impl Opcode {
             /// The word that LLVM writes.
             pub fn mnemonic(self) -> &'static str {
-                const NAMES: &[&str] = &[$($text,)*];
+                let spaced = self.mnemonic_and_space();
+                spaced.strip_suffix(' ').unwrap_or(spaced)
+            }
+
+            /// The word that LLVM writes, with the space that usually follows.
+            #[inline]
+            pub(crate) fn mnemonic_and_space(self) -> &'static str {
+                const NAMES: &[&str] = &[$(concat!($text, " "),)*];
                 NAMES.get(self as usize).copied().unwrap_or("")
             }
         }

@@ -414,35 +414,50 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     ) {
         self.block_head(id, predecessors);
         let Some(&block) = body.blocks.get(id.index()) else { return };
-        let mut at = block.start;
-        for instruction in block.of(&body.instructions) {
+        // The end of a line and the indentation of the next are one token.
+        let mut line_is_open = false;
+        for (at, instruction) in (block.start..).zip(block.of(&body.instructions)) {
+            let record = self.record_of(body, instruction);
+            let stored = body.debug_records.get(*records).is_some_and(|record| record.before <= at);
+            if line_is_open && (stored || record.is_some()) {
+                self.punctuation("\n");
+                line_is_open = false;
+            }
             self.records_before(body, at, records);
-            let rebuilt = self.rebuilt_call(body, instruction);
-            if rebuilt == Some(Rebuilt::Dropped) {
-                at += 1;
-                continue;
-            }
-            if let Some(start) = self.record_of(body, instruction) {
+            if let Some(start) = record {
                 self.call_as_record(body, instruction, start);
-                at += 1;
                 continue;
             }
+            if self.rebuilt_call(body, instruction) == Some(Rebuilt::Dropped) {
+                continue;
+            }
+            self.punctuation(if line_is_open { "\n  " } else { "  " });
+            line_is_open = true;
             self.instruction(body, instruction);
             if let Some(location) = instruction.location.checked_sub(1) {
                 self.location_attachment(body, location);
             }
-            while let Some((of, list)) = body.attachments.get(*attachments) {
-                if *of > at {
-                    break;
-                }
-                self.attachments(body.function, list.of(&body.attached), ", ");
-                *attachments += 1;
-            }
+            self.instruction_attachments(body, at, attachments);
             if self.rules.dialect == Dialect::Dxc {
                 self.dxil_comment(body, instruction);
             }
+        }
+        if line_is_open {
             self.punctuation("\n");
-            at += 1;
+        }
+    }
+
+    /// What is attached to an instruction; what belongs to earlier ones, which were not printed, is passed over.
+    #[inline]
+    fn instruction_attachments(&mut self, body: &'m FunctionBody, at: u32, next: &mut usize) {
+        while let Some((of, list)) = body.attachments.get(*next) {
+            if *of > at {
+                break;
+            }
+            if *of == at {
+                self.attachments(body.function, list.of(&body.attached), ", ");
+            }
+            *next += 1;
         }
     }
 

@@ -16,7 +16,6 @@ const SYSTEM_SCOPE: u32 = 1;
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// An instruction, without what is attached to it.
     pub(super) fn instruction(&mut self, body: &'m FunctionBody, instruction: &Instruction) {
-        self.punctuation("  ");
         if instruction.result.is_some() {
             self.definition(body, instruction.result);
             self.punctuation(" = ");
@@ -104,25 +103,26 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// Operations whose operands have one type write it once.
     fn plain(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         let opcode = instruction.opcode;
-        self.keyword(opcode.mnemonic());
+        let Some((&first, rest)) = operands.split_first() else { return self.keyword(opcode.mnemonic()) };
         let flags = u32::from(instruction.flags);
-        if flags != 0 {
+        if flags == 0 {
+            self.keyword(opcode.mnemonic_and_space());
+        } else {
+            self.keyword(opcode.mnemonic());
             if self.has_fast_math(instruction) {
                 self.fast_math(flags);
             } else {
                 self.operation_flags(opcode, flags);
             }
+            self.punctuation(" ");
         }
-        let Some((&first, rest)) = operands.split_first() else { return };
-        self.punctuation(" ");
         let ty = self.operand_type(body, first);
         let all = matches!(opcode, Opcode::Select | Opcode::Ret)
             || rest.iter().any(|&operand| !self.same_type(self.operand_type(body, operand), ty));
         if all {
             return self.typed_list(body, operands);
         }
-        self.ty(ty);
-        self.punctuation(" ");
+        self.spaced_type(ty);
         self.operand(body, first);
         for &operand in rest {
             self.punctuation(", ");
@@ -164,18 +164,26 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     fn cast(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
-        self.keyword(instruction.opcode.mnemonic());
-        self.operation_flags(instruction.opcode, u32::from(instruction.flags));
-        self.punctuation(" ");
+        if instruction.flags == 0 {
+            self.keyword(instruction.opcode.mnemonic_and_space());
+        } else {
+            self.keyword(instruction.opcode.mnemonic());
+            self.operation_flags(instruction.opcode, u32::from(instruction.flags));
+            self.punctuation(" ");
+        }
         self.typed_list(body, operands);
         self.keyword(" to ");
         self.ty(instruction.ty);
     }
 
     fn element_pointer(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
-        self.keyword("getelementptr");
-        self.operation_flags(Opcode::GetElementPtr, u32::from(instruction.flags));
-        self.punctuation(" ");
+        if instruction.flags == 1 {
+            self.keyword("getelementptr inbounds ");
+        } else {
+            self.keyword("getelementptr");
+            self.operation_flags(Opcode::GetElementPtr, u32::from(instruction.flags));
+            self.punctuation(" ");
+        }
         self.ty(TypeId(instruction.detail));
         self.punctuation(", ");
         self.typed_list(body, operands);
@@ -223,8 +231,15 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     fn align(&mut self, bytes: u64) {
-        self.keyword(", align ");
-        self.number(bytes);
+        const USUAL: [&str; 6] =
+            [", align 1", ", align 2", ", align 4", ", align 8", ", align 16", ", align 32"];
+        match USUAL.get(bytes.trailing_zeros() as usize).filter(|_| bytes.is_power_of_two()) {
+            Some(usual) => self.keyword(usual),
+            None => {
+                self.keyword(", align ");
+                self.number(bytes);
+            }
+        }
     }
 
     /// Scope and ordering of an atomic access.
@@ -306,8 +321,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.fast_math(u32::from(instruction.flags));
         }
         self.punctuation(" ");
-        self.ty(instruction.ty);
-        self.punctuation(" ");
+        self.spaced_type(instruction.ty);
         for (at, pair) in operands.chunks_exact(2).enumerate() {
             let &[value, block] = pair else { continue };
             self.punctuation(if at > 0 { ", [ " } else { "[ " });
@@ -496,8 +510,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.number(u64::from(space));
             self.punctuation(") ");
         }
-        self.ty(if variadic { call.function_type } else { result });
-        self.punctuation(" ");
+        self.spaced_type(if variadic { call.function_type } else { result });
         self.operand(body, callee);
         self.punctuation("(");
         let attributes = call.attributes;

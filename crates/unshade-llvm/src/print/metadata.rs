@@ -72,14 +72,17 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn kind_name(&mut self, kind: u32) {
+    fn kind_name(&mut self, kind: u32, separator: &str) {
         let found = match self.kinds.get(kind as usize) {
             Some((number, _, name)) if *number == kind => Some(name),
             _ => self.kinds.iter().find(|(number, ..)| *number == kind).map(|(_, _, name)| name),
         };
+        // Attachments of functions are separated by spaces alone.
+        let skip = if separator == " " { 1 } else { 0 };
         match found {
-            Some(name) => self.sink.put(TokenKind::Attribute, name),
+            Some(name) => self.sink.put(TokenKind::Attribute, name.get(skip..).unwrap_or("")),
             None => self.built(TokenKind::Attribute, |text| {
+                text.push_str(separator);
                 text.push_str("!<unknown kind #");
                 push_number(text, u64::from(kind));
                 text.push_str("> ");
@@ -101,8 +104,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     fn attachment(&mut self, owner: u32, kind: u32, node: MetadataId, separator: &str) {
-        self.punctuation(separator);
-        self.kind_name(kind);
+        self.kind_name(kind, separator);
         self.metadata(owner, node);
     }
 

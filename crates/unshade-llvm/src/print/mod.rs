@@ -157,7 +157,7 @@ struct Printer<'m, 'a, 's, S> {
     slot_pool: String,
     /// The texts of numbers of metadata, parts of the pool.
     slot_texts: Vec<Cached>,
-    /// The names of kinds of attachments with `!` and a space, by their number in the file, and where LLVM sorts them.
+    /// The names of kinds of attachments between `, !` and a space, by their number in the file, and where LLVM sorts them.
     kinds: Vec<(u32, u32, String)>,
     scratch: String,
     nesting: Nesting,
@@ -214,7 +214,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         let kinds = module.metadata_kinds.iter().enumerate().map(|(at, (number, name))| {
             let fixed = FIXED_KINDS.iter().position(|fixed| fixed == name);
             let rank = fixed.unwrap_or(FIXED_KINDS.len() + at);
-            let mut text = String::from("!");
+            let mut text = String::from(", !");
             push_metadata_name(&mut text, name);
             text.push(' ');
             (*number, narrow(rank as u64), text)
@@ -280,6 +280,12 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
     #[inline(always)]
     fn ty(&mut self, id: TypeId) {
         self.sink.put(TokenKind::Type, self.types.get(id));
+    }
+
+    /// A type with a space behind it.
+    #[inline(always)]
+    fn spaced_type(&mut self, id: TypeId) {
+        self.sink.put(TokenKind::Type, self.types.spaced(id));
     }
 
     /// A string in quotes.
