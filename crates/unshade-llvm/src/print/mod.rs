@@ -29,6 +29,7 @@ use crate::attribute_names::Order;
 use crate::body::FunctionBody;
 use crate::data_layout::DataLayout;
 use crate::ids::{TypeId, narrow};
+use crate::metadata::Metadata;
 use crate::module::Module;
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -40,7 +41,7 @@ use slots::Slots;
 use symbols::{Cached, Symbols};
 use text::{push_escaped_as, push_metadata_name, push_number};
 use types::{Finder, TypeTexts};
-use unshade_core::{Diagnostics, TokenKind, TokenSink};
+use unshade_core::{Diagnostics, Error, ErrorKind, TokenKind, TokenSink};
 
 /// Whose text is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -134,10 +135,32 @@ pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sin
         finder.visit_function(function, body.as_ref());
         bodies.push(body);
     }
+    note_debug_version(module, &mut findings);
     let mut printer = Printer::new(module, &bodies, &finder.finish(), rules, sink);
     printer.module(options);
     findings.append(printer.findings);
     findings
+}
+
+/// Says that LLVM would drop debug info that is printed here, as its version is not the one of today.
+fn note_debug_version(module: &Module<'_>, findings: &mut Diagnostics) {
+    const CURRENT: u64 = 3;
+    let version = module.named(b"llvm.module.flags").iter().find_map(|&flag| {
+        let mut operands = module.node_operands(flag).skip(1);
+        let (name, value) = (operands.next()??, operands.next()??);
+        match module.metadata.get(value)? {
+            Metadata::Value { value, .. } if module.metadata_string(name)? == b"Debug Info Version" => {
+                module.integer(None, value)
+            }
+            _ => None,
+        }
+    });
+    if let Some(version) = version.filter(|&version| version != CURRENT) {
+        let error = Error::without_offset(ErrorKind::Unsupported, "debug info of a version that LLVM drops")
+            .expected("3")
+            .found(alloc::format!("{version}"));
+        findings.note("llvm-debug-info-version", error);
+    }
 }
 
 /// The state of printing one module.
