@@ -1,7 +1,7 @@
 //! What the words of metadata nodes mean: records of all versions, brought to one layout for each kind of node.
 //!
-//! A row of [`LAYOUTS`] names the references of a kind, in the order in which LLVM 14 keeps them as operands, and
-//! then its numbers. Records grew over the years; [`decode`] maps every form of a record to the one layout. What
+//! [`NodeKind`] says for each kind which references it has, in the order in which LLVM 14 keeps them as operands,
+//! and then which numbers. Records grew over the years; the reader maps every form of a record to the one layout. What
 //! only LLVM 3.7 had (the function of a subprogram, the subprograms of a unit) stands behind the references that
 //! later versions know.
 //!
@@ -344,7 +344,7 @@ mod operation {
 const EXPRESSION_VERSION: u64 = 3;
 
 /// Keeps an expression as stored, with its version in front where it is not the current one, for
-/// [`modern_expression`] or a printer of the old form.
+/// `modern_expression` or a printer of the old form.
 fn upgrade_expression(version: u64, elements: &[u64]) -> Vec<u64> {
     let mut numbers = vec![version.min(EXPRESSION_VERSION)];
     numbers.extend_from_slice(elements);

@@ -1,6 +1,6 @@
 //! LLVM assembly, as `llvm-dis` of a given version writes it.
 //!
-//! One printer serves all versions: what differs is data ([`Rules`], the tables of intrinsics and of debug-info
+//! One printer serves all versions: what differs is data (rules, the tables of intrinsics and of debug-info
 //! fields) and a few switches. Types, names and plain constants are turned into text once, so that an operand
 //! costs one copy.
 
