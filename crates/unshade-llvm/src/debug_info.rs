@@ -164,15 +164,15 @@ pub(crate) fn decode(code: u32, values: &[u64]) -> Option<Parts> {
         12 if values.len() >= 4 => parts(NodeKind::GenericDebug, values.get(3..)?.to_vec(), vec![at(1)]),
         13 => {
             let (references, numbers) = match head >> 1 {
-                0 => (vec![0; 4], vec![3, at(1), unrotate(at(2))]),
-                1 => (vec![at(1), 0, 0, 0], vec![2, 0, unrotate(at(2))]),
+                0 => (vec![0; 4], vec![3, at(1), zigzag(at(2))]),
+                1 => (vec![at(1), 0, 0, 0], vec![2, 0, zigzag(at(2))]),
                 _ => (vec![at(1), at(2), at(3), at(4)], vec![0, 0, 0]),
             };
             parts(NodeKind::Subrange, references, numbers)
         }
         14 if values.len() >= 3 => {
             let (width, words) = match head & 4 {
-                0 => (64, vec![unrotate(at(1))]),
+                0 => (64, vec![zigzag(at(1))]),
                 _ => (at(1), values.get(3..)?.iter().map(|&word| unrotate(word)).collect()),
             };
             let numbers = [head >> 1, width].into_iter().chain(words).collect();
@@ -228,6 +228,11 @@ pub(crate) fn decode(code: u32, values: &[u64]) -> Option<Parts> {
         }
         _ => None,
     }
+}
+
+/// Signed numbers of debug-info records of at most 64 bits: unlike those of constants, all bits are turned over.
+fn zigzag(value: u64) -> u64 {
+    if value & 1 == 0 { value >> 1 } else { !(value >> 1) }
 }
 
 /// Bit 0 distinct, 1 has a unit, 2 has subprogram flags. Without the flags, the record has two more fields in the
@@ -414,6 +419,15 @@ mod tests {
         assert_eq!(modern_expression(&[1, 6, 0x22, 4]), [0x23, 4, 6]);
         assert_eq!(modern_expression(&[2, 0x1c, 4]), [0x10, 4, 0x1c]);
         assert_eq!(modern_expression(&[3, 0x1c]), [0x1c]);
+    }
+
+    #[test]
+    fn signs() {
+        assert_eq!(zigzag(1) as i64, -1);
+        assert_eq!(zigzag(u64::MAX) as i64, i64::MIN);
+        assert_eq!(zigzag(6), 3);
+        let enumerator = decode(14, &[0, 1, 5]).unwrap();
+        assert_eq!(enumerator.numbers, [0, 64, u64::MAX]);
     }
 
     #[test]

@@ -58,6 +58,11 @@ const ALLOC_KIND: u32 = 82;
 const MEMORY: u32 = 86;
 const NO_FP_CLASS: u32 = 87;
 
+/// Attributes that only pointers may have: `align`, `byval`, `nest`, `noalias`, `nocapture`, `readnone`, `readonly`,
+/// `sret`, `inalloca`, `nonnull`, `dereferenceable`, `dereferenceable_or_null`, `swifterror`, `preallocated`, `byref`
+/// and `elementtype`.
+const POINTERS_ONLY: [u32; 16] = [1, 3, 8, 9, 11, 20, 21, 29, 38, 39, 41, 42, 47, 65, 69, 77];
+
 /// The words of `allockind`, by bit.
 const ALLOC_KINDS: [&str; 6] = ["alloc", "realloc", "free", "uninitialized", "zeroed", "aligned"];
 /// The words of `memory`, by two bits.
@@ -82,17 +87,15 @@ const FP_CLASSES: [(u64, &str); 15] = [
 ];
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
-    fn write_set(
-        &self,
-        set: AttributeSetId,
-        in_group: bool,
-        only_plain: bool,
-        pointee: Option<TypeId>,
-    ) -> String {
+    fn write_set(&self, set: AttributeSetId, in_group: bool, only_plain: bool, of: Option<TypeId>) -> String {
         let mut text = String::new();
         let attributes = &self.module.attributes;
         let upgraded = if self.rules.upgrades { upgrade(attributes, set) } else { Upgrade::default() };
         let mut list = attributes.set(set).to_vec();
+        let pointee = of.and_then(|ty| self.module.types.pointee(ty));
+        if let Some(ty) = of {
+            list.retain(|attribute| !self.is_misplaced(attribute, ty));
+        }
         let mut pending_frame = upgraded.frame_pointer;
         if self.rules.order == Order::V19 && (in_group || only_plain) {
             let memory = memory_effects(&mut list);
@@ -176,12 +179,34 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// The attributes of a parameter or result, with a space behind or before them.
-    pub(super) fn parameter_attributes(&mut self, set: AttributeSetId, ty: TypeId) {
+    /// Whether an attribute of pointers belongs to something that is none; LLVM drops those since version 12.
+    /// Vectors of pointers may be aligned.
+    fn is_misplaced(&self, attribute: &Attribute, ty: TypeId) -> bool {
+        let types = &self.module.types;
+        self.rules.upgrades
+            && !types.is_pointer(ty)
+            && attribute.kind().is_some_and(|kind| POINTERS_ONLY.contains(&kind))
+            && !(attribute.kind() == Some(kind::ALIGN) && types.address_space(ty).is_some())
+    }
+
+    /// The attributes of a parameter or result between two texts; nothing at all if there are none.
+    pub(super) fn parameter_attributes(
+        &mut self,
+        set: AttributeSetId,
+        ty: TypeId,
+        before: &str,
+        after: &str,
+    ) {
         let untyped = |attribute: &Attribute| matches!(attribute, Attribute::Type(_, None));
-        if self.module.attributes.set(set).iter().any(untyped) {
-            let text = self.write_set(set, false, false, self.module.types.pointee(ty));
-            return self.out(TokenKind::Attribute, &text);
+        let misplaced = |attribute: &Attribute| self.is_misplaced(attribute, ty);
+        if self.module.attributes.set(set).iter().any(|one| untyped(one) || misplaced(one)) {
+            let text = self.write_set(set, false, false, Some(ty));
+            if !text.is_empty() {
+                self.punctuation(before);
+                self.out(TokenKind::Attribute, &text);
+                self.punctuation(after);
+            }
+            return;
         }
         let known = self.attributes.parameters.get(set.index()).is_some_and(Option::is_some);
         if !known {
@@ -190,8 +215,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 *slot = Some(text);
             }
         }
-        if let Some(Some(text)) = self.attributes.parameters.get(set.index()) {
+        if let Some(Some(text)) = self.attributes.parameters.get(set.index())
+            && !text.is_empty()
+        {
+            self.sink.put(TokenKind::Punctuation, before);
             self.sink.put(TokenKind::Attribute, text);
+            self.sink.put(TokenKind::Punctuation, after);
         }
     }
 

@@ -338,8 +338,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.punctuation(" ");
             }
         } else if let Some(set) = self.module.attributes.of(function.attributes, index::RESULT) {
-            self.parameter_attributes(set, ty);
-            self.punctuation(" ");
+            self.parameter_attributes(set, ty, "", " ");
         }
     }
 
@@ -351,8 +350,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.out(TokenKind::Attribute, text);
             }
         } else if let Some(set) = self.module.attributes.of(function.attributes, index::parameter(at)) {
-            self.punctuation(" ");
-            self.parameter_attributes(set, ty);
+            self.parameter_attributes(set, ty, " ", "");
         }
     }
 

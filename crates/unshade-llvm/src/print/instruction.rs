@@ -500,8 +500,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
         let Type::Function { result, variadic, .. } = module.types.get(call.function_type) else { return };
         if let Some(set) = module.attributes.of(call.attributes, index::RESULT) {
-            self.parameter_attributes(set, result);
-            self.punctuation(" ");
+            self.parameter_attributes(set, result, "", " ");
         }
         let callee_type = self.operand_type(body, callee);
         let space = module.types.address_space(callee_type).unwrap_or(0);
@@ -542,8 +541,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             OperandKind::Block(_) => self.out(TokenKind::Type, "label"),
             OperandKind::Value(_) => self.ty(ty),
         }
-        self.punctuation(" ");
-        self.parameter_attributes(set, ty);
+        self.parameter_attributes(set, ty, " ", "");
         self.punctuation(" ");
         self.operand(body, argument);
     }

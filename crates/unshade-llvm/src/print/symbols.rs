@@ -326,7 +326,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// The comdat of a symbol; old files imply one of the symbol's own name.
     fn comdat_name(&self, symbol: &'m Symbol) -> Option<&'m [u8]> {
         if symbol.implicit_comdat {
-            return Some(&symbol.name);
+            // Apple's object format has none.
+            let apple = self.module.triple.windows(7).any(|part| part == b"-apple-" || part == b"-darwin");
+            return (!apple).then_some(symbol.name.as_slice());
         }
         self.module.comdats.get(symbol.comdat? as usize).map(|comdat| comdat.name.as_slice())
     }
