@@ -30,6 +30,8 @@ pub struct DataLayout {
 
 /// How deep types may nest before their size is given up.
 const MAX_DEPTH: u32 = 64;
+/// How many parts of types one question may look at: hostile types hold themselves many times over.
+const MAX_PARTS: u32 = 1 << 14;
 
 #[rustfmt::skip]
 const DEFAULTS: &[(u8, u64, u64, u64)] = &[
@@ -113,22 +115,22 @@ impl DataLayout {
 
     /// The alignment that a type must have, in bytes.
     pub fn required_alignment(&self, types: &TypeTable, ty: TypeId) -> u64 {
-        self.alignment(types, ty, false, 0)
+        self.alignment(types, ty, false, 0, &mut { MAX_PARTS })
     }
 
     /// The alignment that a variable of a type should have, in bytes.
     pub fn preferred_alignment(&self, types: &TypeTable, ty: TypeId) -> u64 {
-        self.alignment(types, ty, true, 0)
+        self.alignment(types, ty, true, 0, &mut { MAX_PARTS })
     }
 
     /// The bytes that a store of a type writes.
     pub fn store_size(&self, types: &TypeTable, ty: TypeId) -> u64 {
-        self.bits(types, ty, 0).div_ceil(8)
+        self.bits(types, ty, 0, &mut { MAX_PARTS }).div_ceil(8)
     }
 
     /// The bytes from one element of an array to the next.
     pub fn allocation_size(&self, types: &TypeTable, ty: TypeId) -> u64 {
-        self.allocation(types, ty, 0)
+        self.allocation(types, ty, 0, &mut { MAX_PARTS })
     }
 
     /// The width of pointers into an address space.
@@ -136,13 +138,14 @@ impl DataLayout {
         self.pointer(space).1
     }
 
-    fn allocation(&self, types: &TypeTable, ty: TypeId, depth: u32) -> u64 {
-        let size = self.bits(types, ty, depth).div_ceil(8);
-        round_up(size, self.alignment(types, ty, false, depth))
+    fn allocation(&self, types: &TypeTable, ty: TypeId, depth: u32, parts: &mut u32) -> u64 {
+        let size = self.bits(types, ty, depth, parts).div_ceil(8);
+        round_up(size, self.alignment(types, ty, false, depth, parts))
     }
 
-    fn bits(&self, types: &TypeTable, ty: TypeId, depth: u32) -> u64 {
-        if depth > MAX_DEPTH {
+    fn bits(&self, types: &TypeTable, ty: TypeId, depth: u32, parts: &mut u32) -> u64 {
+        *parts = parts.saturating_sub(1);
+        if depth > MAX_DEPTH || *parts == 0 {
             return 0;
         }
         let deeper = depth.saturating_add(1);
@@ -159,17 +162,17 @@ impl DataLayout {
             }
             Type::Label => self.pointer(0).1,
             Type::Array { count, element } => {
-                count.saturating_mul(self.allocation(types, element, deeper)).saturating_mul(8)
+                count.saturating_mul(self.allocation(types, element, deeper, parts)).saturating_mul(8)
             }
             Type::Vector { count, element, .. } => {
-                u64::from(count).saturating_mul(self.bits(types, element, deeper))
+                u64::from(count).saturating_mul(self.bits(types, element, deeper, parts))
             }
             Type::Struct(structure) => {
                 let mut size = 0u64;
                 let mut largest = 1;
                 for &field in types.elements(structure.fields) {
-                    let align = if structure.packed { 1 } else { self.alignment(types, field, false, deeper) };
-                    size = round_up(size, align).saturating_add(self.allocation(types, field, deeper));
+                    let align = if structure.packed { 1 } else { self.alignment(types, field, false, deeper, parts) };
+                    size = round_up(size, align).saturating_add(self.allocation(types, field, deeper, parts));
                     largest = largest.max(align);
                 }
                 round_up(size, largest).saturating_mul(8)
@@ -182,8 +185,9 @@ impl DataLayout {
         self.alignments.iter().find(|one| one.class == class && one.bits == bits)
     }
 
-    fn alignment(&self, types: &TypeTable, ty: TypeId, preferred: bool, depth: u32) -> u64 {
-        if depth > MAX_DEPTH {
+    fn alignment(&self, types: &TypeTable, ty: TypeId, preferred: bool, depth: u32, parts: &mut u32) -> u64 {
+        *parts = parts.saturating_sub(1);
+        if depth > MAX_DEPTH || *parts == 0 {
             return 1;
         }
         let deeper = depth.saturating_add(1);
@@ -193,14 +197,14 @@ impl DataLayout {
                 let (_, _, required, wanted) = self.pointer(address_space);
                 if preferred { wanted } else { required }
             }
-            Type::Array { element, .. } => self.alignment(types, element, preferred, deeper),
+            Type::Array { element, .. } => self.alignment(types, element, preferred, deeper, parts),
             Type::Struct(structure) => {
                 if structure.packed && !preferred {
                     return 1;
                 }
                 let fields = types.elements(structure.fields).iter();
                 let of_fields = fields
-                    .map(|&field| if structure.packed { 1 } else { self.alignment(types, field, false, deeper) })
+                    .map(|&field| if structure.packed { 1 } else { self.alignment(types, field, false, deeper, parts) })
                     .max();
                 self.entry(b'a', 0).map_or(1, pick).max(of_fields.unwrap_or(1))
             }
@@ -212,14 +216,14 @@ impl DataLayout {
                 fit.or_else(|| integers().max_by_key(|one| one.bits)).map_or(1, pick)
             }
             Type::Half | Type::BFloat | Type::Float | Type::Double | Type::X86Fp80 | Type::Fp128 | Type::PpcFp128 => {
-                let bits = self.bits(types, ty, depth);
+                let bits = self.bits(types, ty, depth, parts);
                 match self.entry(b'f', bits) {
                     Some(entry) => pick(entry),
                     None => bits.div_ceil(8).checked_next_power_of_two().unwrap_or(1),
                 }
             }
             Type::X86Mmx | Type::Vector { .. } => {
-                let bits = self.bits(types, ty, depth);
+                let bits = self.bits(types, ty, depth, parts);
                 match self.entry(b'v', bits) {
                     Some(entry) => pick(entry),
                     None => bits.div_ceil(8).checked_next_power_of_two().unwrap_or(1),
@@ -250,5 +254,13 @@ mod tests {
         assert_eq!(layout.pointer(1), (1, 64, 8, 8));
         assert_eq!(layout.pointer(7), (0, 32, 4, 4));
         assert_eq!((layout.program_address_space(), layout.alloca_address_space()), (200, 5));
+    }
+
+    #[test]
+    fn types_that_hold_themselves_end() {
+        // Struct 0 holds itself eight times: its size has no end, and a plain recursion takes 8^64 steps.
+        let mut table = TypeTable::default();
+        table.push_cyclic_struct(8);
+        assert!(DataLayout::default().required_alignment(&table, TypeId(0)) >= 1);
     }
 }

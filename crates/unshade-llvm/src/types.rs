@@ -309,6 +309,14 @@ impl TypeTable {
         }
     }
 
+    /// A struct whose fields all are the struct itself, for tests.
+    #[cfg(test)]
+    pub(crate) fn push_cyclic_struct(&mut self, fields: usize) {
+        let own = TypeId(narrow(self.types.len() as u64));
+        let fields = Slice::extend(&mut self.elements, core::iter::repeat_n(own, fields));
+        self.push(Type::Struct(StructType { fields, packed: false, literal: false, opaque: false, name: None }));
+    }
+
     fn push(&mut self, ty: Type) -> TypeId {
         let id = TypeId(narrow(self.types.len() as u64));
         self.types.push(ty);
