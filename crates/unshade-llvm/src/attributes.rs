@@ -1,0 +1,352 @@
+//! Attributes of functions, parameters, results and globals (`PARAMATTR_GROUP_BLOCK_ID`, `PARAMATTR_BLOCK_ID`).
+//!
+//! A group record is `[group, index, attributes…]`, where the index says what the attributes belong to: `u32::MAX`
+//! the function, 0 the result, `n + 1` parameter `n`. Every attribute starts with its form: 0 kind; 1 kind,
+//! integer; 3 name, NUL; 4 name, NUL, value, NUL; 5 kind; 6 kind, type; 7 kind, width, range; 8 kind, count,
+//! width, ranges. A list is a record of group numbers, or, before LLVM 3.3, of pairs of index and bit mask.
+//!
+//! Equal sets are one set here, as the printer numbers them by content.
+//!
+//! Knowledge: LLVM's `LLVMBitCodes.h` (3.3 to 19); the bit masks of LLVM before 3.3.
+
+use crate::bitstream::{Cursor, Entry, Record};
+use crate::hash::{Hash, Index};
+use crate::ids::{AttributeListId, AttributeSetId, Slice, TypeId, narrow, unrotate};
+use alloc::vec::Vec;
+use unshade_core::{Diagnostics, Error, ErrorKind, Result};
+
+/// One attribute. Kinds are the numbers of bitcode, see [`crate::attribute_name`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attribute {
+    /// Present or not.
+    Flag(u32),
+    /// With a number.
+    Integer(u32, u64),
+    /// With a type, which old files leave out.
+    Type(u32, Option<TypeId>),
+    /// A name, and a value which may be empty, in [`Attributes::text`].
+    Text {
+        /// The name.
+        name: Slice,
+        /// The value.
+        value: Slice,
+    },
+    /// Ranges of integers of one width: words in [`Attributes::words`], a pair for every range.
+    Ranges {
+        /// The kind.
+        kind: u32,
+        /// The width in bits.
+        width: u32,
+        /// Lower and upper bounds in turn.
+        bounds: Slice,
+    },
+}
+
+impl Attribute {
+    /// The kind, where it has one.
+    pub fn kind(&self) -> Option<u32> {
+        match *self {
+            Attribute::Flag(kind) | Attribute::Integer(kind, _) | Attribute::Type(kind, _) => Some(kind),
+            Attribute::Ranges { kind, .. } => Some(kind),
+            Attribute::Text { .. } => None,
+        }
+    }
+}
+
+/// What a set of attributes in a list belongs to.
+pub mod index {
+    /// The result of a function.
+    pub const RESULT: u32 = 0;
+    /// The function itself.
+    pub const FUNCTION: u32 = u32::MAX;
+
+    /// Parameter `n`.
+    pub fn parameter(n: usize) -> u32 {
+        u32::try_from(n).unwrap_or(u32::MAX - 2).saturating_add(1)
+    }
+}
+
+/// All attributes of a module.
+#[derive(Clone, Debug, Default)]
+pub struct Attributes {
+    sets: Vec<Slice>,
+    attributes: Vec<Attribute>,
+    lists: Vec<Slice>,
+    entries: Vec<(u32, AttributeSetId)>,
+    bytes: Vec<u8>,
+    words: Vec<u64>,
+    index: Index,
+    groups: Vec<(u64, u32, AttributeSetId)>,
+}
+
+/// Numbers of kinds that are treated apart.
+pub(crate) mod kind {
+    pub(crate) const ALIGN: u32 = 1;
+    pub(crate) const BY_VALUE: u32 = 3;
+    pub(crate) const STACK_ALIGNMENT: u32 = 25;
+    pub(crate) const STRUCT_RESULT: u32 = 29;
+    pub(crate) const IN_ALLOCA: u32 = 38;
+    pub(crate) const NULL_POINTER_IS_VALID: u32 = 67;
+}
+
+/// The kinds of bits 0 to 15 of the masks before LLVM 3.3.
+const OLD_LOW: [u32; 16] = [34, 24, 17, 5, 29, 18, 9, 3, 8, 20, 21, 14, 2, 19, 26, 27];
+/// The kinds of bits 21 to 63, as moved there; 0 is none.
+const OLD_HIGH: [u32; 43] = [
+    11, 16, 13, 7, 4, 0, 0, 0, 23, 33, 15, 30, 6, 12, 28, 31, 32, 10, 22, 36, 35, 37, 38, 39, 40, 43, 44, 48, 49,
+    50, 46, 47, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62,
+];
+
+impl Attributes {
+    /// The attributes of a set.
+    pub fn set(&self, id: AttributeSetId) -> &[Attribute] {
+        self.sets.get(id.index()).map_or(&[], |slice| slice.of(&self.attributes))
+    }
+
+    /// How many different sets there are.
+    pub fn set_count(&self) -> usize {
+        self.sets.len()
+    }
+
+    /// The sets of a list, with what each belongs to.
+    pub fn list(&self, id: AttributeListId) -> &[(u32, AttributeSetId)] {
+        self.lists.get(id.index()).map_or(&[], |slice| slice.of(&self.entries))
+    }
+
+    /// The set that belongs to a function (see [`index`]), its result or a parameter.
+    #[inline]
+    pub fn of(&self, list: AttributeListId, index: u32) -> Option<AttributeSetId> {
+        self.list(list).iter().find(|(of, _)| *of == index).map(|&(_, set)| set)
+    }
+
+    /// A name or value.
+    pub fn text(&self, text: Slice) -> &[u8] {
+        text.of(&self.bytes)
+    }
+
+    /// The bounds of ranges.
+    pub fn words(&self, words: Slice) -> &[u64] {
+        words.of(&self.words)
+    }
+
+    /// Reads the block of groups that `cursor` stands before.
+    pub(crate) fn read_groups(&mut self, cursor: &mut Cursor<'_>, block: u32, findings: &mut Diagnostics) -> Result<()> {
+        cursor.enter_block(block)?;
+        let mut record = Record::default();
+        loop {
+            match cursor.advance_entry()? {
+                Entry::EndBlock => return Ok(()),
+                Entry::Block(_) => cursor.skip_block()?,
+                Entry::Record(id) => {
+                    cursor.read_record(id, &mut record)?;
+                    if record.code == 3 && self.take_group(&record).is_none() {
+                        let error = Error::new(ErrorKind::BadValue, record.offset, "attribute group ends early");
+                        findings.error("llvm-attribute", error);
+                    }
+                }
+            }
+        }
+    }
+
+    fn take_group(&mut self, record: &Record) -> Option<()> {
+        let mut values = record.values.iter().copied();
+        let (group, index) = (values.next()?, narrow(values.next()?));
+        let mut set = Vec::new();
+        let complete = self.take_attributes(&mut values, &mut set);
+        let set = self.intern(set);
+        self.groups.push((group, index, set));
+        complete
+    }
+
+    fn take_attributes(&mut self, values: &mut impl Iterator<Item = u64>, set: &mut Vec<Attribute>) -> Option<()> {
+        while let Some(form) = values.next() {
+            let attribute = match form {
+                3 | 4 => {
+                    let name = self.take_text(values);
+                    let value = if form == 4 { self.take_text(values) } else { Slice::default() };
+                    Attribute::Text { name, value }
+                }
+                _ => {
+                    let kind = narrow(values.next()?);
+                    match form {
+                        0 | 5 => match kind {
+                            kind::BY_VALUE | kind::STRUCT_RESULT | kind::IN_ALLOCA => Attribute::Type(kind, None),
+                            _ if form == 5 => Attribute::Type(kind, None),
+                            _ => Attribute::Flag(kind),
+                        },
+                        1 => Attribute::Integer(kind, values.next()?),
+                        6 => Attribute::Type(kind, Some(TypeId(narrow(values.next()?)))),
+                        7 => {
+                            let width = narrow(values.next()?);
+                            self.take_ranges(kind, width, 1, values)?
+                        }
+                        8 => {
+                            let count = values.next()?;
+                            let width = narrow(values.next()?);
+                            self.take_ranges(kind, width, count, values)?
+                        }
+                        _ => return None,
+                    }
+                }
+            };
+            set.push(attribute);
+        }
+        Some(())
+    }
+
+    fn take_text(&mut self, values: &mut impl Iterator<Item = u64>) -> Slice {
+        Slice::extend(&mut self.bytes, values.take_while(|&c| c != 0).map(|c| c.to_le_bytes()[0]))
+    }
+
+    fn take_ranges(
+        &mut self,
+        kind: u32,
+        width: u32,
+        count: u64,
+        values: &mut impl Iterator<Item = u64>,
+    ) -> Option<Attribute> {
+        let mut bounds = Vec::new();
+        for _ in 0..count.checked_mul(2)? {
+            if width > 64 {
+                return None;
+            }
+            bounds.push(unrotate(values.next()?));
+        }
+        Some(Attribute::Ranges { kind, width, bounds: Slice::extend(&mut self.words, bounds) })
+    }
+
+    /// Reads the block of lists that `cursor` stands before.
+    pub(crate) fn read_lists(&mut self, cursor: &mut Cursor<'_>, block: u32) -> Result<()> {
+        cursor.enter_block(block)?;
+        let mut record = Record::default();
+        loop {
+            match cursor.advance_entry()? {
+                Entry::EndBlock => return Ok(()),
+                Entry::Block(_) => cursor.skip_block()?,
+                Entry::Record(id) => {
+                    cursor.read_record(id, &mut record)?;
+                    match record.code {
+                        1 => self.take_old_list(&record),
+                        2 => self.take_list(&record),
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+
+    fn take_list(&mut self, record: &Record) {
+        let mut entries: Vec<(u32, AttributeSetId)> = Vec::new();
+        for &number in &record.values {
+            let Some(&(_, index, set)) = self.groups.iter().find(|(group, ..)| *group == number) else { continue };
+            match entries.iter().position(|(of, _)| *of == index) {
+                None => entries.push((index, set)),
+                Some(at) => {
+                    let earlier = entries.get(at).map_or(set, |&(_, earlier)| earlier);
+                    let mut union = self.set(earlier).to_vec();
+                    union.extend_from_slice(self.set(set));
+                    let union = self.intern(union);
+                    if let Some(entry) = entries.get_mut(at) {
+                        entry.1 = union;
+                    }
+                }
+            }
+        }
+        self.add_list(entries);
+    }
+
+    fn take_old_list(&mut self, record: &Record) {
+        let entries = record
+            .values
+            .chunks_exact(2)
+            .filter_map(|pair| match *pair {
+                [index, mask] => Some((narrow(index), self.intern(decode_mask(mask)))),
+                _ => None,
+            })
+            .collect();
+        self.add_list(entries);
+    }
+
+    fn add_list(&mut self, entries: Vec<(u32, AttributeSetId)>) {
+        let entries = entries.into_iter().filter(|&(_, set)| !self.set(set).is_empty()).collect::<Vec<_>>();
+        let slice = Slice::extend(&mut self.entries, entries);
+        self.lists.push(slice);
+    }
+
+    fn intern(&mut self, set: Vec<Attribute>) -> AttributeSetId {
+        let hash = self.hash_of(&set);
+        let same = |id: u32| {
+            let other = self.set(AttributeSetId(id));
+            other.len() == set.len() && other.iter().zip(&set).all(|(one, two)| self.same(one, two))
+        };
+        if let Some(id) = self.index.find(hash, same) {
+            return AttributeSetId(id);
+        }
+        let id = narrow(self.sets.len() as u64);
+        let slice = Slice::extend(&mut self.attributes, set);
+        self.sets.push(slice);
+        let mut index = core::mem::take(&mut self.index);
+        index.insert(hash, id, |id| self.hash_of(self.set(AttributeSetId(id))));
+        self.index = index;
+        AttributeSetId(id)
+    }
+
+    fn same(&self, one: &Attribute, two: &Attribute) -> bool {
+        match (*one, *two) {
+            (Attribute::Text { name: n1, value: v1 }, Attribute::Text { name: n2, value: v2 }) => {
+                self.text(n1) == self.text(n2) && self.text(v1) == self.text(v2)
+            }
+            (
+                Attribute::Ranges { kind: k1, width: w1, bounds: b1 },
+                Attribute::Ranges { kind: k2, width: w2, bounds: b2 },
+            ) => k1 == k2 && w1 == w2 && self.words(b1) == self.words(b2),
+            (one, two) => one == two,
+        }
+    }
+
+    fn hash_of(&self, set: &[Attribute]) -> u64 {
+        set.iter()
+            .fold(Hash::new(), |hash, attribute| match *attribute {
+                Attribute::Flag(kind) => hash.word(u64::from(kind)),
+                Attribute::Integer(kind, value) => hash.word(u64::from(kind)).word(value),
+                Attribute::Type(kind, ty) => {
+                    hash.word(u64::from(kind)).word(ty.map_or(u64::MAX, |ty| u64::from(ty.0)))
+                }
+                Attribute::Text { name, value } => hash.bytes(self.text(name)).bytes(self.text(value)),
+                Attribute::Ranges { kind, bounds, .. } => {
+                    self.words(bounds).iter().fold(hash.word(u64::from(kind)), |hash, &word| hash.word(word))
+                }
+            })
+            .0
+    }
+}
+
+/// A mask as LLVM wrote it before 3.3: bits 0 to 15 flags, 16 to 31 the alignment, then the other flags.
+fn decode_mask(mask: u64) -> Vec<Attribute> {
+    let mut set = Vec::new();
+    let alignment = mask >> 16 & 0xFFFF;
+    let flags = ((mask & (0xF_FFFF << 32)) >> 11) | (mask & 0xFFFF);
+    let mut add = |kind: u32| match kind {
+        0 => {}
+        kind::BY_VALUE | kind::STRUCT_RESULT | kind::IN_ALLOCA => set.push(Attribute::Type(kind, None)),
+        _ => set.push(Attribute::Flag(kind)),
+    };
+    for (bit, &kind) in OLD_LOW.iter().enumerate() {
+        if flags >> bit & 1 != 0 {
+            add(kind);
+        }
+    }
+    for (bit, &kind) in OLD_HIGH.iter().enumerate() {
+        if flags >> 21 >> bit & 1 != 0 {
+            add(kind);
+        }
+    }
+    if alignment != 0 {
+        set.push(Attribute::Integer(kind::ALIGN, alignment));
+    }
+    let stack = flags >> 26 & 7;
+    if stack != 0 {
+        set.push(Attribute::Integer(kind::STACK_ALIGNMENT, 1 << stack.wrapping_sub(1)));
+    }
+    set
+}

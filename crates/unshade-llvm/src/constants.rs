@@ -1,0 +1,389 @@
+//! Constants (`CONSTANTS_BLOCK_ID`), of a module or of one function.
+//!
+//! `SETTYPE` sets the type of the constants that follow; every other record is the next value. Operands are
+//! absolute value numbers and may be forward references, so constants hold numbers only.
+//!
+//! Knowledge: `ConstantsCodes` of LLVM's `LLVMBitCodes.h` (3.2 to 19).
+
+use crate::bitstream::{Cursor, Entry, Record};
+use crate::ids::{BlockId, Slice, TypeId, ValueId, narrow, unrotate};
+use crate::instruction::Opcode;
+use crate::types::{Type, TypeTable};
+use crate::value::{Value, ValueKind};
+use alloc::vec::Vec;
+use unshade_core::{Diagnostics, Error, ErrorKind, Result};
+
+/// One constant; its type stands in its [`Value`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Constant {
+    /// Zero of whatever type: `0`, `null`, `none`, `zeroinitializer`.
+    Null,
+    /// `undef`
+    Undef,
+    /// `poison`
+    Poison,
+    /// An integer of at most 64 bits, sign-extended as stored.
+    Integer(u64),
+    /// A wider integer: words in [`Constants::words`], least significant first.
+    WideInteger(Slice),
+    /// The bits of a `half`, `bfloat`, `float` or `double`.
+    Float(u64),
+    /// The words of a floating-point number of more than 64 bits, as stored.
+    WideFloat(Slice),
+    /// Elements of an array, struct or vector: values in [`Constants::values`].
+    Aggregate(Slice),
+    /// Plain elements of an array or vector: numbers in [`Constants::words`].
+    Data(Slice),
+    /// An array of bytes, in [`Constants::bytes`].
+    Text(Slice),
+    /// An operation, in [`Constants::expression`].
+    Expression(u32),
+    /// Inline assembly, in [`Constants::assembly`].
+    Assembly(u32),
+    /// The address of a block of a function.
+    BlockAddress {
+        /// The function.
+        function: ValueId,
+        /// The block.
+        block: BlockId,
+    },
+    /// `dso_local_equivalent`
+    DsoLocalEquivalent(ValueId),
+    /// `no_cfi`
+    NoCfi(ValueId),
+}
+
+/// A constant expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expression {
+    /// The operation, [`Opcode::PtrAuth`] included.
+    pub opcode: Opcode,
+    /// Flags as stored: `nuw` 1 and `nsw` 2, `exact` 1, `inbounds` 1 (further bits as of LLVM 19), the predicate
+    /// of a comparison.
+    pub flags: u32,
+    /// The type that `getelementptr` computes with, or that of a comparison's operands.
+    pub ty: TypeId,
+    /// The index that `inrange` marks, plus one.
+    pub in_range: u32,
+    /// The bounds of `inrange` as LLVM 19 stores them, in [`Constants::words`]: low and high.
+    pub bounds: Slice,
+    /// The operands, in [`Constants::values`].
+    pub operands: Slice,
+}
+
+/// Inline assembly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Assembly {
+    /// The instructions, in [`Constants::bytes`].
+    pub text: Slice,
+    /// The constraints, likewise.
+    pub constraints: Slice,
+    /// Bit 0 side effects, 1 aligns the stack, 2 Intel's syntax, 3 may unwind.
+    pub flags: u32,
+}
+
+/// The constants of a module or function.
+#[derive(Clone, Debug, Default)]
+pub struct Constants {
+    list: Vec<Constant>,
+    values: Vec<ValueId>,
+    words: Vec<u64>,
+    bytes: Vec<u8>,
+    expressions: Vec<Expression>,
+    assembly: Vec<Assembly>,
+}
+
+mod code {
+    pub(super) const SETTYPE: u32 = 1;
+    pub(super) const NULL: u32 = 2;
+    pub(super) const UNDEF: u32 = 3;
+    pub(super) const INTEGER: u32 = 4;
+    pub(super) const WIDE_INTEGER: u32 = 5;
+    pub(super) const FLOAT: u32 = 6;
+    pub(super) const AGGREGATE: u32 = 7;
+    pub(super) const STRING: u32 = 8;
+    pub(super) const CSTRING: u32 = 9;
+    pub(super) const CE_BINOP: u32 = 10;
+    pub(super) const CE_CAST: u32 = 11;
+    pub(super) const CE_GEP_OLD: u32 = 12;
+    pub(super) const CE_SELECT: u32 = 13;
+    pub(super) const CE_EXTRACTELT: u32 = 14;
+    pub(super) const CE_INSERTELT: u32 = 15;
+    pub(super) const CE_SHUFFLEVEC: u32 = 16;
+    pub(super) const CE_CMP: u32 = 17;
+    pub(super) const INLINEASM_OLD: u32 = 18;
+    pub(super) const CE_SHUFVEC_EX: u32 = 19;
+    pub(super) const CE_INBOUNDS_GEP: u32 = 20;
+    pub(super) const BLOCKADDRESS: u32 = 21;
+    pub(super) const DATA: u32 = 22;
+    pub(super) const INLINEASM_OLD2: u32 = 23;
+    pub(super) const CE_GEP_WITH_INRANGE_INDEX: u32 = 24;
+    pub(super) const CE_UNOP: u32 = 25;
+    pub(super) const POISON: u32 = 26;
+    pub(super) const DSO_LOCAL_EQUIVALENT: u32 = 27;
+    pub(super) const INLINEASM_OLD3: u32 = 28;
+    pub(super) const NO_CFI: u32 = 29;
+    pub(super) const INLINEASM: u32 = 30;
+    pub(super) const CE_GEP_WITH_INRANGE: u32 = 31;
+    pub(super) const CE_GEP: u32 = 32;
+    pub(super) const PTRAUTH: u32 = 33;
+}
+
+impl Constants {
+    /// The constant of this index, as [`ValueKind::Constant`] gives it.
+    #[inline]
+    pub fn get(&self, index: u32) -> Constant {
+        self.list.get(index as usize).copied().unwrap_or(Constant::Undef)
+    }
+
+    /// The values of an aggregate or expression.
+    #[inline]
+    pub fn values(&self, slice: Slice) -> &[ValueId] {
+        slice.of(&self.values)
+    }
+
+    /// The words of data, wide integers and floating-point numbers.
+    #[inline]
+    pub fn words(&self, slice: Slice) -> &[u64] {
+        slice.of(&self.words)
+    }
+
+    /// The bytes of a text.
+    #[inline]
+    pub fn bytes(&self, slice: Slice) -> &[u8] {
+        slice.of(&self.bytes)
+    }
+
+    /// An expression.
+    pub fn expression(&self, index: u32) -> Option<&Expression> {
+        self.expressions.get(index as usize)
+    }
+
+    /// Inline assembly.
+    pub fn assembly(&self, index: u32) -> Option<&Assembly> {
+        self.assembly.get(index as usize)
+    }
+
+    /// How many constants and operands of constants there are.
+    pub(crate) fn stored_elements(&self) -> u64 {
+        (self.list.len() as u64).saturating_add(self.values.len() as u64)
+    }
+
+    /// Adds a constant that no record holds, and gives its index.
+    pub(crate) fn add(&mut self, constant: Constant) -> u32 {
+        let index = narrow(self.list.len() as u64);
+        self.list.push(constant);
+        index
+    }
+
+    pub(crate) fn add_words(&mut self, words: &[u64]) -> Slice {
+        Slice::extend(&mut self.words, words.iter().copied())
+    }
+
+    /// Reads the block that `cursor` stands before; the values are appended to `values`.
+    ///
+    /// # Errors
+    /// If the stream is damaged; records that make no sense become `undef`, with a finding.
+    pub(crate) fn read(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        block: u32,
+        types: &TypeTable,
+        values: &mut Vec<Value>,
+        findings: &mut Diagnostics,
+    ) -> Result<()> {
+        cursor.enter_block(block)?;
+        let mut record = Record::default();
+        let mut ty = types.find(Type::Integer(32)).unwrap_or(TypeId::NONE);
+        loop {
+            match cursor.advance_entry()? {
+                Entry::EndBlock => return Ok(()),
+                Entry::Block(_) => cursor.skip_block()?,
+                Entry::Record(id) => {
+                    cursor.read_record(id, &mut record)?;
+                    if record.code == code::SETTYPE {
+                        ty = TypeId(record.values.first().map_or(u32::MAX, |&id| narrow(id)));
+                        continue;
+                    }
+                    let constant = self.decode(&record, ty, types).unwrap_or_else(|| {
+                        let error = Error::new(ErrorKind::BadValue, record.offset, "constant that can't be read")
+                            .found(alloc::format!("code {} of {} operands", record.code, record.values.len()));
+                        findings.error("llvm-constant", error);
+                        Constant::Undef
+                    });
+                    values.push(Value { kind: ValueKind::Constant(self.add(constant)), ty });
+                }
+            }
+        }
+    }
+
+    fn decode(&mut self, record: &Record, ty: TypeId, types: &TypeTable) -> Option<Constant> {
+        let values = record.values.as_slice();
+        let value = |at: usize| values.get(at).map(|&id| ValueId(narrow(id)));
+        let constant = match record.code {
+            code::NULL => Constant::Null,
+            code::UNDEF => Constant::Undef,
+            code::POISON => Constant::Poison,
+            code::INTEGER => Constant::Integer(unrotate(*values.first()?)),
+            code::WIDE_INTEGER => {
+                Constant::WideInteger(Slice::extend(&mut self.words, values.iter().map(|&word| unrotate(word))))
+            }
+            code::FLOAT => match types.get(ty) {
+                Type::Half | Type::BFloat => Constant::Float(*values.first()? & 0xFFFF),
+                Type::Float => Constant::Float(*values.first()? & 0xFFFF_FFFF),
+                Type::Double => Constant::Float(*values.first()?),
+                _ => Constant::WideFloat(self.add_words(values.get(..2)?)),
+            },
+            code::AGGREGATE => {
+                let elements = values.iter().map(|&id| ValueId(narrow(id)));
+                Constant::Aggregate(Slice::extend(&mut self.values, elements))
+            }
+            code::DATA => Constant::Data(self.add_words(values)),
+            code::STRING => Constant::Text(self.add_bytes(values)),
+            code::CSTRING => {
+                let mut text = self.add_bytes(values);
+                self.bytes.push(0);
+                text.count = text.count.saturating_add(1);
+                Constant::Text(text)
+            }
+            code::BLOCKADDRESS => {
+                Constant::BlockAddress { function: value(1)?, block: BlockId(narrow(*values.get(2)?)) }
+            }
+            code::DSO_LOCAL_EQUIVALENT => Constant::DsoLocalEquivalent(value(1)?),
+            code::NO_CFI => Constant::NoCfi(value(1)?),
+            code::INLINEASM_OLD | code::INLINEASM_OLD2 | code::INLINEASM_OLD3 => self.assembly_of(values)?,
+            code::INLINEASM => self.assembly_of(values.get(1..)?)?,
+            _ => self.expression_of(record, ty, types)?,
+        };
+        Some(constant)
+    }
+
+    fn add_bytes(&mut self, characters: &[u64]) -> Slice {
+        Slice::extend(&mut self.bytes, characters.iter().map(|&c| c.to_le_bytes()[0]))
+    }
+
+    /// Flags, length and text, length and constraints.
+    fn assembly_of(&mut self, values: &[u64]) -> Option<Constant> {
+        let (&flags, rest) = values.split_first()?;
+        let (&length, rest) = rest.split_first()?;
+        let (text, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+        let (&length, rest) = rest.split_first()?;
+        let constraints = rest.get(..usize::try_from(length).ok()?)?;
+        let text = self.add_bytes(text);
+        let constraints = self.add_bytes(constraints);
+        let index = narrow(self.assembly.len() as u64);
+        self.assembly.push(Assembly { text, constraints, flags: narrow(flags) });
+        Some(Constant::Assembly(index))
+    }
+
+    fn expression_of(&mut self, record: &Record, ty: TypeId, types: &TypeTable) -> Option<Constant> {
+        let values = record.values.as_slice();
+        let at = |index: usize| values.get(index).map(|&id| narrow(id));
+        let mut flags = 0;
+        let mut operand_type = TypeId::NONE;
+        let (opcode, operands): (Opcode, &[u32]) = match record.code {
+            code::CE_UNOP => (Opcode::FNeg, &[at(1)?]),
+            code::CE_BINOP => {
+                flags = at(3).unwrap_or(0);
+                (Opcode::binary(*values.first()?, types.is_float(ty))?, &[at(1)?, at(2)?])
+            }
+            code::CE_CAST => {
+                flags = at(3).unwrap_or(0);
+                (Opcode::cast(*values.first()?)?, &[at(2)?])
+            }
+            code::CE_SELECT => (Opcode::Select, &[at(0)?, at(1)?, at(2)?]),
+            code::CE_EXTRACTELT => (Opcode::ExtractElement, &[at(1)?, at(if values.len() == 4 { 3 } else { 2 })?]),
+            code::CE_INSERTELT => {
+                (Opcode::InsertElement, &[at(0)?, at(1)?, at(if values.len() == 4 { 3 } else { 2 })?])
+            }
+            code::CE_SHUFFLEVEC => (Opcode::ShuffleVector, &[at(0)?, at(1)?, at(2)?]),
+            code::CE_SHUFVEC_EX => (Opcode::ShuffleVector, &[at(1)?, at(2)?, at(3)?]),
+            code::CE_CMP => {
+                operand_type = TypeId(at(0)?);
+                flags = at(3)?;
+                let opcode = if types.is_float(operand_type) { Opcode::FCmp } else { Opcode::ICmp };
+                (opcode, &[at(1)?, at(2)?])
+            }
+            code::PTRAUTH => (Opcode::PtrAuth, &[at(0)?, at(1)?, at(2)?, at(3)?]),
+            code::CE_GEP_OLD
+            | code::CE_INBOUNDS_GEP
+            | code::CE_GEP_WITH_INRANGE_INDEX
+            | code::CE_GEP_WITH_INRANGE
+            | code::CE_GEP => return self.element_pointer(record, types),
+            _ => return None,
+        };
+        let operands = Slice::extend(&mut self.values, operands.iter().map(|&id| ValueId(id)));
+        Some(self.add_expression(Expression {
+            opcode,
+            flags,
+            ty: operand_type,
+            in_range: 0,
+            bounds: Slice::default(),
+            operands,
+        }))
+    }
+
+    fn add_expression(&mut self, expression: Expression) -> Constant {
+        let index = narrow(self.expressions.len() as u64);
+        self.expressions.push(expression);
+        Constant::Expression(index)
+    }
+
+    /// `[type?, flags?, range?, (type, value)…]`: the type is there if the number of operands is odd, or always in
+    /// the newer forms.
+    fn element_pointer(&mut self, record: &Record, types: &TypeTable) -> Option<Constant> {
+        let mut rest = record.values.as_slice();
+        let mut pop = || {
+            let (&first, tail) = rest.split_first()?;
+            rest = tail;
+            Some(first)
+        };
+        let newer = matches!(
+            record.code,
+            code::CE_GEP_WITH_INRANGE_INDEX | code::CE_GEP_WITH_INRANGE | code::CE_GEP
+        );
+        let mut source = None;
+        if newer || record.values.len() % 2 == 1 {
+            source = Some(TypeId(narrow(pop()?)));
+        }
+        let mut flags = u32::from(record.code == code::CE_INBOUNDS_GEP);
+        let mut in_range = 0;
+        let mut bounds = Slice::default();
+        match record.code {
+            code::CE_GEP_WITH_INRANGE_INDEX => {
+                let packed = pop()?;
+                flags = narrow(packed & 1);
+                in_range = narrow(packed >> 1).saturating_add(1);
+            }
+            code::CE_GEP => flags = narrow(pop()?),
+            code::CE_GEP_WITH_INRANGE => {
+                flags = narrow(pop()?);
+                let width = pop()?;
+                if width > 64 {
+                    return None;
+                }
+                let words = [unrotate(pop()?), unrotate(pop()?)];
+                bounds = self.add_words(&words);
+            }
+            _ => {}
+        }
+        if rest.len() < 2 || !rest.len().is_multiple_of(2) {
+            return None;
+        }
+        let first_type = TypeId(narrow(*rest.first()?));
+        let ty = match source {
+            Some(ty) => ty,
+            None => types.pointee(types.scalar(first_type))?,
+        };
+        let operands = rest.chunks_exact(2).filter_map(|pair| pair.get(1)).map(|&id| ValueId(narrow(id)));
+        let operands = Slice::extend(&mut self.values, operands);
+        Some(self.add_expression(Expression {
+            opcode: Opcode::GetElementPtr,
+            flags,
+            ty,
+            in_range,
+            bounds,
+            operands,
+        }))
+    }
+}

@@ -1,0 +1,266 @@
+//! The data layout string, and the sizes and alignments that follow from it.
+//!
+//! `e-p:64:64:64-i64:64-v64:64…`: parts separated by `-`, each a letter, a number and further numbers separated by
+//! `:`. Needed because files before LLVM 11 need not store alignments, while later versions always print them.
+//!
+//! Knowledge: LLVM's Language Reference, *Data Layout*; LLVM 14's defaults.
+
+use crate::ids::TypeId;
+use crate::types::{Type, TypeTable};
+use alloc::vec::Vec;
+
+/// Alignments in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Alignment {
+    class: u8,
+    bits: u64,
+    required: u64,
+    preferred: u64,
+}
+
+/// A parsed data layout.
+#[derive(Clone, Debug)]
+pub struct DataLayout {
+    alignments: Vec<Alignment>,
+    /// Address space, bits, required, preferred.
+    pointers: Vec<(u32, u64, u64, u64)>,
+    program: u32,
+    alloca: u32,
+}
+
+/// How deep types may nest before their size is given up.
+const MAX_DEPTH: u32 = 64;
+/// How many parts of types one question may look at: hostile types hold themselves many times over.
+const MAX_PARTS: u32 = 1 << 14;
+
+#[rustfmt::skip]
+const DEFAULTS: &[(u8, u64, u64, u64)] = &[
+    (b'i', 1, 1, 1), (b'i', 8, 1, 1), (b'i', 16, 2, 2), (b'i', 32, 4, 4), (b'i', 64, 4, 8),
+    (b'f', 16, 2, 2), (b'f', 32, 4, 4), (b'f', 64, 8, 8), (b'f', 128, 16, 16),
+    (b'v', 64, 8, 8), (b'v', 128, 16, 16), (b'a', 0, 1, 8),
+];
+
+impl Default for DataLayout {
+    fn default() -> Self {
+        let alignments = DEFAULTS
+            .iter()
+            .map(|&(class, bits, required, preferred)| Alignment { class, bits, required, preferred })
+            .collect();
+        Self { alignments, pointers: alloc::vec![(0, 64, 8, 8)], program: 0, alloca: 0 }
+    }
+}
+
+impl DataLayout {
+    /// Reads a layout; parts that make no sense are passed over.
+    pub fn parse(text: &[u8]) -> Self {
+        let mut layout = Self::default();
+        for part in text.split(|&c| c == b'-') {
+            let Some((&letter, rest)) = part.split_first() else { continue };
+            let mut numbers = rest.split(|&c| c == b':').map(number);
+            let first = numbers.next().flatten();
+            let mut next = || numbers.next().flatten();
+            match letter {
+                b'p' => {
+                    let space = u32::try_from(first.unwrap_or(0)).unwrap_or(0);
+                    if let (Some(bits), Some(required)) = (next(), next()) {
+                        let preferred = next().unwrap_or(required);
+                        layout.set_pointer(space, bits, required / 8, preferred / 8);
+                    }
+                }
+                b'i' | b'f' | b'v' | b'a' => {
+                    if let Some(required) = next() {
+                        let preferred = next().unwrap_or(required);
+                        layout.set(letter, first.unwrap_or(0), required / 8, preferred / 8);
+                    }
+                }
+                b'P' => layout.program = first.and_then(|space| u32::try_from(space).ok()).unwrap_or(0),
+                b'A' => layout.alloca = first.and_then(|space| u32::try_from(space).ok()).unwrap_or(0),
+                _ => {}
+            }
+        }
+        layout
+    }
+
+    /// The address space of functions.
+    pub fn program_address_space(&self) -> u32 {
+        self.program
+    }
+
+    /// The address space of local variables.
+    pub fn alloca_address_space(&self) -> u32 {
+        self.alloca
+    }
+
+    fn set(&mut self, class: u8, bits: u64, required: u64, preferred: u64) {
+        // An aggregate's required alignment may be given as zero, which means one.
+        let new = Alignment { class, bits, required: required.max(1), preferred: preferred.max(1) };
+        match self.alignments.iter_mut().find(|one| one.class == class && one.bits == bits) {
+            Some(one) => *one = new,
+            None => self.alignments.push(new),
+        }
+    }
+
+    fn set_pointer(&mut self, space: u32, bits: u64, required: u64, preferred: u64) {
+        let new = (space, bits, required.max(1), preferred.max(1));
+        match self.pointers.iter_mut().find(|one| one.0 == space) {
+            Some(one) => *one = new,
+            None => self.pointers.push(new),
+        }
+    }
+
+    fn pointer(&self, space: u32) -> (u32, u64, u64, u64) {
+        let of = |wanted: u32| self.pointers.iter().find(|one| one.0 == wanted).copied();
+        of(space).or_else(|| of(0)).unwrap_or((0, 64, 8, 8))
+    }
+
+    /// The alignment that a type must have, in bytes.
+    pub fn required_alignment(&self, types: &TypeTable, ty: TypeId) -> u64 {
+        self.alignment(types, ty, false, 0, &mut { MAX_PARTS })
+    }
+
+    /// The alignment that a variable of a type should have, in bytes.
+    pub fn preferred_alignment(&self, types: &TypeTable, ty: TypeId) -> u64 {
+        self.alignment(types, ty, true, 0, &mut { MAX_PARTS })
+    }
+
+    /// The bytes that a store of a type writes.
+    pub fn store_size(&self, types: &TypeTable, ty: TypeId) -> u64 {
+        self.bits(types, ty, 0, &mut { MAX_PARTS }).div_ceil(8)
+    }
+
+    /// The bytes from one element of an array to the next.
+    pub fn allocation_size(&self, types: &TypeTable, ty: TypeId) -> u64 {
+        self.allocation(types, ty, 0, &mut { MAX_PARTS })
+    }
+
+    /// The width of pointers into an address space.
+    pub fn pointer_bits(&self, space: u32) -> u64 {
+        self.pointer(space).1
+    }
+
+    fn allocation(&self, types: &TypeTable, ty: TypeId, depth: u32, parts: &mut u32) -> u64 {
+        let size = self.bits(types, ty, depth, parts).div_ceil(8);
+        round_up(size, self.alignment(types, ty, false, depth, parts))
+    }
+
+    fn bits(&self, types: &TypeTable, ty: TypeId, depth: u32, parts: &mut u32) -> u64 {
+        *parts = parts.saturating_sub(1);
+        if depth > MAX_DEPTH || *parts == 0 {
+            return 0;
+        }
+        let deeper = depth.saturating_add(1);
+        match types.get(ty) {
+            Type::Half | Type::BFloat => 16,
+            Type::Float => 32,
+            Type::Double | Type::X86Mmx => 64,
+            Type::X86Fp80 => 80,
+            Type::Fp128 | Type::PpcFp128 => 128,
+            Type::X86Amx => 8192,
+            Type::Integer(width) => u64::from(width),
+            Type::Pointer { address_space, .. } | Type::OpaquePointer { address_space } => {
+                self.pointer(address_space).1
+            }
+            Type::Label => self.pointer(0).1,
+            Type::Array { count, element } => {
+                count.saturating_mul(self.allocation(types, element, deeper, parts)).saturating_mul(8)
+            }
+            Type::Vector { count, element, .. } => {
+                u64::from(count).saturating_mul(self.bits(types, element, deeper, parts))
+            }
+            Type::Struct(structure) => {
+                let mut size = 0u64;
+                let mut largest = 1;
+                for &field in types.elements(structure.fields) {
+                    let align = if structure.packed { 1 } else { self.alignment(types, field, false, deeper, parts) };
+                    size = round_up(size, align).saturating_add(self.allocation(types, field, deeper, parts));
+                    largest = largest.max(align);
+                }
+                round_up(size, largest).saturating_mul(8)
+            }
+            _ => 0,
+        }
+    }
+
+    fn entry(&self, class: u8, bits: u64) -> Option<&Alignment> {
+        self.alignments.iter().find(|one| one.class == class && one.bits == bits)
+    }
+
+    fn alignment(&self, types: &TypeTable, ty: TypeId, preferred: bool, depth: u32, parts: &mut u32) -> u64 {
+        *parts = parts.saturating_sub(1);
+        if depth > MAX_DEPTH || *parts == 0 {
+            return 1;
+        }
+        let deeper = depth.saturating_add(1);
+        let pick = |one: &Alignment| if preferred { one.preferred } else { one.required };
+        match types.get(ty) {
+            Type::Pointer { address_space, .. } | Type::OpaquePointer { address_space } => {
+                let (_, _, required, wanted) = self.pointer(address_space);
+                if preferred { wanted } else { required }
+            }
+            Type::Array { element, .. } => self.alignment(types, element, preferred, deeper, parts),
+            Type::Struct(structure) => {
+                if structure.packed && !preferred {
+                    return 1;
+                }
+                let fields = types.elements(structure.fields).iter();
+                let of_fields = fields
+                    .map(|&field| if structure.packed { 1 } else { self.alignment(types, field, false, deeper, parts) })
+                    .max();
+                self.entry(b'a', 0).map_or(1, pick).max(of_fields.unwrap_or(1))
+            }
+            Type::Integer(width) => {
+                let width = u64::from(width);
+                let integers = || self.alignments.iter().filter(|one| one.class == b'i');
+                // The next larger integer, else the largest.
+                let fit = integers().filter(|one| one.bits >= width).min_by_key(|one| one.bits);
+                fit.or_else(|| integers().max_by_key(|one| one.bits)).map_or(1, pick)
+            }
+            Type::Half | Type::BFloat | Type::Float | Type::Double | Type::X86Fp80 | Type::Fp128 | Type::PpcFp128 => {
+                let bits = self.bits(types, ty, depth, parts);
+                match self.entry(b'f', bits) {
+                    Some(entry) => pick(entry),
+                    None => bits.div_ceil(8).checked_next_power_of_two().unwrap_or(1),
+                }
+            }
+            Type::X86Mmx | Type::Vector { .. } => {
+                let bits = self.bits(types, ty, depth, parts);
+                match self.entry(b'v', bits) {
+                    Some(entry) => pick(entry),
+                    None => bits.div_ceil(8).checked_next_power_of_two().unwrap_or(1),
+                }
+            }
+            Type::X86Amx => 64,
+            Type::Label => self.pointer(0).2,
+            _ => 1,
+        }
+    }
+}
+
+fn round_up(size: u64, alignment: u64) -> u64 {
+    size.checked_next_multiple_of(alignment.max(1)).unwrap_or(u64::MAX)
+}
+
+fn number(text: &[u8]) -> Option<u64> {
+    core::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pointers_by_address_space() {
+        let layout = DataLayout::parse(b"e-p:32:32-p1:64:64:64-i64:64-P200-A5");
+        assert_eq!(layout.pointer(1), (1, 64, 8, 8));
+        assert_eq!(layout.pointer(7), (0, 32, 4, 4));
+        assert_eq!((layout.program_address_space(), layout.alloca_address_space()), (200, 5));
+    }
+
+    #[test]
+    fn types_that_hold_themselves_end() {
+        // Struct 0 holds itself eight times: its size has no end, and a plain recursion takes 8^64 steps.
+        let mut table = TypeTable::default();
+        table.push_cyclic_struct(8);
+        assert!(DataLayout::default().required_alignment(&table, TypeId(0)) >= 1);
+    }
+}

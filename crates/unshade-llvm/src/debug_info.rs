@@ -1,0 +1,442 @@
+//! What the words of metadata nodes mean: records of all versions, brought to one layout for each kind of node.
+//!
+//! [`NodeKind`] says for each kind which references it has, in the order in which LLVM 14 keeps them as operands,
+//! and then which numbers. Records grew over the years; the reader maps every form of a record to the one layout. What
+//! only LLVM 3.7 had (the function of a subprogram, the subprograms of a unit) stands behind the references that
+//! later versions know.
+//!
+//! Knowledge: `MetadataCodes` and the readers' record layouts of LLVM 3.7 (as in DXC), 14 and 19.
+
+use crate::ids::unrotate;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// The kinds of nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NodeKind {
+    /// `!{…}`
+    Tuple,
+    /// `!DILocation`: references scope, inlined-at; numbers line, column, implicit.
+    Location,
+    /// `!DIExpression`: numbers only.
+    Expression,
+    /// `!GenericDINode`: references header and operands; number tag.
+    GenericDebug,
+    /// `!DISubrange`: count, lower, upper, stride; form bits, count, lower as numbers (bit 0 and 1 say which).
+    Subrange,
+    /// `!DIGenericSubrange`: count, lower, upper, stride.
+    GenericSubrange,
+    /// `!DIEnumerator`: name; bits 1 unsigned, 2 wide; width; words.
+    Enumerator,
+    /// `!DIBasicType`: name; tag, size, align, encoding, flags.
+    BasicType,
+    /// `!DIStringType`: name, length, length and location expressions; tag, size, align, encoding.
+    StringType,
+    /// `!DIDerivedType`: file, scope, name, base, extra, annotations; tag, line, size, align, offset, flags,
+    /// address space plus one, pointer authentication.
+    DerivedType,
+    /// `!DICompositeType`: file, scope, name, base, elements, vtable holder, template parameters, identifier,
+    /// discriminator, data location, associated, allocated, rank, annotations; tag, line, size, align, offset,
+    /// flags, runtime language.
+    CompositeType,
+    /// `!DISubroutineType`: types; flags, calling convention.
+    SubroutineType,
+    /// `!DIFile`: filename, directory, checksum, source; kind of checksum.
+    File,
+    /// `!DICompileUnit`: file, producer, flags, split name, enums, retained types, globals, imports, macros,
+    /// sysroot, SDK, subprograms (3.7); language, optimised, runtime version, emission kind, DWO id, split
+    /// inlining, for profiling, name-table kind, ranges have a base.
+    CompileUnit,
+    /// `!DISubprogram`: file, scope, name, linkage name, type, unit, declaration, retained nodes, containing type,
+    /// template parameters, thrown types, annotations, target function's name, function (3.7); line, scope line,
+    /// virtual index, this adjustment, flags, subprogram flags, virtuality.
+    Subprogram,
+    /// `!DILexicalBlock`: file, scope; line, column.
+    LexicalBlock,
+    /// `!DILexicalBlockFile`: file, scope; discriminator.
+    LexicalBlockFile,
+    /// `!DINamespace`: scope, name, file (3.7); exports symbols, line.
+    Namespace,
+    /// `!DICommonBlock`: scope, declaration, name, file; line.
+    CommonBlock,
+    /// `!DIModule`: file, scope, name, macros, include path, API notes; line, declaration only.
+    Module,
+    /// `!DITemplateTypeParameter`: name, type; default.
+    TemplateType,
+    /// `!DITemplateValueParameter`: name, type, value; tag, default.
+    TemplateValue,
+    /// `!DIGlobalVariable`: scope, name, file, type, linkage name, declaration, template parameters, annotations,
+    /// variable (3.7); line, local, definition, align, version of the record.
+    GlobalVariable,
+    /// `!DILocalVariable`: scope, name, file, type, annotations; line, argument, flags, align, tag (3.7).
+    LocalVariable,
+    /// `!DILabel`: scope, name, file; line.
+    Label,
+    /// `!DIObjCProperty`: name, file, getter, setter, type; line, attributes.
+    ObjcProperty,
+    /// `!DIImportedEntity`: scope, entity, name, file, elements; tag, line.
+    ImportedEntity,
+    /// `!DIMacro`: name, value; type, line.
+    Macro,
+    /// `!DIMacroFile`: file, elements; type, line.
+    MacroFile,
+    /// `!DIGlobalVariableExpression`: variable, expression.
+    GlobalVariableExpression,
+    /// `!DIArgList`: the values.
+    ArgList,
+    /// `!DIAssignID`
+    AssignId,
+}
+
+/// A node as read.
+pub(crate) struct Parts {
+    pub(crate) kind: NodeKind,
+    pub(crate) distinct: bool,
+    pub(crate) references: Vec<u64>,
+    pub(crate) numbers: Vec<u64>,
+}
+
+/// Records whose forms differ in length only: code, kind, least length, references and numbers as positions in the
+/// record.
+struct Simple {
+    code: u32,
+    kind: NodeKind,
+    least: usize,
+    references: &'static [u8],
+    numbers: &'static [u8],
+}
+
+
+const fn simple(
+    code: u32,
+    kind: NodeKind,
+    least: usize,
+    references: &'static [u8],
+    numbers: &'static [u8],
+) -> Simple {
+    Simple { code, kind, least, references, numbers }
+}
+
+#[rustfmt::skip]
+const SIMPLE: &[Simple] = &[
+    simple(15, NodeKind::BasicType, 6, &[2], &[1, 3, 4, 5, 6]),
+    simple(16, NodeKind::File, 3, &[1, 2, 4, 5], &[3]),
+    simple(17, NodeKind::DerivedType, 12, &[3, 5, 2, 6, 11, 13], &[1, 4, 7, 8, 9, 10, 12, 14]),
+    simple(18, NodeKind::CompositeType, 16, &[3, 5, 2, 6, 11, 13, 14, 15, 16, 17, 18, 19, 20, 21], &[1, 4, 7, 8, 9, 10, 12]),
+    simple(19, NodeKind::SubroutineType, 3, &[2], &[1, 3]),
+    simple(22, NodeKind::LexicalBlock, 5, &[2, 1], &[3, 4]),
+    simple(23, NodeKind::LexicalBlockFile, 4, &[2, 1], &[3]),
+    simple(30, NodeKind::ObjcProperty, 8, &[1, 2, 4, 5, 7], &[3, 6]),
+    simple(33, NodeKind::Macro, 5, &[3, 4], &[1, 2]),
+    simple(34, NodeKind::MacroFile, 5, &[3, 4], &[1, 2]),
+    simple(37, NodeKind::GlobalVariableExpression, 3, &[1, 2], &[]),
+    simple(40, NodeKind::Label, 5, &[1, 2, 3], &[4]),
+    simple(44, NodeKind::CommonBlock, 6, &[1, 2, 3, 4], &[5]),
+    simple(45, NodeKind::GenericSubrange, 5, &[1, 2, 3, 4], &[]),
+    simple(47, NodeKind::AssignId, 1, &[], &[]),
+];
+
+/// Brings a record to the layout of its kind; `None` if the code is unknown or the record too short.
+pub(crate) fn decode(code: u32, values: &[u64]) -> Option<Parts> {
+    let at = |index: usize| values.get(index).copied().unwrap_or(0);
+    let head = *values.first()?;
+    let distinct = head & 1 != 0;
+    let parts = |kind, references, numbers| Some(Parts { kind, distinct, references, numbers });
+    if let Some(row) = SIMPLE.iter().find(|row| row.code == code) {
+        if values.len() < row.least {
+            return None;
+        }
+        let pick = |positions: &[u8]| positions.iter().map(|&position| at(usize::from(position))).collect();
+        let mut numbers: Vec<u64> = pick(row.numbers);
+        let mut references: Vec<u64> = pick(row.references);
+        if row.kind == NodeKind::File && at(3) == 0 {
+            // Checksum records without a kind hold an empty checksum.
+            numbers.iter_mut().for_each(|number| *number = 0);
+            references.get_mut(2).into_iter().for_each(|checksum| *checksum = 0);
+        }
+        let distinct = distinct || row.kind == NodeKind::AssignId;
+        return Some(Parts { kind: row.kind, distinct, references, numbers });
+    }
+    match code {
+        7 if values.len() >= 5 => {
+            parts(NodeKind::Location, vec![at(3).saturating_add(1), at(4)], vec![at(1), at(2), at(5)])
+        }
+        12 if values.len() >= 4 => parts(NodeKind::GenericDebug, values.get(3..)?.to_vec(), vec![at(1)]),
+        13 => {
+            let (references, numbers) = match head >> 1 {
+                0 => (vec![0; 4], vec![3, at(1), zigzag(at(2))]),
+                1 => (vec![at(1), 0, 0, 0], vec![2, 0, zigzag(at(2))]),
+                _ => (vec![at(1), at(2), at(3), at(4)], vec![0, 0, 0]),
+            };
+            parts(NodeKind::Subrange, references, numbers)
+        }
+        14 if values.len() >= 3 => {
+            let (width, words) = match head & 4 {
+                0 => (64, vec![zigzag(at(1))]),
+                _ => (at(1), values.get(3..)?.iter().map(|&word| unrotate(word)).collect()),
+            };
+            let numbers = [head >> 1, width].into_iter().chain(words).collect();
+            parts(NodeKind::Enumerator, vec![at(2)], numbers)
+        }
+        20 if values.len() >= 14 => {
+            let references = vec![
+                at(2), at(3), at(5), at(7), at(9), at(10), at(12), at(13), at(15), at(20), at(21), at(11),
+            ];
+            let split_inlining = if values.len() > 16 { at(16) } else { 1 };
+            let numbers = vec![at(1), at(4), at(6), at(8), at(14), split_inlining, at(17), at(18), at(19)];
+            parts(NodeKind::CompileUnit, references, numbers)
+        }
+        21 => subprogram(values),
+        24 => {
+            let (name, exports) = if values.len() == 3 { (2, head >> 1 & 1) } else { (3, head >> 1 & 1) };
+            let file = if values.len() == 3 { 0 } else { at(2) };
+            parts(NodeKind::Namespace, vec![at(1), at(name), file], vec![exports, at(4)])
+        }
+        25 if values.len() >= 3 => {
+            parts(NodeKind::TemplateType, vec![at(1), at(2)], vec![u64::from(at(3) != 0)])
+        }
+        26 if values.len() >= 5 => {
+            let (default, value) = if values.len() >= 6 { (at(4), at(5)) } else { (0, at(4)) };
+            parts(NodeKind::TemplateValue, vec![at(2), at(3), value], vec![at(1), u64::from(default != 0)])
+        }
+        27 if values.len() >= 11 => global_variable(values),
+        28 if values.len() >= 8 => local_variable(values),
+        29 => {
+            let numbers = upgrade_expression(head >> 1, values.get(1..)?);
+            parts(NodeKind::Expression, Vec::new(), numbers)
+        }
+        31 if values.len() >= 6 => {
+            let (file, line) = if values.len() >= 7 { (at(6), at(4)) } else { (0, 0) };
+            // Before LLVM 6 there was a line but no file; 3.7 prints it.
+            let old_line = if values.len() >= 7 { 0 } else { at(4) };
+            parts(NodeKind::ImportedEntity, vec![at(2), at(3), at(5), file, at(7)], vec![at(1), line, old_line])
+        }
+        32 if values.len() >= 5 => {
+            let shift = usize::from(values.len() >= 8);
+            let file = if shift == 1 { at(1) } else { 0 };
+            let field = |index: usize| at(index.saturating_add(shift));
+            parts(
+                NodeKind::Module,
+                vec![file, field(1), field(2), field(3), field(4), field(5)],
+                if shift == 1 { vec![at(7), at(8)] } else { vec![0, 0] },
+            )
+        }
+        41 if values.len() >= 8 => {
+            let (location, rest) = if values.len() == 8 { (0, 5) } else { (at(5), 6) };
+            let numbers = vec![at(1), at(rest), at(rest.wrapping_add(1)), at(rest.wrapping_add(2))];
+            parts(NodeKind::StringType, vec![at(2), at(3), at(4), location], numbers)
+        }
+        _ => None,
+    }
+}
+
+/// Signed numbers of debug-info records of at most 64 bits: unlike those of constants, all bits are turned over.
+fn zigzag(value: u64) -> u64 {
+    if value & 1 == 0 { value >> 1 } else { !(value >> 1) }
+}
+
+/// Bit 0 distinct, 1 has a unit, 2 has subprogram flags. Without the flags, the record has two more fields in the
+/// middle (local, definition; optimised behind), and with 19 or more operands a function before the rest.
+fn subprogram(values: &[u64]) -> Option<Parts> {
+    let at = |index: usize| values.get(index).copied().unwrap_or(0);
+    if values.len() < 18 {
+        return None;
+    }
+    const MAIN_SUBPROGRAM: u64 = 1 << 21;
+    let head = at(0);
+    let has_flags = head & 4 != 0;
+    let has_unit = head & 2 != 0;
+    let raw_flags = if has_flags { at(11) } else { at(13) };
+    let main = raw_flags & MAIN_SUBPROGRAM != 0;
+    let flags = raw_flags & !MAIN_SUBPROGRAM;
+    let virtuality = if has_flags { at(9) & 3 } else { at(11) & 3 };
+    let subprogram_flags = if has_flags {
+        at(9) | u64::from(main) << 8
+    } else {
+        virtuality
+            | u64::from(at(7) != 0) << 2
+            | u64::from(at(8) != 0) << 3
+            | u64::from(at(14) != 0) << 4
+            | u64::from(main) << 8
+    };
+    let (first, second) = match (has_flags, values.len() >= 19) {
+        (true, _) => (0usize, 0usize),
+        (false, false) => (2, 2),
+        (false, true) => (2, 3),
+    };
+    let early = |index: usize| at(index.saturating_add(first));
+    let late = |index: usize| at(index.saturating_add(second));
+    let has_adjustment = has_flags || values.len() >= 20;
+    let has_thrown = has_flags || values.len() >= 21;
+    let unit_or_function = late(12);
+    let function = if has_unit || first == second { 0 } else { unit_or_function };
+    let references = vec![
+        at(4),
+        at(1),
+        at(2),
+        at(3),
+        at(6),
+        if has_unit { unit_or_function } else { 0 },
+        late(14),
+        late(15),
+        early(8),
+        late(13),
+        if has_thrown { late(17) } else { 0 },
+        if has_flags { at(18) } else { 0 },
+        if has_flags { at(19) } else { 0 },
+        function,
+    ];
+    let adjustment = if has_adjustment { late(16) } else { 0 };
+    let numbers = vec![at(5), early(7), early(10), adjustment, flags, subprogram_flags, virtuality];
+    Some(Parts { kind: NodeKind::Subprogram, distinct: head & 1 != 0, references, numbers })
+}
+
+fn global_variable(values: &[u64]) -> Option<Parts> {
+    let at = |index: usize| values.get(index).copied().unwrap_or(0);
+    let version = at(0) >> 1;
+    let (declaration, template, annotations, variable) = match version {
+        2 => (at(9), at(10), at(12), 0),
+        1 => (at(10), 0, 0, 0),
+        0 => (at(10), 0, 0, at(9)),
+        _ => return None,
+    };
+    let references = vec![at(1), at(2), at(4), at(6), at(3), declaration, template, annotations, variable];
+    let numbers = vec![at(5), at(7), at(8), at(11), version];
+    Some(Parts { kind: NodeKind::GlobalVariable, distinct: at(0) & 1 != 0, references, numbers })
+}
+
+fn local_variable(values: &[u64]) -> Option<Parts> {
+    let at = |index: usize| values.get(index).copied().unwrap_or(0);
+    let has_alignment = at(0) & 2 != 0;
+    // Before LLVM 3.8 a tag told arguments from other variables.
+    let has_tag = !has_alignment && values.len() > 8;
+    let field = |index: usize| at(index.saturating_add(usize::from(has_tag)));
+    let (align, annotations) = if has_alignment { (at(8), at(9)) } else { (0, 0) };
+    let references = vec![field(1), field(2), field(3), field(5), annotations];
+    let tag = if has_tag { at(1) } else { 0 };
+    let numbers = vec![field(4), field(6), field(7), align, tag];
+    Some(Parts { kind: NodeKind::LocalVariable, distinct: at(0) & 1 != 0, references, numbers })
+}
+
+/// The references of a kind that are operands, in the order in which they are numbered; nothing for all of them as
+/// they stand. LLVM 3.7 (`old`) had some in other places.
+pub(crate) fn operand_order(kind: NodeKind, old: bool) -> Option<&'static [u8]> {
+    match (kind, old) {
+        (NodeKind::CompileUnit, false) => Some(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+        (NodeKind::CompileUnit, true) => Some(&[0, 1, 2, 3, 4, 5, 11, 6, 7]),
+        (NodeKind::Subprogram, false) => Some(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
+        (NodeKind::Subprogram, true) => Some(&[0, 1, 2, 3, 4, 8, 13, 9, 6, 7]),
+        (NodeKind::GlobalVariable, false) => Some(&[0, 1, 2, 3, 4, 5, 6, 7]),
+        (NodeKind::GlobalVariable, true) => Some(&[0, 1, 2, 3, 4, 8, 5]),
+        (NodeKind::Namespace, false) => Some(&[0, 1]),
+        (NodeKind::Namespace, true) => Some(&[2, 0, 1]),
+        (NodeKind::Module, true) => Some(&[1, 2, 3, 4, 5]),
+        _ => None,
+    }
+}
+
+mod operation {
+    pub(super) const DEREF: u64 = 0x06;
+    pub(super) const CONSTU: u64 = 0x10;
+    pub(super) const MINUS: u64 = 0x1c;
+    pub(super) const PLUS: u64 = 0x22;
+    pub(super) const PLUS_UCONST: u64 = 0x23;
+    pub(super) const BIT_PIECE: u64 = 0x9d;
+    pub(super) const FRAGMENT: u64 = 0x1000;
+}
+
+/// The version of expressions that need no change.
+const EXPRESSION_VERSION: u64 = 3;
+
+/// Keeps an expression as stored, with its version in front where it is not the current one, for
+/// `modern_expression` or a printer of the old form.
+fn upgrade_expression(version: u64, elements: &[u64]) -> Vec<u64> {
+    let mut numbers = vec![version.min(EXPRESSION_VERSION)];
+    numbers.extend_from_slice(elements);
+    numbers
+}
+
+/// An expression's elements as they were stored.
+pub(crate) fn raw_expression(numbers: &[u64]) -> &[u64] {
+    numbers.get(1..).unwrap_or_default()
+}
+
+/// An expression in today's form: fragments instead of bit pieces, a leading dereference moved to the end, and
+/// additions with their operand in place.
+pub(crate) fn modern_expression(numbers: &[u64]) -> Vec<u64> {
+    let mut elements = raw_expression(numbers).to_vec();
+    let version = numbers.first().copied().unwrap_or(EXPRESSION_VERSION);
+    let third_last = elements.len().wrapping_sub(3);
+    if version == 0
+        && let Some(element) = elements.get_mut(third_last).filter(|element| **element == operation::BIT_PIECE) {
+            *element = operation::FRAGMENT;
+        }
+    if version <= 1 && elements.first() == Some(&operation::DEREF) {
+        let fragment = elements.get(third_last) == Some(&operation::FRAGMENT);
+        let end = if fragment { third_last } else { elements.len() };
+        if let Some(part) = elements.get_mut(..end) {
+            part.rotate_left(1);
+        }
+    }
+    if version <= 2 { spell_out_additions(&elements) } else { elements }
+}
+
+fn spell_out_additions(elements: &[u64]) -> Vec<u64> {
+    let mut result = Vec::new();
+    let mut rest = elements;
+    while let Some(&first) = rest.first() {
+        let size = match first {
+            operation::CONSTU | operation::MINUS | operation::PLUS => 2,
+            operation::FRAGMENT => 3,
+            _ => 1,
+        };
+        let (item, tail) = rest.split_at(size.min(rest.len()));
+        let arguments = item.get(1..).unwrap_or_default();
+        match first {
+            operation::PLUS => {
+                result.push(operation::PLUS_UCONST);
+                result.extend_from_slice(arguments);
+            }
+            operation::MINUS => {
+                result.push(operation::CONSTU);
+                result.extend_from_slice(arguments);
+                result.push(operation::MINUS);
+            }
+            _ => result.extend_from_slice(item),
+        }
+        rest = tail;
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_of_old_versions() {
+        assert_eq!(modern_expression(&[0, 6, 0x9d, 8, 16]), [6, 0x1000, 8, 16]);
+        assert_eq!(modern_expression(&[1, 6, 0x22, 4]), [0x23, 4, 6]);
+        assert_eq!(modern_expression(&[2, 0x1c, 4]), [0x10, 4, 0x1c]);
+        assert_eq!(modern_expression(&[3, 0x1c]), [0x1c]);
+    }
+
+    #[test]
+    fn signs() {
+        assert_eq!(zigzag(1) as i64, -1);
+        assert_eq!(zigzag(u64::MAX) as i64, i64::MIN);
+        assert_eq!(zigzag(6), 3);
+        let enumerator = decode(14, &[0, 1, 5]).unwrap();
+        assert_eq!(enumerator.numbers, [0, 64, u64::MAX]);
+    }
+
+    #[test]
+    fn short_records_are_refused() {
+        for code in 0..64 {
+            for length in 0..24 {
+                let _ = decode(code, &alloc::vec![u64::MAX; length]);
+            }
+        }
+        assert!(decode(21, &[0; 17]).is_none());
+    }
+}

@@ -1,0 +1,64 @@
+//! LLVM bitcode, read in pure Rust: Apple's AIR, Microsoft's DXIL, and whatever else LLVM 3.2 to 19 wrote.
+//!
+//! | module | thing |
+//! |---|---|
+//! | [`bitstream`] | blocks, records and abbreviations |
+//! | [`module`] | a module and what it declares |
+//! | [`types`], [`attributes`], [`constants`], [`metadata`], [`global`] | its tables |
+//! | [`body`], [`instruction`], [`value`] | the inside of a function |
+//! | [`debug_info`] | what the words of debug-info nodes mean |
+//! | [`data_layout`] | sizes and alignments |
+//! | [`print`] | LLVM assembly, as `llvm-dis` of a given version writes it |
+//!
+//! The crate is `no_std` and has no `unsafe`. Hostile input can make it tell of errors, and print what is sound;
+//! it can't make it panic, recurse without bound or take memory that the input does not pay for.
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+extern crate alloc;
+
+/// Modules that read untrusted bytes get the lints that forbid arithmetic that may overflow.
+macro_rules! readers {
+    ($($(#[$attribute:meta])* $visibility:vis mod $name:ident;)*) => {
+        $(
+            $(#[$attribute])*
+            #[cfg_attr(
+                not(test),
+                deny(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, clippy::cast_sign_loss)
+            )]
+            $visibility mod $name;
+        )*
+    };
+}
+
+readers! {
+    pub mod attributes;
+    pub mod bitstream;
+    mod blocks;
+    pub mod body;
+    mod body_reader;
+    pub mod constants;
+    pub mod data_layout;
+    pub mod debug_info;
+    pub mod global;
+    mod hash;
+    pub mod ids;
+    pub mod instruction;
+    pub mod metadata;
+    pub mod module;
+    pub mod types;
+    pub mod value;
+}
+
+mod attribute_names;
+mod dwarf;
+pub mod print;
+
+pub use attribute_names::name as attribute_name;
+pub use body::FunctionBody;
+pub use ids::{AttributeListId, AttributeSetId, BlockId, MetadataId, Slice, TypeId, ValueId};
+pub use instruction::{Instruction, Opcode};
+pub use module::Module;
+pub use types::TypeTable;

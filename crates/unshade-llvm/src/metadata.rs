@@ -1,0 +1,395 @@
+//! Metadata: strings, values and nodes, and the names of nodes and of kinds of attachment.
+//!
+//! All metadata of a module is numbered in one sequence (first the module's, then that of the function being read).
+//! References inside of nodes are stored as number plus one, zero being null, and so they are kept here: every
+//! node is a run of words, references first, in the order in which LLVM 14 keeps operands (which decides the
+//! order of numbering when printed), then plain numbers. What the words of debug-info nodes mean stands in
+//! [`crate::debug_info`].
+//!
+//! Knowledge: `MetadataCodes` of LLVM's `LLVMBitCodes.h` (3.2 to 19).
+
+use crate::bitstream::{Cursor, Entry, Record};
+use crate::debug_info::{self, NodeKind};
+use crate::ids::{MetadataId, Slice, TypeId, ValueId, narrow};
+use alloc::vec::Vec;
+use unshade_core::{Diagnostics, Error, ErrorKind, Result};
+
+/// One piece of metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metadata {
+    /// A string, in [`MetadataTable::string`].
+    String(Slice),
+    /// A value of the program.
+    Value {
+        /// The value's type, as the record names it.
+        ty: TypeId,
+        /// The value.
+        value: ValueId,
+    },
+    /// A node.
+    Node(Node),
+    /// A number without a record, or a record that could not be read.
+    Missing,
+}
+
+/// A node: a tuple or one of the specialised debug-info nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Which of them.
+    pub kind: NodeKind,
+    /// Whether it is a thing of its own even if another node is equal.
+    pub distinct: bool,
+    /// How many of the words are references.
+    pub references: u32,
+    /// References (number plus one, or zero), then numbers, in [`MetadataTable::words`].
+    pub words: Slice,
+}
+
+/// A named list of nodes, such as `!air.kernel`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedMetadata {
+    /// The name, without `!`.
+    pub name: Vec<u8>,
+    /// The nodes.
+    pub nodes: Vec<MetadataId>,
+}
+
+/// Attachments of one global or function: kind (as in the file) and node.
+pub type Attachments = Vec<(u32, MetadataId)>;
+
+/// The metadata of a module, or of one of its functions.
+#[derive(Clone, Debug, Default)]
+pub struct MetadataTable {
+    /// The number of the first entry: 0 for a module, the module's count for a function.
+    base: u32,
+    entries: Vec<Metadata>,
+    /// Entries that have no number in the file, as old records hold values in place of references to them.
+    unnumbered: Vec<Metadata>,
+    words: Vec<u64>,
+    bytes: Vec<u8>,
+}
+
+/// Named metadata and attachments that stand in a metadata block.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extras {
+    pub(crate) named: Vec<NamedMetadata>,
+    pub(crate) globals: Vec<(ValueId, Attachments)>,
+    pub(crate) kinds: Vec<(u32, Vec<u8>)>,
+}
+
+/// Where unnumbered entries start.
+const UNNUMBERED: u32 = 1 << 30;
+
+pub(crate) mod code {
+    pub(crate) const STRING_OLD: u32 = 1;
+    pub(crate) const VALUE: u32 = 2;
+    pub(crate) const NODE: u32 = 3;
+    pub(crate) const NAME: u32 = 4;
+    pub(crate) const DISTINCT_NODE: u32 = 5;
+    pub(crate) const KIND: u32 = 6;
+    pub(crate) const OLD_NODE: u32 = 8;
+    pub(crate) const OLD_FN_NODE: u32 = 9;
+    pub(crate) const NAMED_NODE: u32 = 10;
+    pub(crate) const STRINGS: u32 = 35;
+    pub(crate) const GLOBAL_DECL_ATTACHMENT: u32 = 36;
+    pub(crate) const INDEX_OFFSET: u32 = 38;
+    pub(crate) const INDEX: u32 = 39;
+    pub(crate) const ARG_LIST: u32 = 46;
+}
+
+impl MetadataTable {
+    pub(crate) fn starting_at(base: u32) -> Self {
+        Self { base, ..Self::default() }
+    }
+
+    /// The number of the first entry.
+    pub fn base(&self) -> u32 {
+        self.base
+    }
+
+    /// How many numbered entries there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The entry of this number, if it is one of this table.
+    #[inline]
+    pub fn get(&self, id: MetadataId) -> Option<Metadata> {
+        match self.entries.get(id.0.wrapping_sub(self.base) as usize) {
+            Some(entry) => Some(*entry),
+            None => self.unnumbered.get(id.0.checked_sub(self.unnumbered_base())? as usize).copied(),
+        }
+    }
+
+    /// All numbered entries with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (MetadataId, Metadata)> + '_ {
+        (self.base..).zip(&self.entries).map(|(id, entry)| (MetadataId(id), *entry))
+    }
+
+    /// The bytes of a string.
+    #[inline]
+    pub fn string(&self, string: Slice) -> &[u8] {
+        string.of(&self.bytes)
+    }
+
+    /// All words of a node.
+    #[inline]
+    pub fn words(&self, node: Node) -> &[u64] {
+        node.words.of(&self.words)
+    }
+
+    /// The references of a node: number plus one, or zero.
+    pub fn references(&self, node: Node) -> &[u64] {
+        self.words(node).get(..node.references as usize).unwrap_or_default()
+    }
+
+    /// An operand of a node by its place in the order of numbering: number plus one, or zero.
+    pub(crate) fn operand(&self, node: Node, at: usize, old: bool) -> Option<u64> {
+        let at = match debug_info::operand_order(node.kind, old) {
+            Some(order) => usize::from(*order.get(at)?),
+            None => at,
+        };
+        self.references(node).get(at).copied()
+    }
+
+    /// The numbers of a node.
+    pub fn numbers(&self, node: Node) -> &[u64] {
+        self.words(node).get(node.references as usize..).unwrap_or_default()
+    }
+
+    /// Unnumbered entries of functions must not be taken for those of the module.
+    fn unnumbered_base(&self) -> u32 {
+        if self.base == 0 { UNNUMBERED } else { UNNUMBERED.wrapping_mul(2) }
+    }
+
+    /// The place of an entry among those that have no number in the file.
+    pub(crate) fn unnumbered_index(&self, id: MetadataId) -> Option<usize> {
+        let at = id.0.checked_sub(self.unnumbered_base())? as usize;
+        (at < self.unnumbered.len()).then_some(at)
+    }
+
+    /// Puts another reference (number plus one, or zero) into a node.
+    pub(crate) fn set_reference(&mut self, node: Node, at: usize, reference: u64) {
+        if at < node.references as usize {
+            let at = (node.words.start as usize).saturating_add(at);
+            if let Some(word) = self.words.get_mut(at) {
+                *word = reference;
+            }
+        }
+    }
+
+    /// Puts another entry in place of a numbered one.
+    pub(crate) fn replace(&mut self, id: MetadataId, entry: Metadata) {
+        if let Some(slot) = self.entries.get_mut(id.0.wrapping_sub(self.base) as usize) {
+            *slot = entry;
+        }
+    }
+
+    pub(crate) fn add_unnumbered(&mut self, entry: Metadata) -> u64 {
+        let id = self.unnumbered_base().saturating_add(narrow(self.unnumbered.len() as u64));
+        self.unnumbered.push(entry);
+        u64::from(id).saturating_add(1)
+    }
+
+    pub(crate) fn node(&mut self, kind: NodeKind, distinct: bool, references: &[u64], numbers: &[u64]) -> Metadata {
+        let words = Slice::extend(&mut self.words, references.iter().chain(numbers).copied());
+        Metadata::Node(Node { kind, distinct, references: narrow(references.len() as u64), words })
+    }
+
+    /// Reads the metadata block that `cursor` stands before.
+    ///
+    /// # Errors
+    /// If the stream is damaged; records that make no sense become [`Metadata::Missing`], with a finding.
+    pub(crate) fn read(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        block: u32,
+        types: MetadataTypes,
+        extras: &mut Extras,
+        findings: &mut Diagnostics,
+    ) -> Result<()> {
+        cursor.enter_block(block)?;
+        let mut record = Record::default();
+        let mut name = Vec::new();
+        loop {
+            match cursor.advance_entry()? {
+                Entry::EndBlock => return Ok(()),
+                Entry::Block(_) => cursor.skip_block()?,
+                Entry::Record(id) => {
+                    cursor.read_record(id, &mut record)?;
+                    if self.take(cursor, &record, types, &mut name, extras).is_none() {
+                        let error = Error::new(ErrorKind::BadValue, record.offset, "metadata that can't be read")
+                            .found(alloc::format!("code {} of {} operands", record.code, record.values.len()));
+                        findings.error("llvm-metadata", error);
+                        self.entries.push(Metadata::Missing);
+                    }
+                }
+            }
+        }
+    }
+
+    fn take(
+        &mut self,
+        cursor: &Cursor<'_>,
+        record: &Record,
+        types: MetadataTypes,
+        name: &mut Vec<u8>,
+        extras: &mut Extras,
+    ) -> Option<()> {
+        let values = record.values.as_slice();
+        let entry = match record.code {
+            code::NODE | code::DISTINCT_NODE => {
+                self.node(NodeKind::Tuple, record.code == code::DISTINCT_NODE, values, &[])
+            }
+            code::VALUE => {
+                let (ty, value) = (narrow(*values.first()?), narrow(*values.get(1)?));
+                Metadata::Value { ty: TypeId(ty), value: ValueId(value) }
+            }
+            code::STRINGS => return self.take_strings(cursor, record),
+            code::STRING_OLD => Metadata::String(self.add_string(values)),
+            code::OLD_NODE => self.old_node(values, types)?,
+            code::OLD_FN_NODE => match *values {
+                [ty, value] if !types.is_metadata_or_void(narrow(ty)) => {
+                    Metadata::Value { ty: TypeId(narrow(ty)), value: ValueId(narrow(value)) }
+                }
+                // Lists of local values were dropped from the language.
+                _ => self.node(NodeKind::Tuple, false, &[], &[]),
+            },
+            code::ARG_LIST => {
+                let references: Vec<u64> = values.iter().map(|&id| id.saturating_add(1)).collect();
+                self.node(NodeKind::ArgList, false, &references, &[])
+            }
+            code::NAME => {
+                *name = values.iter().map(|&c| c.to_le_bytes()[0]).collect();
+                return Some(());
+            }
+            code::NAMED_NODE => {
+                let nodes = values.iter().map(|&id| MetadataId(narrow(id))).collect();
+                extras.named.push(NamedMetadata { name: core::mem::take(name), nodes });
+                return Some(());
+            }
+            code::KIND => {
+                extras.kinds.push(kind_of(values)?);
+                return Some(());
+            }
+            code::GLOBAL_DECL_ATTACHMENT => {
+                let (&global, rest) = values.split_first()?;
+                extras.globals.push((ValueId(narrow(global)), attachments(rest).collect()));
+                return Some(());
+            }
+            code::INDEX_OFFSET | code::INDEX => return Some(()),
+            code => {
+                let parts = debug_info::decode(code, values)?;
+                self.node(parts.kind, parts.distinct, &parts.references, &parts.numbers)
+            }
+        };
+        self.entries.push(entry);
+        Some(())
+    }
+
+    fn add_string(&mut self, characters: &[u64]) -> Slice {
+        Slice::extend(&mut self.bytes, characters.iter().map(|&c| c.to_le_bytes()[0]))
+    }
+
+    /// Pairs of type and value; a type of `metadata` makes it a reference, `void` null.
+    fn old_node(&mut self, values: &[u64], types: MetadataTypes) -> Option<Metadata> {
+        if !values.len().is_multiple_of(2) {
+            return None;
+        }
+        let mut references = Vec::new();
+        for pair in values.chunks_exact(2) {
+            let [ty, value] = *pair else { return None };
+            let ty = narrow(ty);
+            references.push(if ty == types.metadata {
+                value.saturating_add(1)
+            } else if ty == types.void {
+                0
+            } else {
+                self.add_unnumbered(Metadata::Value { ty: TypeId(ty), value: ValueId(narrow(value)) })
+            });
+        }
+        Some(self.node(NodeKind::Tuple, false, &references, &[]))
+    }
+
+    /// `[count, offset]` and a blob: lengths as a bitstream of vbr6, then from `offset` the characters.
+    fn take_strings(&mut self, cursor: &Cursor<'_>, record: &Record) -> Option<()> {
+        let &[count, offset] = record.values.as_slice() else { return None };
+        let blob = cursor.data().get(record.blob.clone())?;
+        let (lengths, characters) = blob.split_at_checked(usize::try_from(offset).ok()?)?;
+        let mut lengths = Vbr6 { data: lengths, position: 0 };
+        let mut start = narrow(self.bytes.len() as u64);
+        let end = start.saturating_add(narrow(characters.len() as u64));
+        self.bytes.extend_from_slice(characters);
+        for _ in 0..count {
+            let length = lengths.next()?;
+            if u64::from(end.saturating_sub(start)) < length {
+                return None;
+            }
+            let length = narrow(length);
+            self.entries.push(Metadata::String(Slice { start, count: length }));
+            start = start.saturating_add(length);
+        }
+        Some(())
+    }
+}
+
+/// The numbers of the types that old metadata records treat apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MetadataTypes {
+    pub(crate) metadata: u32,
+    pub(crate) void: u32,
+}
+
+impl MetadataTypes {
+    fn is_metadata_or_void(self, ty: u32) -> bool {
+        ty == self.metadata || ty == self.void
+    }
+}
+
+/// Pairs of kind and node.
+pub(crate) fn attachments(values: &[u64]) -> impl Iterator<Item = (u32, MetadataId)> + '_ {
+    values.chunks_exact(2).filter_map(|pair| match *pair {
+        [kind, node] => Some((narrow(kind), MetadataId(narrow(node)))),
+        _ => None,
+    })
+}
+
+/// A kind of attachment: number and name.
+pub(crate) fn kind_of(values: &[u64]) -> Option<(u32, Vec<u8>)> {
+    let (&number, name) = values.split_first()?;
+    Some((narrow(number), name.iter().map(|&c| c.to_le_bytes()[0]).collect()))
+}
+
+/// Numbers of six-bit groups, as the lengths of strings are stored.
+struct Vbr6<'a> {
+    data: &'a [u8],
+    position: usize,
+}
+
+impl Vbr6<'_> {
+    fn group(&mut self) -> Option<u64> {
+        let byte = self.position >> 3;
+        let low = u64::from(*self.data.get(byte)?);
+        let high = self.data.get(byte.wrapping_add(1)).copied().map_or(0, u64::from);
+        let group = ((high << 8 | low) >> (self.position & 7)) & 63;
+        self.position = self.position.wrapping_add(6);
+        Some(group)
+    }
+
+    fn next(&mut self) -> Option<u64> {
+        let mut value = 0u64;
+        for shift in (0..60u32).step_by(5) {
+            let group = self.group()?;
+            value |= (group & 31) << shift;
+            if group & 32 == 0 {
+                return Some(value);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,493 @@
+//! Attributes as text, and the groups of functions and calls.
+//!
+//! Groups are numbered when they are first met: global variables and functions first, calls as their functions
+//! are printed. Equal text is one group, as sets are equal by content in LLVM.
+
+use super::Printer;
+use super::text::{push_escaped, push_number};
+use crate::attribute_names::{Order, name, rank};
+use crate::attributes::{Attribute, Attributes, index, kind};
+use crate::ids::{AttributeSetId, TypeId};
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use unshade_core::{TokenKind, TokenSink};
+
+/// Texts of sets, made when they are first needed.
+pub(super) struct AttributeTexts {
+    parameters: Vec<Option<String>>,
+    groups_of_sets: Vec<Option<Option<u32>>>,
+    groups: Vec<Group>,
+}
+
+/// A numbered group.
+struct Group {
+    text: String,
+    /// The attributes that are not strings, for the comment above functions.
+    comment: String,
+}
+
+impl AttributeTexts {
+    pub(super) fn new(sets: usize) -> Self {
+        Self { parameters: vec![None; sets], groups_of_sets: vec![None; sets], groups: Vec::new() }
+    }
+
+    /// The number of a group of this text; empty sets have none.
+    fn group(&mut self, text: Cow<'_, str>, comment: impl FnOnce() -> String) -> Option<u32> {
+        if text.is_empty() {
+            return None;
+        }
+        let at = match self.groups.iter().position(|group| group.text == text) {
+            Some(at) => at,
+            None => {
+                self.groups.push(Group { text: text.into_owned(), comment: comment() });
+                self.groups.len() - 1
+            }
+        };
+        u32::try_from(at).ok()
+    }
+}
+
+/// How a number behind an attribute is written in a group, where that differs.
+const NUMBERED_IN_GROUPS: [u32; 4] = [kind::ALIGN, kind::STACK_ALIGNMENT, 41, 42];
+const ALLOC_SIZE: u32 = 51;
+const VSCALE_RANGE: u32 = 74;
+const UW_TABLE: u32 = 33;
+const ALLOC_KIND: u32 = 82;
+const MEMORY: u32 = 86;
+const NO_FP_CLASS: u32 = 87;
+
+/// Attributes that only pointers may have: `align`, `byval`, `nest`, `noalias`, `nocapture`, `readnone`, `readonly`,
+/// `sret`, `inalloca`, `nonnull`, `dereferenceable`, `dereferenceable_or_null`, `swifterror`, `preallocated`, `byref`
+/// and `elementtype`.
+const POINTERS_ONLY: [u32; 16] = [1, 3, 8, 9, 11, 20, 21, 29, 38, 39, 41, 42, 47, 65, 69, 77];
+
+/// The words of `allockind`, by bit.
+const ALLOC_KINDS: [&str; 6] = ["alloc", "realloc", "free", "uninitialized", "zeroed", "aligned"];
+/// The words of `memory`, by two bits.
+const ACCESS: [&str; 4] = ["none", "read", "write", "readwrite"];
+/// Classes of floating-point numbers, widest first.
+const FP_CLASSES: [(u64, &str); 15] = [
+    (0x3FF, "all"),
+    (0x003, "nan"),
+    (0x001, "snan"),
+    (0x002, "qnan"),
+    (0x204, "inf"),
+    (0x004, "ninf"),
+    (0x200, "pinf"),
+    (0x060, "zero"),
+    (0x020, "nzero"),
+    (0x040, "pzero"),
+    (0x090, "sub"),
+    (0x010, "nsub"),
+    (0x080, "psub"),
+    (0x108, "norm"),
+    (0x008, "nnorm"),
+];
+
+impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
+    fn write_set(&self, set: AttributeSetId, in_group: bool, only_plain: bool, of: Option<TypeId>) -> String {
+        let mut text = String::new();
+        let attributes = &self.module.attributes;
+        let upgraded = if self.rules.upgrades { upgrade(attributes, set) } else { Upgrade::default() };
+        let mut list = attributes.set(set).to_vec();
+        let pointee = of.and_then(|ty| self.module.types.pointee(ty));
+        if let Some(ty) = of {
+            list.retain(|attribute| !self.is_misplaced(attribute, ty));
+        }
+        let mut pending_frame = upgraded.frame_pointer;
+        if self.rules.order == Order::V19 && (in_group || only_plain) {
+            let memory = memory_effects(&mut list);
+            list.extend(memory);
+        }
+        if upgraded.null_pointer {
+            list.push(Attribute::Flag(kind::NULL_POINTER_IS_VALID));
+        }
+        let order = self.rules.order;
+        list.sort_by(|one, two| key(attributes, one, order).cmp(&key(attributes, two, order)));
+        for attribute in list {
+            if let Attribute::Text { name, .. } = attribute {
+                if only_plain {
+                    break;
+                }
+                let name = attributes.text(name);
+                if upgraded.drops(name) {
+                    continue;
+                }
+                if let Some(frame) = pending_frame.filter(|_| name > b"frame-pointer".as_slice()) {
+                    separate(&mut text);
+                    push_frame_pointer(&mut text, frame);
+                    pending_frame = None;
+                }
+            }
+            separate(&mut text);
+            self.write_attribute(&mut text, attribute, in_group, pointee);
+        }
+        if let Some(frame) = pending_frame.filter(|_| !only_plain) {
+            separate(&mut text);
+            push_frame_pointer(&mut text, frame);
+        }
+        text
+    }
+
+    fn write_attribute(
+        &self,
+        text: &mut String,
+        attribute: Attribute,
+        in_group: bool,
+        pointee: Option<TypeId>,
+    ) {
+        let attributes = &self.module.attributes;
+        match attribute {
+            Attribute::Flag(kind) => push_kind(text, kind),
+            Attribute::Integer(kind, value) => push_integer(text, kind, value, in_group),
+            Attribute::Type(kind, ty) => {
+                push_kind(text, kind);
+                // Old files leave the type to the pointer.
+                let ty = ty.or(pointee.filter(|_| self.rules.upgrades));
+                if let Some(ty) = ty {
+                    text.push('(');
+                    text.push_str(self.types.get(ty));
+                    text.push(')');
+                }
+            }
+            Attribute::Text { name, value } => {
+                text.push('"');
+                push_raw(text, attributes.text(name));
+                text.push('"');
+                if !value.is_empty() {
+                    text.push_str("=\"");
+                    push_escaped(text, attributes.text(value));
+                    text.push('"');
+                }
+            }
+            Attribute::Ranges { kind, width, bounds } => {
+                push_kind(text, kind);
+                text.push_str("(i");
+                push_number(text, u64::from(width));
+                for pair in attributes.words(bounds).chunks_exact(2) {
+                    if let &[low, high] = pair {
+                        text.push(' ');
+                        super::text::push_signed(text, low as i64);
+                        text.push_str(", ");
+                        super::text::push_signed(text, high as i64);
+                    }
+                }
+                text.push(')');
+            }
+        }
+    }
+
+    /// Whether an attribute of pointers belongs to something that is none; LLVM drops those since version 12.
+    /// Vectors of pointers may be aligned.
+    fn is_misplaced(&self, attribute: &Attribute, ty: TypeId) -> bool {
+        let types = &self.module.types;
+        self.rules.upgrades
+            && !types.is_pointer(ty)
+            && attribute.kind().is_some_and(|kind| POINTERS_ONLY.contains(&kind))
+            && !(attribute.kind() == Some(kind::ALIGN) && types.address_space(ty).is_some())
+    }
+
+    /// The attributes of a parameter or result between two texts; nothing at all if there are none.
+    pub(super) fn parameter_attributes(
+        &mut self,
+        set: AttributeSetId,
+        ty: TypeId,
+        before: &str,
+        after: &str,
+    ) {
+        let untyped = |attribute: &Attribute| matches!(attribute, Attribute::Type(_, None));
+        let misplaced = |attribute: &Attribute| self.is_misplaced(attribute, ty);
+        if self.module.attributes.set(set).iter().any(|one| untyped(one) || misplaced(one)) {
+            let text = self.write_set(set, false, false, Some(ty));
+            if !text.is_empty() {
+                self.punctuation(before);
+                self.out(TokenKind::Attribute, &text);
+                self.punctuation(after);
+            }
+            return;
+        }
+        let known = self.attributes.parameters.get(set.index()).is_some_and(Option::is_some);
+        if !known {
+            let text = self.write_set(set, false, false, None);
+            if let Some(slot) = self.attributes.parameters.get_mut(set.index()) {
+                *slot = Some(text);
+            }
+        }
+        if let Some(Some(text)) = self.attributes.parameters.get(set.index())
+            && !text.is_empty()
+        {
+            self.sink.put(TokenKind::Punctuation, before);
+            self.sink.put(TokenKind::Attribute, text);
+            self.sink.put(TokenKind::Punctuation, after);
+        }
+    }
+
+    /// The group of a set, numbered if it was not met before.
+    pub(super) fn group_of_set(&mut self, set: AttributeSetId) -> Option<u32> {
+        if let Some(Some(group)) = self.attributes.groups_of_sets.get(set.index()) {
+            return *group;
+        }
+        let text = self.write_set(set, true, false, None);
+        let comment = self.write_set(set, false, true, None);
+        let group = self.attributes.group(Cow::Owned(text), || comment);
+        if let Some(slot) = self.attributes.groups_of_sets.get_mut(set.index()) {
+            *slot = Some(group);
+        }
+        group
+    }
+
+    /// The group of a function.
+    pub(super) fn group_of_function(&mut self, function: usize) -> Option<u32> {
+        if let Some(intrinsic) = self.symbols.intrinsic(function) {
+            let text = intrinsic.function();
+            return self.attributes.group(Cow::Borrowed(text), || String::from(text));
+        }
+        let list = self.module.functions.get(function)?.attributes;
+        let set = self.module.attributes.of(list, index::FUNCTION)?;
+        self.group_of_set(set)
+    }
+
+    /// ` #0`
+    pub(super) fn group_reference(&mut self, group: Option<u32>) {
+        if let Some(group) = group {
+            self.built(TokenKind::Attribute, |text| {
+                text.push_str(" #");
+                push_number(text, u64::from(group));
+            });
+        }
+    }
+
+    /// The comment above a function.
+    pub(super) fn group_comment(&mut self, group: Option<u32>) {
+        let comment = group.and_then(|group| self.attributes.groups.get(group as usize));
+        if let Some(comment) = comment.map(|group| &group.comment).filter(|comment| !comment.is_empty()) {
+            self.sink.put(TokenKind::Comment, "; Function Attrs: ");
+            self.sink.put(TokenKind::Comment, comment);
+            self.sink.put(TokenKind::Punctuation, "\n");
+        }
+    }
+
+    /// All groups.
+    pub(super) fn attribute_groups(&mut self) {
+        if self.attributes.groups.is_empty() {
+            return;
+        }
+        self.punctuation("\n");
+        let groups = core::mem::take(&mut self.attributes.groups);
+        for (at, group) in groups.iter().enumerate() {
+            self.keyword("attributes");
+            self.built(TokenKind::Attribute, |text| {
+                text.push_str(" #");
+                push_number(text, at as u64);
+            });
+            self.punctuation(" = { ");
+            self.out(TokenKind::Attribute, &group.text);
+            self.punctuation(" }\n");
+        }
+        self.attributes.groups = groups;
+    }
+}
+
+/// What changes in a set of attributes when it is brought up to date.
+#[derive(Default)]
+struct Upgrade {
+    frame_pointer: Option<&'static str>,
+    null_pointer: bool,
+    drops_null_pointer: bool,
+}
+
+impl Upgrade {
+    fn drops(&self, name: &[u8]) -> bool {
+        let frame = matches!(name, b"no-frame-pointer-elim" | b"no-frame-pointer-elim-non-leaf");
+        frame
+            || (self.drops_null_pointer && name == b"null-pointer-is-valid")
+            || (self.frame_pointer.is_some() && name == b"frame-pointer")
+    }
+}
+
+fn upgrade(attributes: &Attributes, set: AttributeSetId) -> Upgrade {
+    let mut upgrade = Upgrade::default();
+    for attribute in attributes.set(set) {
+        let Attribute::Text { name, value } = *attribute else { continue };
+        let yes = attributes.text(value) == b"true";
+        match attributes.text(name) {
+            b"no-frame-pointer-elim" => upgrade.frame_pointer = Some(if yes { "all" } else { "none" }),
+            b"no-frame-pointer-elim-non-leaf" if upgrade.frame_pointer != Some("all") => {
+                upgrade.frame_pointer = Some("non-leaf");
+            }
+            b"null-pointer-is-valid" => {
+                upgrade.null_pointer = yes;
+                upgrade.drops_null_pointer = true;
+            }
+            _ => {}
+        }
+    }
+    // The two attributes come in any order; the one without "non-leaf" decides if it says so.
+    let all = attributes.set(set).iter().any(|attribute| match *attribute {
+        Attribute::Text { name, value } => {
+            attributes.text(name) == b"no-frame-pointer-elim" && attributes.text(value) == b"true"
+        }
+        _ => false,
+    });
+    if all {
+        upgrade.frame_pointer = Some("all");
+    }
+    upgrade
+}
+
+/// Attributes sort by rank; strings come last, by name.
+fn key<'t>(attributes: &'t Attributes, attribute: &Attribute, order: Order) -> (bool, u8, &'t [u8]) {
+    match *attribute {
+        Attribute::Text { name, .. } => (true, 0, attributes.text(name)),
+        _ => (false, attribute.kind().map_or(u8::MAX, |kind| rank(kind, order)), &[]),
+    }
+}
+
+fn separate(text: &mut String) {
+    if !text.is_empty() {
+        text.push(' ');
+    }
+}
+
+fn push_frame_pointer(text: &mut String, value: &str) {
+    text.push_str("\"frame-pointer\"=\"");
+    text.push_str(value);
+    text.push('"');
+}
+
+fn push_kind(text: &mut String, kind: u32) {
+    match name(kind) {
+        Some(name) => text.push_str(name),
+        None => {
+            text.push_str("<unknown attribute ");
+            push_number(text, u64::from(kind));
+            text.push('>');
+        }
+    }
+}
+
+/// Names of string attributes are not escaped by LLVM; what could do harm is escaped here.
+fn push_raw(text: &mut String, bytes: &[u8]) {
+    push_escaped(text, bytes);
+}
+
+fn push_integer(text: &mut String, kind: u32, value: u64, in_group: bool) {
+    match kind {
+        UW_TABLE => {
+            push_kind(text, kind);
+            if value == 1 {
+                text.push_str("(sync)");
+            }
+        }
+        MEMORY => push_memory(text, value),
+        ALLOC_KIND => {
+            text.push_str("allockind(\"");
+            push_words(
+                text,
+                ALLOC_KINDS.iter().enumerate().filter(|(bit, _)| value >> bit & 1 != 0).map(|(_, w)| *w),
+                ",",
+            );
+            text.push_str("\")");
+        }
+        NO_FP_CLASS => {
+            text.push_str("nofpclass(");
+            push_words(text, fp_classes(value), " ");
+            text.push(')');
+        }
+        ALLOC_SIZE => {
+            let (size, count) = (value >> 32, value & 0xFFFF_FFFF);
+            text.push_str("allocsize(");
+            push_number(text, size);
+            if count != 0xFFFF_FFFF {
+                text.push(',');
+                push_number(text, count);
+            }
+            text.push(')');
+        }
+        VSCALE_RANGE => {
+            text.push_str("vscale_range(");
+            push_number(text, value >> 32);
+            text.push(',');
+            push_number(text, value & 0xFFFF_FFFF);
+            text.push(')');
+        }
+        _ => {
+            push_kind(text, kind);
+            let (open, close) = match (in_group && NUMBERED_IN_GROUPS.contains(&kind), kind) {
+                (true, _) => ("=", ""),
+                (false, kind::ALIGN) => (" ", ""),
+                _ => ("(", ")"),
+            };
+            text.push_str(open);
+            push_number(text, value);
+            text.push_str(close);
+        }
+    }
+}
+
+fn push_words<'w>(text: &mut String, words: impl Iterator<Item = &'w str>, separator: &str) {
+    for (at, word) in words.enumerate() {
+        if at > 0 {
+            text.push_str(separator);
+        }
+        text.push_str(word);
+    }
+}
+
+fn fp_classes(value: u64) -> impl Iterator<Item = &'static str> {
+    let mut rest = value & 0x3FF;
+    FP_CLASSES.into_iter().chain([(0x100, "pnorm")]).filter_map(move |(mask, word)| {
+        let whole = rest & mask == mask;
+        if whole {
+            rest &= !mask;
+        }
+        whole.then_some(word)
+    })
+}
+
+/// `memory(…)`: bits 0 and 1 arguments, 2 and 3 inaccessible memory, 4 and 5 everything else.
+fn push_memory(text: &mut String, value: u64) {
+    let access = |at: u32| ACCESS.get((value >> (at * 2) & 3) as usize).copied().unwrap_or("");
+    let other = access(2);
+    text.push_str("memory(");
+    let mut first = true;
+    if other != "none" || (access(0) == "none" && access(1) == "none") {
+        text.push_str(other);
+        first = false;
+    }
+    for (at, place) in [(0, "argmem: "), (1, "inaccessiblemem: ")] {
+        if access(at) != other {
+            if !first {
+                text.push_str(", ");
+            }
+            first = false;
+            text.push_str(place);
+            text.push_str(access(at));
+        }
+    }
+    text.push(')');
+}
+
+/// What the attributes that LLVM 16 folded into `memory` leave of all accesses: two bits (read, write) for each of
+/// arguments, inaccessible memory and the rest.
+const FOLDED: [(u32, u64); 6] =
+    [(20, 0b00_0000), (21, 0b01_0101), (52, 0b10_1010), (45, 0b00_0011), (49, 0b00_1100), (50, 0b00_1111)];
+const ALL_MEMORY: u64 = 0b11_1111;
+
+/// Takes these attributes out of a function's set.
+fn memory_effects(list: &mut Vec<Attribute>) -> Option<Attribute> {
+    let mut effects = ALL_MEMORY;
+    list.retain(|attribute| {
+        let Attribute::Flag(kind) = *attribute else { return true };
+        match FOLDED.iter().find(|(folded, _)| *folded == kind) {
+            Some((_, left)) => {
+                effects &= left;
+                false
+            }
+            None => true,
+        }
+    });
+    (effects != ALL_MEMORY).then_some(Attribute::Integer(MEMORY, effects))
+}

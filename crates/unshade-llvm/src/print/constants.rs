@@ -1,0 +1,538 @@
+//! Constants and operands.
+
+use super::text::{push_escaped_as, push_signed, push_wide};
+use super::{Printer, symbols};
+use crate::body::FunctionBody;
+use crate::constants::{Constant, Constants, Expression};
+use crate::ids::{BlockId, Slice, TypeId, ValueId};
+use crate::instruction::{Opcode, predicate};
+use crate::types::Type;
+use crate::value::{Value, ValueKind};
+use unshade_core::{TokenKind, TokenSink};
+
+/// How deep constants may nest.
+const MAX_DEPTH: usize = 64;
+/// How many elements of nested constants a module may show for nothing, and how many for each that it stores: hostile
+/// files can nest constants so that text doubles with each level.
+const FREE_ELEMENTS: u64 = 1 << 19;
+const SHOWN_PER_STORED: u64 = 64;
+
+/// The constants that are being written, outermost first.
+#[derive(Default)]
+pub(super) struct Nesting {
+    path: alloc::vec::Vec<ValueId>,
+    /// How many more elements may be shown.
+    left: u64,
+}
+
+impl Nesting {
+    /// Allows for the constants of a module.
+    pub(super) fn new(constants: &Constants) -> Self {
+        let mut nesting = Self { path: alloc::vec::Vec::new(), left: FREE_ELEMENTS };
+        nesting.allow(constants);
+        nesting
+    }
+
+    /// Allows for the constants of a function.
+    pub(super) fn allow(&mut self, constants: &Constants) {
+        self.left = self.left.saturating_add(constants.stored_elements().saturating_mul(SHOWN_PER_STORED));
+    }
+
+    /// Whether a constant may be written now.
+    fn enter(&mut self, id: ValueId) -> bool {
+        if self.left == 0 || self.path.len() >= MAX_DEPTH || self.path.contains(&id) {
+            return false;
+        }
+        self.left -= 1;
+        self.path.push(id);
+        true
+    }
+}
+
+/// Fast-math flags in the order in which they are written, with their bits.
+const FAST_MATH: [(u32, &str); 7] = [
+    (1 << 7, " reassoc"),
+    (1 << 1, " nnan"),
+    (1 << 2, " ninf"),
+    (1 << 3, " nsz"),
+    (1 << 4, " arcp"),
+    (1 << 5, " contract"),
+    (1 << 6, " afn"),
+];
+const ALL_FAST_MATH: u32 = 0b1111_1110;
+
+impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
+    /// A value without its type.
+    #[inline]
+    pub(super) fn value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
+        if let Some((cached, text)) = self.symbols.get(id) {
+            if !text.is_empty() {
+                return self.sink.put(cached.kind, text);
+            }
+        } else if let Some((cached, text)) = self.locals.get(id)
+            && !text.is_empty()
+        {
+            return self.sink.put(cached.kind, text);
+        }
+        self.slow_value(body, id);
+    }
+
+    #[cold]
+    fn slow_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
+        self.nested_value(body, id);
+    }
+
+    /// The type of a value.
+    #[inline]
+    pub(super) fn type_of(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
+        let ty = self.module.value(body, id).map_or(TypeId::NONE, |value| value.ty);
+        self.ty(ty);
+    }
+
+    /// A value with its type.
+    #[inline]
+    pub(super) fn typed_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
+        if let Some((cached, text)) = self.symbols.get(id).or_else(|| self.locals.get(id))
+            && !text.is_empty()
+        {
+            self.sink.put(TokenKind::Type, self.types.spaced(cached.ty));
+            return self.sink.put(cached.kind, text);
+        }
+        self.type_of(body, id);
+        self.punctuation(" ");
+        self.value(body, id);
+    }
+
+    fn nested_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
+        let module = self.module;
+        let id = if self.rules.opaque_pointers { self.folded(body, id) } else { id };
+        let Some(value) = module.value(body, id) else { return self.out(TokenKind::Text, "<badref>") };
+        if !matches!(value.kind, ValueKind::Constant(_)) {
+            let cached = self.symbols.get(id).or_else(|| self.locals.get(id));
+            let (kind, text) = cached.map_or((TokenKind::Text, ""), |(cached, text)| (cached.kind, text));
+            return self.sink.put(kind, if text.is_empty() { "<badref>" } else { text });
+        }
+        if !self.nesting.enter(id) {
+            return self.out(TokenKind::Text, "<constant nests too deep>");
+        }
+        if let Some((constant, constants)) = module.constant(body, id) {
+            self.constant(body, value, constant, constants);
+        }
+        self.nesting.path.pop();
+    }
+
+    fn constant(
+        &mut self,
+        body: Option<&'m FunctionBody>,
+        value: Value,
+        constant: Constant,
+        constants: &'m Constants,
+    ) {
+        let types = &self.module.types;
+        match constant {
+            Constant::WideInteger(words) => {
+                let bits = if let Type::Integer(width) = types.get(value.ty) { width } else { 64 };
+                self.built(TokenKind::Number, |text| push_wide(text, constants.words(words), bits, true));
+            }
+            Constant::WideFloat(words) => {
+                let ty = types.get(value.ty);
+                self.built(TokenKind::Number, |text| {
+                    super::float::push_wide_float(text, ty, constants.words(words));
+                });
+            }
+            Constant::Aggregate(elements) => {
+                self.aggregate(body, value, constants.values(elements));
+            }
+            Constant::Data(words) => self.data(value.ty, constants.words(words)),
+            Constant::Text(bytes) => self.text_constant(value.ty, constants.bytes(bytes)),
+            Constant::Expression(index) => {
+                if let Some(expression) = constants.expression(index) {
+                    self.expression(body, value.ty, expression, constants);
+                }
+            }
+            Constant::Assembly(index) => self.assembly(constants, index),
+            Constant::BlockAddress { function, block } => self.block_address(body, function, block),
+            Constant::DsoLocalEquivalent(global) => {
+                self.keyword("dso_local_equivalent ");
+                self.symbol(global);
+            }
+            Constant::NoCfi(global) => {
+                self.keyword("no_cfi ");
+                self.symbol(global);
+            }
+            plain => {
+                let types = &self.module.types;
+                self.scratch.clear();
+                symbols::push_plain_constant(
+                    &mut self.scratch,
+                    types,
+                    &value,
+                    plain,
+                    self.rules.label_comments,
+                );
+                self.sink.put(TokenKind::Number, &self.scratch);
+            }
+        }
+    }
+
+    /// What is left of casts between pointers and of element pointers that go nowhere, once pointers are opaque.
+    fn folded(&self, body: Option<&FunctionBody>, mut id: ValueId) -> ValueId {
+        let types = &self.module.types;
+        for _ in 0..MAX_DEPTH {
+            let Some((Constant::Expression(index), constants)) = self.module.constant(body, id) else {
+                break;
+            };
+            let Some(expression) = constants.expression(index) else { break };
+            let Some((&first, indices)) = constants.values(expression.operands).split_first() else { break };
+            let from = self.module.value(body, first).map_or(TypeId::NONE, |value| value.ty);
+            let pointer = types.is_pointer(from);
+            let folds = match expression.opcode {
+                Opcode::BitCast => pointer,
+                Opcode::GetElementPtr => {
+                    pointer
+                        && expression.bounds.is_empty()
+                        && indices.iter().all(|&index| self.is_zero(body, index))
+                }
+                _ => false,
+            };
+            if !folds {
+                break;
+            }
+            id = first;
+        }
+        id
+    }
+
+    fn is_zero(&self, body: Option<&FunctionBody>, id: ValueId) -> bool {
+        match self.module.constant(body, id) {
+            Some((Constant::Null | Constant::Integer(0), _)) => true,
+            Some((Constant::Float(bits), _)) => bits == 0,
+            _ => false,
+        }
+    }
+
+    /// Aggregates whose parts are all zero, `undef` or `poison` are written as one word.
+    fn uniform(&self, body: Option<&FunctionBody>, elements: &[ValueId]) -> Option<&'static str> {
+        if elements.iter().all(|&id| self.is_zero(body, id)) {
+            return Some("zeroinitializer");
+        }
+        let all = |wanted: Constant| {
+            let is = |&id: &ValueId| self.module.constant(body, id).is_some_and(|(one, _)| one == wanted);
+            elements.iter().all(is)
+        };
+        if all(Constant::Poison) {
+            Some("poison")
+        } else if all(Constant::Undef) {
+            Some("undef")
+        } else {
+            None
+        }
+    }
+
+    fn aggregate(&mut self, body: Option<&'m FunctionBody>, value: Value, elements: &'m [ValueId]) {
+        if let Some(word) = self.uniform(body, elements) {
+            return self.out(TokenKind::Number, word);
+        }
+        let (open, close) = match self.module.types.get(value.ty) {
+            Type::Struct(structure) if structure.packed => ("<{ ", " }>"),
+            Type::Struct(_) => ("{ ", " }"),
+            Type::Vector { .. } => ("<", ">"),
+            Type::Array { element, .. } => {
+                if self.byte_array(body, element, elements) {
+                    return;
+                }
+                ("[", "]")
+            }
+            _ => ("[", "]"),
+        };
+        self.punctuation(open);
+        for (at, &element) in elements.iter().enumerate() {
+            if at > 0 {
+                self.punctuation(", ");
+            }
+            self.type_of(body, element);
+            self.punctuation(" ");
+            self.nested_value(body, element);
+            if self.nesting.left == 0 {
+                break;
+            }
+        }
+        self.punctuation(close);
+    }
+
+    /// Arrays of bytes are strings, however they are stored.
+    fn byte_array(&mut self, body: Option<&FunctionBody>, element: TypeId, elements: &[ValueId]) -> bool {
+        if self.module.types.get(element) != Type::Integer(8) {
+            return false;
+        }
+        let byte = |&id: &ValueId| match self.module.constant(body, id)?.0 {
+            Constant::Null => Some(0),
+            Constant::Integer(number) => Some(number.to_le_bytes()[0]),
+            _ => None,
+        };
+        let Some(bytes) = elements.iter().map(byte).collect::<Option<alloc::vec::Vec<u8>>>() else {
+            return false;
+        };
+        self.string_constant(&bytes);
+        true
+    }
+
+    fn string_constant(&mut self, bytes: &[u8]) {
+        let old = self.rules.label_comments;
+        self.built(TokenKind::String, |text| {
+            text.push_str("c\"");
+            push_escaped_as(text, bytes, old);
+            text.push('"');
+        });
+    }
+
+    fn text_constant(&mut self, ty: TypeId, bytes: &[u8]) {
+        let types = &self.module.types;
+        if types.child(ty, 0).is_none_or(|element| types.get(element) == Type::Integer(8)) {
+            if bytes.iter().all(|&byte| byte == 0) {
+                return self.out(TokenKind::Number, "zeroinitializer");
+            }
+            return self.string_constant(bytes);
+        }
+        let words: alloc::vec::Vec<u64> = bytes.iter().map(|&byte| u64::from(byte)).collect();
+        self.data(ty, &words);
+    }
+
+    /// Plain elements.
+    fn data(&mut self, ty: TypeId, words: &[u64]) {
+        let types = &self.module.types;
+        let Some(element) = types.child(ty, 0) else { return self.out(TokenKind::Text, "<bad data>") };
+        if words.iter().all(|&word| word == 0) {
+            return self.out(TokenKind::Number, "zeroinitializer");
+        }
+        let vector = matches!(types.get(ty), Type::Vector { .. });
+        if !vector && types.get(element) == Type::Integer(8) {
+            let bytes: alloc::vec::Vec<u8> = words.iter().map(|word| word.to_le_bytes()[0]).collect();
+            return self.string_constant(&bytes);
+        }
+        self.punctuation(if vector { "<" } else { "[" });
+        for (at, &word) in words.iter().enumerate() {
+            if at > 0 {
+                self.punctuation(", ");
+            }
+            self.ty(element);
+            self.punctuation(" ");
+            self.scratch.clear();
+            if types.is_float(element) {
+                super::float::push_float(
+                    &mut self.scratch,
+                    types.get(element),
+                    word,
+                    self.rules.label_comments,
+                );
+            } else {
+                symbols::push_integer(&mut self.scratch, types, element, word);
+            }
+            self.sink.put(TokenKind::Number, &self.scratch);
+        }
+        self.punctuation(if vector { ">" } else { "]" });
+    }
+
+    fn assembly(&mut self, constants: &Constants, index: u32) {
+        let Some(assembly) = constants.assembly(index) else { return };
+        self.keyword("asm ");
+        for (bit, word) in [(0, "sideeffect "), (1, "alignstack "), (2, "inteldialect "), (3, "unwind ")] {
+            if assembly.flags >> bit & 1 != 0 {
+                self.keyword(word);
+            }
+        }
+        self.quoted(constants.bytes(assembly.text));
+        self.punctuation(", ");
+        self.quoted(constants.bytes(assembly.constraints));
+    }
+
+    fn block_address(&mut self, body: Option<&'m FunctionBody>, function: ValueId, block: BlockId) {
+        self.keyword("blockaddress");
+        self.punctuation("(");
+        self.symbol(function);
+        self.punctuation(", ");
+        let index = match self.module.value(None, function).map(|value| value.kind) {
+            Some(ValueKind::Function(index)) => index,
+            _ => u32::MAX,
+        };
+        if body.is_some_and(|body| body.function == index) {
+            self.block(block);
+        } else {
+            // A block of another function: number that function's values for the name alone.
+            let other = self.bodies.get(index as usize).and_then(Option::as_ref);
+            let text = other.map(|other| super::function::label_of(self.module, other, block));
+            self.out(TokenKind::Label, text.as_deref().unwrap_or("<badref>"));
+        }
+        self.punctuation(")");
+    }
+
+    fn expression(
+        &mut self,
+        body: Option<&'m FunctionBody>,
+        ty: TypeId,
+        expression: &'m Expression,
+        constants: &'m Constants,
+    ) {
+        let opcode = expression.opcode;
+        self.keyword(opcode.mnemonic());
+        self.operation_flags(opcode, expression.flags);
+        if matches!(opcode, Opcode::ICmp | Opcode::FCmp) {
+            self.punctuation(" ");
+            self.keyword(predicate(expression.flags).unwrap_or("unknown"));
+        }
+        if !expression.bounds.is_empty() {
+            self.range_bounds(constants, expression.bounds);
+        }
+        self.punctuation(" (");
+        if opcode == Opcode::GetElementPtr {
+            self.ty(expression.ty);
+            self.punctuation(", ");
+        }
+        let operands = constants.values(expression.operands);
+        let shown = match opcode {
+            Opcode::ShuffleVector => operands.len().min(2),
+            // The discriminators are left out from the back while they are zero.
+            Opcode::PtrAuth => {
+                2 + operands.iter().skip(2).rposition(|&id| !self.is_zero(body, id)).map_or(0, |at| at + 1)
+            }
+            _ => operands.len(),
+        };
+        for (at, &operand) in operands.iter().take(shown).enumerate() {
+            if at > 0 {
+                self.punctuation(", ");
+            }
+            // LLVM 19 marks ranges of bytes, and drops the marks of indices.
+            if expression.in_range != 0 && at == expression.in_range as usize && !self.rules.opaque_pointers {
+                self.keyword("inrange ");
+            }
+            self.type_of(body, operand);
+            self.punctuation(" ");
+            self.nested_value(body, operand);
+        }
+        if opcode.is_cast() {
+            self.keyword(" to ");
+            self.ty(ty);
+        }
+        if let (Opcode::ShuffleVector, Some(&mask)) = (opcode, operands.get(2)) {
+            self.shuffle_mask(body, mask);
+        }
+        self.punctuation(")");
+    }
+
+    fn range_bounds(&mut self, constants: &Constants, bounds: Slice) {
+        let &[low, high] = constants.words(bounds) else { return };
+        self.built(TokenKind::Keyword, |text| {
+            text.push_str(" inrange(");
+            push_signed(text, low as i64);
+            text.push_str(", ");
+            push_signed(text, high as i64);
+            text.push(')');
+        });
+    }
+
+    /// What stands behind the name of an operation: `nuw`, `exact`, `inbounds` and the like.
+    #[inline]
+    pub(super) fn operation_flags(&mut self, opcode: Opcode, flags: u32) {
+        if flags == 0 {
+            return;
+        }
+        if opcode.may_wrap() {
+            if flags & 1 != 0 {
+                self.keyword(" nuw");
+            }
+            if flags & 2 != 0 {
+                self.keyword(" nsw");
+            }
+        } else if opcode.may_be_exact() {
+            if flags & 1 != 0 {
+                self.keyword(" exact");
+            }
+        } else if opcode == Opcode::GetElementPtr {
+            self.pointer_flags(flags);
+        } else if self.rules.opaque_pointers {
+            self.newer_flags(opcode, flags);
+        }
+    }
+
+    fn pointer_flags(&mut self, flags: u32) {
+        if flags & 1 != 0 {
+            self.keyword(" inbounds");
+        } else if flags & 2 != 0 && self.rules.opaque_pointers {
+            self.keyword(" nusw");
+        }
+        if flags & 4 != 0 && self.rules.opaque_pointers {
+            self.keyword(" nuw");
+        }
+    }
+
+    /// Flags that came after LLVM 14.
+    fn newer_flags(&mut self, opcode: Opcode, flags: u32) {
+        match opcode {
+            Opcode::Or if flags & 1 != 0 => self.keyword(" disjoint"),
+            Opcode::ZExt | Opcode::UiToFp if flags & 1 != 0 => self.keyword(" nneg"),
+            Opcode::Trunc => {
+                if flags & 1 != 0 {
+                    self.keyword(" nuw");
+                }
+                if flags & 2 != 0 {
+                    self.keyword(" nsw");
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Fast-math flags as stored; bit 0 meant all of them before LLVM 6.
+    pub(super) fn fast_math(&mut self, flags: u32) {
+        if flags & 0xFF == 0 {
+            return;
+        }
+        if flags & 1 != 0 || flags & ALL_FAST_MATH == ALL_FAST_MATH {
+            return self.keyword(" fast");
+        }
+        for (bit, word) in FAST_MATH {
+            if flags & bit != 0 {
+                self.keyword(word);
+            }
+        }
+    }
+
+    /// The mask of a `shufflevector`, which is written in its own way.
+    pub(super) fn shuffle_mask(&mut self, body: Option<&'m FunctionBody>, mask: ValueId) {
+        let module = self.module;
+        self.punctuation(", ");
+        if self.rules.dialect == super::Dialect::Dxc {
+            return self.typed_value(body, mask);
+        }
+        self.type_of(body, mask);
+        self.punctuation(" ");
+        let undefined = self.rules.undefined_mask;
+        let Some((constant, constants)) = module.constant(body, mask) else {
+            return self.value(body, mask);
+        };
+        let elements: alloc::vec::Vec<Option<u64>> = match constant {
+            Constant::Null => return self.out(TokenKind::Number, "zeroinitializer"),
+            Constant::Undef | Constant::Poison => return self.out(TokenKind::Number, undefined),
+            Constant::Data(words) => constants.words(words).iter().map(|&word| Some(word)).collect(),
+            Constant::Aggregate(values) => {
+                constants.values(values).iter().map(|&id| module.integer(body, id)).collect()
+            }
+            _ => return self.value(body, mask),
+        };
+        if elements.iter().all(|&element| element == Some(0)) {
+            return self.out(TokenKind::Number, "zeroinitializer");
+        }
+        if elements.iter().all(Option::is_none) {
+            return self.out(TokenKind::Number, undefined);
+        }
+        self.punctuation("<");
+        for (at, element) in elements.into_iter().enumerate() {
+            self.out(TokenKind::Type, if at > 0 { ", i32 " } else { "i32 " });
+            match element {
+                Some(number) => self.number(number & 0xFFFF_FFFF),
+                None => self.out(TokenKind::Number, undefined),
+            }
+        }
+        self.punctuation(">");
+    }
+}

@@ -1,0 +1,602 @@
+//! Functions: their heads, the numbers of their values, and their blocks.
+
+use super::instruction::Rebuilt;
+use super::symbols::{Cached, push_plain_constant};
+use super::text::{columns, push_name, push_number};
+use super::{Dialect, Printer};
+use crate::attributes::index;
+use crate::body::FunctionBody;
+use crate::global::Function;
+use crate::ids::{BlockId, Slice, TypeId, ValueId, narrow};
+use crate::instruction::{Instruction, Opcode};
+use crate::metadata::Metadata;
+use crate::module::Module;
+use crate::types::Type;
+use crate::value::{OperandKind, ValueKind};
+use alloc::string::String;
+use alloc::vec::Vec;
+use unshade_core::token::{Link, Token};
+use unshade_core::{TokenKind, TokenSink};
+
+/// The column in which LLVM lists the predecessors of a block.
+const COMMENT_COLUMN: usize = 50;
+const SPACES: &str = "                                                  ";
+
+/// The texts of one function's values and blocks.
+#[derive(Default)]
+pub(super) struct Locals {
+    pool: String,
+    base: u32,
+    values: Vec<Cached>,
+    unnumbered: Vec<Cached>,
+    /// With `%`, as operands.
+    blocks: Vec<Cached>,
+    /// Whether a block has a name; others are headed by their number.
+    named: Vec<bool>,
+}
+
+impl Locals {
+    /// The text of a value of the function.
+    #[inline(always)]
+    pub(super) fn get(&self, id: ValueId) -> Option<(Cached, &str)> {
+        let cached = match self.values.get(id.0.wrapping_sub(self.base) as usize) {
+            Some(cached) => *cached,
+            None => *self.unnumbered.get(id.0.checked_sub(FunctionBody::UNNUMBERED)? as usize)?,
+        };
+        Some((cached, cached.of(&self.pool)))
+    }
+
+    fn block(&self, id: BlockId) -> &str {
+        self.blocks.get(id.index()).map_or("<badref>", |cached| cached.of(&self.pool))
+    }
+
+    fn clear(&mut self) {
+        self.pool.clear();
+        self.values.clear();
+        self.unnumbered.clear();
+        self.blocks.clear();
+        self.named.clear();
+    }
+
+    /// Numbers parameters, blocks and results in the order of the text, and writes all texts.
+    fn fill(&mut self, module: &Module<'_>, body: &FunctionBody, old: bool) {
+        self.clear();
+        self.base = body.value_base;
+        let mut next = 0u64;
+        let none = Cached::NONE;
+        self.values.resize(body.values.len(), none);
+        self.unnumbered.resize(body.unnumbered.len(), none);
+        for (at, value) in body.values.iter().enumerate() {
+            match value.kind {
+                ValueKind::Argument(_) => {
+                    self.set_value(body, ValueId(self.base + narrow(at as u64)), value.ty, &mut next);
+                }
+                ValueKind::Constant(constant) => {
+                    let start = self.pool.len();
+                    let constant = body.constants.get(constant);
+                    push_plain_constant(&mut self.pool, &module.types, value, constant, old);
+                    let cached = Cached::since(&self.pool, start, TokenKind::Number, value.ty);
+                    if let Some(slot) = self.values.get_mut(at) {
+                        *slot = cached;
+                    }
+                }
+                _ => {}
+            }
+        }
+        for (at, &block) in (0u32..).zip(&body.blocks) {
+            self.add_block(body, BlockId(at), &mut next);
+            for instruction in block.of(&body.instructions) {
+                if instruction.result.is_some() {
+                    self.set_value(body, instruction.result, instruction.ty, &mut next);
+                }
+            }
+        }
+    }
+
+    fn set_value(&mut self, body: &FunctionBody, id: ValueId, ty: TypeId, next: &mut u64) {
+        let start = self.pool.len();
+        self.pool.push('%');
+        let name = body.value_name(id);
+        if name.is_empty() {
+            push_number(&mut self.pool, *next);
+            *next += 1;
+        } else {
+            push_name(&mut self.pool, name);
+        }
+        let cached = Cached::since(&self.pool, start, TokenKind::Register, ty);
+        let slot = match self.values.get_mut(id.0.wrapping_sub(self.base) as usize) {
+            Some(slot) => Some(slot),
+            None => self.unnumbered.get_mut(id.0.wrapping_sub(FunctionBody::UNNUMBERED) as usize),
+        };
+        if let Some(slot) = slot {
+            *slot = cached;
+        }
+    }
+
+    fn add_block(&mut self, body: &FunctionBody, id: BlockId, next: &mut u64) {
+        let start = self.pool.len();
+        self.pool.push('%');
+        let name = body.block_name(id);
+        if name.is_empty() {
+            push_number(&mut self.pool, *next);
+            *next += 1;
+        } else {
+            push_name(&mut self.pool, name);
+        }
+        self.named.push(!name.is_empty());
+        self.blocks.push(Cached::since(&self.pool, start, TokenKind::Label, TypeId::NONE));
+    }
+}
+
+/// How a block is written as an operand of another function.
+pub(super) fn label_of(module: &Module<'_>, body: &FunctionBody, block: BlockId) -> String {
+    let mut locals = Locals::default();
+    locals.fill(module, body, false);
+    String::from(locals.block(block))
+}
+
+/// Calling conventions that have names.
+#[rustfmt::skip]
+const CONVENTIONS: &[(u32, &str)] = &[
+    (8, "fastcc"), (9, "coldcc"), (10, "ghccc"), (11, "cc11"), (12, "webkit_jscc"), (13, "anyregcc"),
+    (14, "preserve_mostcc"), (15, "preserve_allcc"), (16, "swiftcc"), (17, "cxx_fast_tlscc"), (18, "tailcc"),
+    (19, "cfguard_checkcc"), (20, "swifttailcc"), (21, "preserve_nonecc"), (64, "x86_stdcallcc"),
+    (65, "x86_fastcallcc"), (66, "arm_apcscc"), (67, "arm_aapcscc"), (68, "arm_aapcs_vfpcc"), (69, "msp430_intrcc"),
+    (70, "x86_thiscallcc"), (71, "ptx_kernel"), (72, "ptx_device"), (75, "spir_func"), (76, "spir_kernel"),
+    (77, "intel_ocl_bicc"), (78, "x86_64_sysvcc"), (79, "win64cc"), (80, "x86_vectorcallcc"), (81, "hhvmcc"),
+    (82, "hhvm_ccc"), (83, "x86_intrcc"), (84, "avr_intrcc "), (85, "avr_signalcc "), (87, "amdgpu_vs"),
+    (88, "amdgpu_gs"), (89, "amdgpu_ps"), (90, "amdgpu_cs"), (91, "amdgpu_kernel"), (92, "x86_regcallcc"),
+    (93, "amdgpu_hs"), (95, "amdgpu_ls"), (96, "amdgpu_es"), (97, "aarch64_vector_pcs"),
+    (98, "aarch64_sve_vector_pcs"), (100, "amdgpu_gfx"),
+];
+
+impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
+    /// A calling convention other than that of C, with a space behind it.
+    pub(super) fn convention(&mut self, convention: u32) {
+        match CONVENTIONS.iter().find(|(number, _)| *number == convention) {
+            Some((_, name)) if self.rules.dialect != Dialect::Dxc || *name != "cc11" => self.keyword(name),
+            _ => self.built(TokenKind::Keyword, |text| {
+                text.push_str("cc");
+                push_number(text, u64::from(convention));
+            }),
+        }
+    }
+
+    pub(super) fn function(&mut self, index: usize) {
+        let module = self.module;
+        let Some(function) = module.functions.get(index) else { return };
+        let bodies = self.bodies;
+        let body = bodies.get(index).and_then(Option::as_ref);
+        let group = self.group_of_function(index);
+        self.group_comment(group);
+        if let Some(body) = body {
+            self.nesting.allow(&body.constants);
+            self.number_function(body, function);
+            self.locals.fill(module, body, self.rules.label_comments);
+        } else {
+            self.number_attachments(super::slots::MODULE, &function.symbol.attachments);
+        }
+        self.function_head(index, function, body, group);
+        if let Some(body) = body {
+            self.function_attachments(body, function);
+            self.punctuation(" {");
+            let predecessors = Predecessors::new(body);
+            let (mut attachments, mut records) = (0, 0);
+            for block in 0..body.blocks.len() {
+                self.basic_block(
+                    body,
+                    BlockId(narrow(block as u64)),
+                    &predecessors,
+                    &mut attachments,
+                    &mut records,
+                );
+            }
+            self.punctuation("}\n");
+            self.locals.clear();
+        } else {
+            self.punctuation("\n");
+        }
+    }
+
+    fn owner(body: Option<&FunctionBody>) -> u32 {
+        body.map_or(super::slots::MODULE, |body| body.function)
+    }
+
+    /// Numbers metadata that the function uses, and groups of attributes of its calls.
+    fn number_function(&mut self, body: &'m FunctionBody, function: &'m Function) {
+        let owner = body.function;
+        let all = Self::all_attachments(body, function);
+        self.number_attachments(owner, &all);
+        let mut attachments = body.attachments.iter().peekable();
+        let mut records = body.debug_records.iter().peekable();
+        for (at, instruction) in (0u32..).zip(&body.instructions) {
+            while let Some(record) = records.next_if(|record| record.before <= at) {
+                self.number_record(body, record);
+            }
+            if matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr) {
+                if instruction.opcode == Opcode::Call {
+                    self.number_arguments(body, instruction.operands);
+                }
+                self.number_call(body, instruction);
+            }
+            if let Some(location) = instruction.location.checked_sub(1)
+                && let Some(location) = body.locations.get(location as usize)
+            {
+                self.slots.add_location(owner, location);
+            }
+            while let Some((_, list)) = attachments.next_if(|(of, _)| *of <= at) {
+                self.number_attachments(owner, list.of(&body.attached));
+            }
+        }
+    }
+
+    /// Numbers the group of attributes of a call.
+    fn number_call(&mut self, body: &'m FunctionBody, instruction: &Instruction) {
+        if self.rebuilt_call(body, instruction).is_some() || self.record_of(body, instruction).is_some() {
+            return;
+        }
+        if let Some(call) = body.calls.get(instruction.detail as usize)
+            && let Some(set) = self.module.attributes.of(call.attributes, index::FUNCTION)
+        {
+            self.group_of_set(set);
+        }
+    }
+
+    /// Nodes passed to intrinsics are numbered; to other functions LLVM does not expect them.
+    fn number_arguments(&mut self, body: &'m FunctionBody, operands: Slice) {
+        let operands = operands.of(&body.operands);
+        let Some((callee, arguments)) = operands.split_first() else { return };
+        let is_metadata = |one: &crate::value::Operand| matches!(one.kind(), OperandKind::Metadata(_));
+        if !arguments.iter().any(is_metadata) {
+            return;
+        }
+        let callee = callee.as_value().and_then(|id| self.module.value(Some(body), id));
+        let Some(ValueKind::Function(function)) = callee.map(|value| value.kind) else { return };
+        let name =
+            self.module.functions.get(function as usize).map(|function| function.symbol.name.as_slice());
+        if !name.is_some_and(|name| name.starts_with(b"llvm.")) {
+            return;
+        }
+        for argument in arguments {
+            if let OperandKind::Metadata(id) = argument.kind()
+                && let Some((Metadata::Node(_), _)) = self.module.metadata(Some(body), id)
+            {
+                self.slots.add(body.function, id);
+            }
+        }
+    }
+
+    fn all_attachments(body: &FunctionBody, function: &Function) -> crate::metadata::Attachments {
+        let mut all = function.symbol.attachments.clone();
+        all.extend_from_slice(&body.function_attachments);
+        all
+    }
+
+    fn function_attachments(&mut self, body: &'m FunctionBody, function: &'m Function) {
+        let all = Self::all_attachments(body, function);
+        self.attachments(body.function, &all, " ");
+    }
+
+    fn function_head(
+        &mut self,
+        index: usize,
+        function: &'m Function,
+        body: Option<&'m FunctionBody>,
+        group: Option<u32>,
+    ) {
+        let module = self.module;
+        let symbol = &function.symbol;
+        if function.declaration {
+            self.keyword("declare");
+            self.attachments(Self::owner(None), &symbol.attachments, " ");
+            self.punctuation(" ");
+        } else {
+            self.keyword("define ");
+        }
+        self.linkage(symbol, false);
+        if function.calling_convention != 0 {
+            self.convention(function.calling_convention);
+            self.punctuation(" ");
+        }
+        let Type::Function { result, parameters, variadic } = module.types.get(symbol.ty) else { return };
+        self.result_attributes(index, function, result);
+        self.ty(result);
+        self.punctuation(" ");
+        self.symbol(symbol.value);
+        self.punctuation("(");
+        let dropped = self.symbols.dropped_parameter(index);
+        let mut first = true;
+        for (at, &ty) in module.types.elements(parameters).iter().enumerate() {
+            if dropped == Some(at) {
+                continue;
+            }
+            if !first {
+                self.punctuation(", ");
+            }
+            first = false;
+            self.ty(ty);
+            self.declared_parameter(index, function, at, ty);
+            if let Some(body) = body {
+                self.punctuation(" ");
+                let id = ValueId(body.value_base + narrow(at as u64));
+                self.definition(body, id);
+            }
+        }
+        if variadic {
+            self.punctuation(if parameters.is_empty() { "..." } else { ", ..." });
+        }
+        self.punctuation(")");
+        self.function_tail(function, body, group);
+    }
+
+    /// The attributes of a function's result, with a space behind them.
+    fn result_attributes(&mut self, index: usize, function: &Function, ty: TypeId) {
+        if let Some(intrinsic) = self.symbols.intrinsic(index) {
+            let text = intrinsic.result();
+            if !text.is_empty() {
+                self.out(TokenKind::Attribute, text);
+                self.punctuation(" ");
+            }
+        } else if let Some(set) = self.module.attributes.of(function.attributes, index::RESULT) {
+            self.parameter_attributes(set, ty, "", " ");
+        }
+    }
+
+    fn declared_parameter(&mut self, index: usize, function: &Function, at: usize, ty: TypeId) {
+        if let Some(intrinsic) = self.symbols.intrinsic(index) {
+            let text = intrinsic.parameter(at);
+            if !text.is_empty() {
+                self.punctuation(" ");
+                self.out(TokenKind::Attribute, text);
+            }
+        } else if let Some(set) = self.module.attributes.of(function.attributes, index::parameter(at)) {
+            self.parameter_attributes(set, ty, " ", "");
+        }
+    }
+
+    fn function_tail(&mut self, function: &'m Function, body: Option<&'m FunctionBody>, group: Option<u32>) {
+        let symbol = &function.symbol;
+        let unnamed = Self::unnamed_address(symbol);
+        if !unnamed.is_empty() {
+            self.punctuation(" ");
+            self.keyword(unnamed);
+        }
+        if symbol.address_space != 0 || self.layout.program_address_space() != 0 {
+            self.keyword(" addrspace(");
+            self.number(u64::from(symbol.address_space));
+            self.punctuation(")");
+        }
+        self.group_reference(group);
+        self.section(symbol, " ");
+        self.comdat_of(symbol, false);
+        if let Some(exponent) = symbol.alignment.checked_sub(1) {
+            self.keyword(" align ");
+            self.number(1 << (exponent & 63));
+        }
+        if !function.collector.is_empty() {
+            self.keyword(" gc ");
+            self.quoted(&function.collector);
+        }
+        let personality = function.personality.or_else(|| body.and_then(|body| body.personality));
+        for (word, data) in
+            [(" prefix ", function.prefix), (" prologue ", function.prologue), (" personality ", personality)]
+        {
+            if let Some(id) = data {
+                self.keyword(word);
+                self.typed_value(body, id);
+            }
+        }
+    }
+
+    /// A block as an operand, without its type.
+    pub(super) fn block(&mut self, id: BlockId) {
+        let text = self.locals.block(id);
+        self.sink.put(TokenKind::Label, text);
+    }
+
+    /// A value where it is defined.
+    #[inline]
+    pub(super) fn definition(&mut self, body: &FunctionBody, id: ValueId) {
+        let link = Some(Link::Definition(u64::from(body.function) << 32 | u64::from(id.0)));
+        let text = self.locals.get(id).map_or("<badref>", |(_, text)| text);
+        self.sink.token(Token { kind: TokenKind::Register, text, link });
+    }
+
+    fn basic_block(
+        &mut self,
+        body: &'m FunctionBody,
+        id: BlockId,
+        predecessors: &Predecessors,
+        attachments: &mut usize,
+        records: &mut usize,
+    ) {
+        self.block_head(id, predecessors);
+        let Some(&block) = body.blocks.get(id.index()) else { return };
+        // The end of a line and the indentation of the next are one token.
+        let mut line_is_open = false;
+        for (at, instruction) in (block.start..).zip(block.of(&body.instructions)) {
+            let record = self.record_of(body, instruction);
+            let stored = body.debug_records.get(*records).is_some_and(|record| record.before <= at);
+            if line_is_open && (stored || record.is_some()) {
+                self.punctuation("\n");
+                line_is_open = false;
+            }
+            self.records_before(body, at, records);
+            if let Some(start) = record {
+                self.call_as_record(body, instruction, start);
+                continue;
+            }
+            if self.rebuilt_call(body, instruction) == Some(Rebuilt::Dropped) {
+                continue;
+            }
+            self.punctuation(if line_is_open { "\n  " } else { "  " });
+            line_is_open = true;
+            self.instruction(body, instruction);
+            if let Some(location) = instruction.location.checked_sub(1) {
+                self.location_attachment(body, location);
+            }
+            self.instruction_attachments(body, at, attachments);
+            if self.rules.dialect == Dialect::Dxc {
+                self.dxil_comment(body, instruction);
+            }
+        }
+        if line_is_open {
+            self.punctuation("\n");
+        }
+    }
+
+    /// What is attached to an instruction; what belongs to earlier ones, which were not printed, is passed over.
+    #[inline]
+    fn instruction_attachments(&mut self, body: &'m FunctionBody, at: u32, next: &mut usize) {
+        while let Some((of, list)) = body.attachments.get(*next) {
+            if *of > at {
+                break;
+            }
+            if *of == at {
+                self.attachments(body.function, list.of(&body.attached), ", ");
+            }
+            *next += 1;
+        }
+    }
+
+    /// The stored records that stand before an instruction.
+    #[inline]
+    fn records_before(&mut self, body: &'m FunctionBody, at: u32, next: &mut usize) {
+        while let Some(record) = body.debug_records.get(*next) {
+            if record.before > at {
+                break;
+            }
+            self.stored_record(body, record);
+            *next += 1;
+        }
+    }
+
+    fn location_attachment(&mut self, body: &'m FunctionBody, location: u32) {
+        if let Some(location) = body.locations.get(location as usize) {
+            let slot = self.slots.add_location(body.function, location);
+            self.out(TokenKind::Attribute, ", !dbg ");
+            self.slot_reference(slot);
+        }
+    }
+
+    fn block_head(&mut self, id: BlockId, predecessors: &Predecessors) {
+        let entry = id.0 == 0;
+        let named = self.locals.named.get(id.index()).copied().unwrap_or(false);
+        let label = self.locals.blocks.get(id.index()).copied().unwrap_or(Cached::NONE);
+        let mut width = 0;
+        // LLVM 3.7 writes no label for blocks that nothing names.
+        let labelled = named || !self.rules.label_comments || !predecessors.of(id).is_empty();
+        if entry || labelled {
+            self.sink.put(TokenKind::Punctuation, "\n");
+        }
+        if named || (!entry && labelled) {
+            let text = label.of(&self.locals.pool).get(1..).unwrap_or("");
+            let comment = self.rules.label_comments && !named;
+            if comment {
+                self.sink.put(TokenKind::Comment, "; <label>:");
+            }
+            self.sink.put(TokenKind::Label, text);
+            width = columns(text) + if comment { 10 } else { 1 };
+            if !comment {
+                self.sink.put(TokenKind::Punctuation, ":");
+            }
+        }
+        if entry {
+            if named {
+                self.sink.put(TokenKind::Punctuation, "\n");
+            }
+            return;
+        }
+        // At least one space stands before the comment.
+        let padding = COMMENT_COLUMN.saturating_sub(width).max(1);
+        self.sink.put(TokenKind::Space, SPACES.get(..padding).unwrap_or(" "));
+        let list = predecessors.of(id);
+        if list.is_empty() {
+            self.out(TokenKind::Comment, "; No predecessors!");
+        }
+        for (at, &block) in list.iter().enumerate() {
+            self.out(TokenKind::Comment, if at > 0 { ", " } else { "; preds = " });
+            let text = self.locals.block(block);
+            self.sink.put(TokenKind::Comment, text);
+        }
+        self.punctuation("\n");
+    }
+}
+
+/// The predecessors of all blocks in the order in which LLVM keeps uses: the last added first, unless the file
+/// stores another order.
+struct Predecessors {
+    starts: Vec<u32>,
+    blocks: Vec<BlockId>,
+}
+
+impl Predecessors {
+    fn new(body: &FunctionBody) -> Self {
+        let count = body.blocks.len();
+        let mut starts = alloc::vec![0u32; count + 1];
+        Self::for_edges(body, |_, to| {
+            if let Some(slot) = starts.get_mut(to.index() + 1) {
+                *slot += 1;
+            }
+        });
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut blocks = alloc::vec![BlockId::NONE; sum as usize];
+        // Filled from the back, so that the last edge comes first.
+        let mut ends: Vec<u32> = starts.iter().skip(1).copied().collect();
+        Self::for_edges(body, |from, to| {
+            if let Some(end) = ends.get_mut(to.index()) {
+                *end -= 1;
+                if let Some(slot) = blocks.get_mut(*end as usize) {
+                    *slot = from;
+                }
+            }
+        });
+        let mut predecessors = Self { starts, blocks };
+        for list in body.use_lists.iter().filter(|list| list.block) {
+            predecessors.reorder(BlockId(list.id), &list.order);
+        }
+        predecessors
+    }
+
+    fn for_edges(body: &FunctionBody, mut edge: impl FnMut(BlockId, BlockId)) {
+        for (at, block) in (0u32..).zip(&body.blocks) {
+            let Some(last) = block.of(&body.instructions).last() else { continue };
+            if !last.opcode.is_terminator() {
+                continue;
+            }
+            for operand in body.operands_of(last) {
+                if let Some(to) = operand.as_block() {
+                    edge(BlockId(at), to);
+                }
+            }
+        }
+    }
+
+    fn range(&self, id: BlockId) -> core::ops::Range<usize> {
+        let start = self.starts.get(id.index()).copied().unwrap_or(0) as usize;
+        let end = self.starts.get(id.index() + 1).copied().unwrap_or(0) as usize;
+        start..end
+    }
+
+    fn of(&self, id: BlockId) -> &[BlockId] {
+        self.blocks.get(self.range(id)).unwrap_or_default()
+    }
+
+    /// Use `n` of the list as it stands belongs at place `order[n]`.
+    fn reorder(&mut self, id: BlockId, order: &[u32]) {
+        let range = self.range(id);
+        let Some(list) = self.blocks.get_mut(range) else { return };
+        if list.len() != order.len() {
+            return;
+        }
+        let mut pairs: Vec<(u32, BlockId)> = order.iter().copied().zip(list.iter().copied()).collect();
+        pairs.sort_by_key(|(place, _)| *place);
+        for (slot, (_, block)) in list.iter_mut().zip(pairs) {
+            *slot = block;
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What a reader makes of the declarations of intrinsics.
+//!
+//! LLVM replaces the attributes of every intrinsic that it knows by its own.
+
+use super::Dialect;
+use super::{intrinsics_14, intrinsics_19};
+
+/// A row of the tables.
+type Row = (&'static str, &'static str, &'static str);
+
+/// The attributes of an intrinsic, as text.
+#[derive(Clone, Copy)]
+pub(super) struct Intrinsic {
+    row: &'static Row,
+}
+
+impl Intrinsic {
+    /// The intrinsic of a function's name, without the types that are mangled into it.
+    pub(super) fn find(dialect: Dialect, name: &[u8]) -> Option<Self> {
+        let table: &'static [Row] = match dialect {
+            Dialect::Llvm14 => intrinsics_14::TABLE,
+            Dialect::Llvm19 => intrinsics_19::TABLE,
+            Dialect::Dxc => return None,
+        };
+        let mut name = core::str::from_utf8(name).ok()?.strip_prefix("llvm.")?;
+        loop {
+            if let Ok(at) = table.binary_search_by_key(&name, |row| row.0) {
+                return table.get(at).map(|row| Self { row });
+            }
+            name = name.rsplit_once('.')?.0;
+        }
+    }
+
+    /// The name, without `llvm.` and types.
+    pub(super) fn name(self) -> &'static str {
+        self.row.0
+    }
+
+    /// The attributes of the function.
+    pub(super) fn function(self) -> &'static str {
+        self.row.1
+    }
+
+    /// The attributes of the result.
+    pub(super) fn result(self) -> &'static str {
+        self.part("r").unwrap_or("")
+    }
+
+    /// The attributes of a parameter.
+    pub(super) fn parameter(self, at: usize) -> &'static str {
+        self.part(super::text::small(u32::try_from(at).unwrap_or(999).min(999))).unwrap_or("")
+    }
+
+    fn part(self, of: &str) -> Option<&'static str> {
+        let parts = self.row.2.split('|').filter_map(|part| part.split_once(':'));
+        parts.into_iter().find(|(key, _)| *key == of).map(|(_, attributes)| attributes)
+    }
+}

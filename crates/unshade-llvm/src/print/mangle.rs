@@ -1,0 +1,183 @@
+//! Intrinsics whose declarations LLVM rewrites when it reads old files.
+//!
+//! Names of overloaded intrinsics end in the types that they are used with. Some were not overloaded once, and with
+//! opaque pointers the names of all pointers changed. A rewritten function goes to the end of the module.
+//!
+//! Knowledge: the Language Reference on overloaded intrinsics; the effect of `llvm-dis` 14 and 19.
+
+use super::Dialect;
+use super::intrinsics::Intrinsic;
+use super::text::push_number;
+use crate::ids::TypeId;
+use crate::module::Module;
+use crate::types::{Type, TypeTable};
+use alloc::string::String;
+
+/// What becomes of the declaration of an intrinsic.
+pub(super) struct Rewrite {
+    /// Its new name.
+    pub(super) name: String,
+    /// A parameter that it lost; calls are made anew then.
+    pub(super) dropped: Option<usize>,
+}
+
+/// Intrinsics that became overloaded, with the parameters whose types are in the name.
+const OVERLOADED: &[(&str, &[usize])] = &[
+    ("lifetime.start", &[1]),
+    ("lifetime.end", &[1]),
+    ("invariant.start", &[1]),
+    ("invariant.end", &[2]),
+    ("prefetch", &[0]),
+];
+
+/// Those that became so with opaque pointers; all of them by the type of a parameter, or of the result.
+const OVERLOADED_LATER: &[(&str, Option<usize>)] = &[
+    ("stackrestore", Some(0)),
+    ("stacksave", None),
+    ("va_copy", Some(0)),
+    ("va_end", Some(0)),
+    ("va_start", Some(0)),
+];
+
+/// How a function of this index is rewritten, if it is.
+pub(super) fn rewrite(
+    module: &Module<'_>,
+    dialect: Dialect,
+    index: usize,
+    intrinsic: Intrinsic,
+) -> Option<Rewrite> {
+    let function = module.functions.get(index)?;
+    let types = &module.types;
+    let Type::Function { parameters, result, .. } = types.get(function.symbol.ty) else { return None };
+    let parameters = types.elements(parameters);
+    let base = intrinsic.name();
+    let plain = function.symbol.name.strip_prefix(b"llvm.") == Some(base.as_bytes());
+    if base == "dbg.value" && parameters.len() == 4 {
+        return Some(Rewrite { name: String::from("llvm.dbg.value"), dropped: Some(1) });
+    }
+    let opaque = dialect == Dialect::Llvm19;
+    let mut name = String::from("llvm.");
+    name.push_str(base);
+    if let (true, Some((_, overloaded))) = (plain, OVERLOADED.iter().find(|(name, _)| *name == base)) {
+        for &at in *overloaded {
+            name.push('.');
+            push_type(&mut name, types, *parameters.get(at)?, opaque, 0);
+        }
+        return Some(Rewrite { name, dropped: None });
+    }
+    if let (true, true, Some((_, of))) =
+        (opaque, plain, OVERLOADED_LATER.iter().find(|(name, _)| *name == base))
+    {
+        let ty = match of {
+            Some(at) => *parameters.get(*at)?,
+            None => result,
+        };
+        name.push('.');
+        push_type(&mut name, types, ty, opaque, 0);
+        return Some(Rewrite { name, dropped: None });
+    }
+    if opaque {
+        let old = core::str::from_utf8(&function.symbol.name).ok()?;
+        let suffix = old.strip_prefix(name.as_str())?;
+        for part in suffix.split('.').skip(1) {
+            name.push('.');
+            push_opaque(&mut name, part);
+        }
+        if name != old {
+            return Some(Rewrite { name, dropped: None });
+        }
+    }
+    None
+}
+
+/// A part of a name with what pointers point to left out: `p0i8` becomes `p0`, `v4p1f32` `v4p1`.
+fn push_opaque(name: &mut String, part: &str) {
+    let letters = part.trim_start_matches(|c: char| c == 'v' || c == 'a' || c.is_ascii_digit());
+    let shape = part.len() - letters.len();
+    match letters.strip_prefix('p') {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => {
+            let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            name.push_str(part.get(..shape + 1 + digits).unwrap_or(part));
+        }
+        _ => name.push_str(part),
+    }
+}
+
+/// How deep types may nest in a name.
+const MAX_DEPTH: u32 = 16;
+
+fn push_type(name: &mut String, types: &TypeTable, ty: TypeId, opaque: bool, depth: u32) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    let nested = |name: &mut String, ty: TypeId| push_type(name, types, ty, opaque, depth + 1);
+    match types.get(ty) {
+        Type::Pointer { pointee, address_space } => {
+            name.push('p');
+            push_number(name, u64::from(address_space));
+            if !opaque {
+                nested(name, pointee);
+            }
+        }
+        Type::OpaquePointer { address_space } => {
+            name.push('p');
+            push_number(name, u64::from(address_space));
+        }
+        Type::Integer(width) => {
+            name.push('i');
+            push_number(name, u64::from(width));
+        }
+        Type::Vector { count, element, scalable } => {
+            name.push_str(if scalable { "nxv" } else { "v" });
+            push_number(name, u64::from(count));
+            nested(name, element);
+        }
+        Type::Array { count, element } => {
+            name.push('a');
+            push_number(name, count);
+            nested(name, element);
+        }
+        Type::Struct(structure) => {
+            match structure.name {
+                Some(text) => {
+                    name.push_str("s_");
+                    name.push_str(core::str::from_utf8(types.name(text)).unwrap_or(""));
+                }
+                None => {
+                    name.push_str("sl_");
+                    for &field in types.elements(structure.fields) {
+                        nested(name, field);
+                    }
+                }
+            }
+            name.push('s');
+        }
+        Type::Half => name.push_str("f16"),
+        Type::BFloat => name.push_str("bf16"),
+        Type::Float => name.push_str("f32"),
+        Type::Double => name.push_str("f64"),
+        Type::X86Fp80 => name.push_str("f80"),
+        Type::Fp128 => name.push_str("f128"),
+        Type::PpcFp128 => name.push_str("ppcf128"),
+        Type::X86Mmx => name.push_str("x86mmx"),
+        Type::Void => name.push_str("isVoid"),
+        Type::Metadata => name.push_str("Metadata"),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pointers_lose_what_they_point_to() {
+        for (old, new) in
+            [("p0i8", "p0"), ("v4p1f32", "v4p1"), ("i64", "i64"), ("f32", "f32"), ("p12s_as", "p12")]
+        {
+            let mut name = String::new();
+            push_opaque(&mut name, old);
+            assert_eq!(name, new);
+        }
+    }
+}

@@ -1,0 +1,666 @@
+//! Metadata: named lists, attachments and nodes.
+
+use super::Printer;
+use super::metadata_fields::{Show, layout};
+use super::slots::{GlobalLocation, MODULE, Reference, Slot};
+use super::symbols::Cached;
+use super::text::{push_metadata_name, push_number, push_signed, push_wide};
+use crate::body::FunctionBody;
+use crate::constants::Constant;
+use crate::debug_info::{self, NodeKind};
+use crate::dwarf;
+use crate::ids::{MetadataId, TypeId, narrow};
+use crate::metadata::{Attachments, Metadata, MetadataTable, Node};
+use unshade_core::token::{Link, Token};
+use unshade_core::{TokenKind, TokenSink};
+
+/// Links of metadata are told from those of values by this bit.
+const METADATA_LINK: u64 = 1 << 63;
+
+/// How deep nodes that are written in place may nest: lists of arguments hold values, locations at most a chain.
+const MAX_DEPTH: u32 = 16;
+
+/// The tag of variables that are no parameters, in LLVM 3.7.
+const AUTO_VARIABLE: u64 = 0x100;
+
+/// A node, with the function whose numbers it uses and its words.
+#[derive(Clone, Copy)]
+struct Nodes<'m> {
+    owner: u32,
+    node: Node,
+    table: &'m MetadataTable,
+}
+
+impl<'m> Nodes<'m> {
+    fn reference(&self, at: u8) -> Option<MetadataId> {
+        let reference = self.table.references(self.node).get(usize::from(at))?.checked_sub(1)?;
+        Some(MetadataId(narrow(reference)))
+    }
+
+    fn number(&self, at: u8) -> u64 {
+        self.table.numbers(self.node).get(usize::from(at)).copied().unwrap_or(0)
+    }
+}
+
+impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
+    /// Gives numbers to what is attached.
+    pub(super) fn number_attachments(&mut self, owner: u32, attachments: &[(u32, MetadataId)]) {
+        match attachments {
+            [] => {}
+            [(_, node)] => self.slots.add(owner, *node),
+            _ => {
+                for (_, node) in self.sorted_attachments(attachments) {
+                    self.slots.add(owner, node);
+                }
+            }
+        }
+    }
+
+    /// Attachments in the order of their kinds.
+    fn sorted_attachments(&self, attachments: &[(u32, MetadataId)]) -> Attachments {
+        let mut sorted = attachments.to_vec();
+        sorted.sort_by_key(|(kind, _)| self.kind_rank(*kind));
+        sorted
+    }
+
+    fn kind_rank(&self, kind: u32) -> u32 {
+        match self.kinds.get(kind as usize) {
+            Some(&(number, rank, _)) if number == kind => rank,
+            _ => {
+                self.kinds.iter().find(|(number, ..)| *number == kind).map_or(u32::MAX, |&(_, rank, _)| rank)
+            }
+        }
+    }
+
+    fn kind_name(&mut self, kind: u32, separator: &str) {
+        let found = match self.kinds.get(kind as usize) {
+            Some((number, _, name)) if *number == kind => Some(name),
+            _ => self.kinds.iter().find(|(number, ..)| *number == kind).map(|(_, _, name)| name),
+        };
+        // Attachments of functions are separated by spaces alone.
+        let skip = if separator == " " { 1 } else { 0 };
+        match found {
+            Some(name) => self.sink.put(TokenKind::Attribute, name.get(skip..).unwrap_or("")),
+            None => self.built(TokenKind::Attribute, |text| {
+                text.push_str(separator);
+                text.push_str("!<unknown kind #");
+                push_number(text, u64::from(kind));
+                text.push_str("> ");
+            }),
+        }
+    }
+
+    /// What is attached to a global, function or instruction.
+    pub(super) fn attachments(&mut self, owner: u32, attachments: &[(u32, MetadataId)], separator: &str) {
+        match attachments {
+            [] => {}
+            &[(kind, node)] => self.attachment(owner, kind, node, separator),
+            _ => {
+                for (kind, node) in self.sorted_attachments(attachments) {
+                    self.attachment(owner, kind, node, separator);
+                }
+            }
+        }
+    }
+
+    fn attachment(&mut self, owner: u32, kind: u32, node: MetadataId, separator: &str) {
+        self.kind_name(kind, separator);
+        self.metadata(owner, node);
+    }
+
+    fn body_of(&self, owner: u32) -> Option<&'m FunctionBody> {
+        self.bodies.get(owner as usize)?.as_ref()
+    }
+
+    /// `!7`
+    pub(super) fn slot_reference(&mut self, slot: u32) {
+        self.slot_token(slot, Link::Reference(METADATA_LINK | u64::from(slot)));
+    }
+
+    fn slot_token(&mut self, slot: u32, link: Link) {
+        // Numbers are given out in order, so their texts are made in order, once each.
+        while self.slot_texts.len() <= slot as usize && self.slot_texts.len() < self.slots.all().len() {
+            let start = self.slot_pool.len();
+            self.slot_pool.push('!');
+            push_number(&mut self.slot_pool, self.slot_texts.len() as u64);
+            self.slot_texts.push(Cached::since(&self.slot_pool, start, TokenKind::Attribute, TypeId::NONE));
+        }
+        let text = self.slot_texts.get(slot as usize).map_or("<badref>", |cached| cached.of(&self.slot_pool));
+        self.sink.token(Token { kind: TokenKind::Attribute, text, link: Some(link) });
+    }
+
+    /// Metadata as an operand: a number, a string, a value, or written in place.
+    pub(super) fn metadata(&mut self, owner: u32, id: MetadataId) {
+        self.metadata_reference(self.slots.reference(owner, id));
+    }
+
+    fn metadata_reference(&mut self, reference: Reference) {
+        if let Some(slot) = self.slots.get(reference) {
+            return self.slot_reference(slot);
+        }
+        let body = self.body_of(reference.owner);
+        match self.module.metadata(body, reference.id) {
+            Some((Metadata::String(string), table)) => {
+                self.scratch.clear();
+                self.scratch.push_str("!\"");
+                let old = self.rules.label_comments;
+                super::text::push_escaped_as(&mut self.scratch, table.string(string), old);
+                self.scratch.push('"');
+                self.sink.put(TokenKind::String, &self.scratch);
+            }
+            Some((Metadata::Value { value, .. }, _)) => self.typed_value(body, value),
+            Some((Metadata::Node(node), table)) => {
+                let nodes = Nodes { owner: reference.owner, node, table };
+                if self.depth > MAX_DEPTH {
+                    return self.out(TokenKind::Text, "<metadata nests too deep>");
+                }
+                self.depth += 1;
+                match node.kind {
+                    NodeKind::Expression => self.expression_node(&nodes),
+                    NodeKind::ArgList => self.argument_list(&nodes),
+                    NodeKind::Location => self.fields(&nodes),
+                    // LLVM writes an address here.
+                    _ => self.out(TokenKind::Text, "<node without a number>"),
+                }
+                self.depth -= 1;
+            }
+            _ => self.out(TokenKind::Text, "null"),
+        }
+    }
+
+    pub(super) fn named_metadata(&mut self) {
+        let module = self.module;
+        if !module.named_metadata.is_empty() {
+            self.punctuation("\n");
+        }
+        for named in &module.named_metadata {
+            self.built(TokenKind::Attribute, |text| {
+                text.push('!');
+                push_metadata_name(text, &named.name);
+            });
+            self.punctuation(" = !{");
+            for (at, &node) in named.nodes.iter().enumerate() {
+                if at > 0 {
+                    self.punctuation(", ");
+                }
+                self.metadata(MODULE, node);
+            }
+            self.punctuation("}\n");
+        }
+    }
+
+    /// All nodes that were numbered.
+    pub(super) fn metadata_nodes(&mut self) {
+        if self.slots.all().is_empty() {
+            return;
+        }
+        self.punctuation("\n");
+        let mut at = 0;
+        while let Some(&slot) = self.slots.all().get(at) {
+            let number = narrow(at as u64);
+            self.slot_token(number, Link::Definition(METADATA_LINK | u64::from(number)));
+            self.punctuation(" = ");
+            match slot {
+                Slot::Node(reference) => self.node(reference),
+                Slot::Location(index) => {
+                    if let Some(location) = self.slots.location(index) {
+                        self.location_node(&location);
+                    }
+                }
+            }
+            self.punctuation("\n");
+            at += 1;
+        }
+    }
+
+    fn node(&mut self, reference: Reference) {
+        let body = self.body_of(reference.owner);
+        let Some((Metadata::Node(node), table)) = self.module.metadata(body, reference.id) else { return };
+        let nodes = Nodes { owner: reference.owner, node, table };
+        // A node that holds itself can't be equal to another, so LLVM makes it distinct.
+        let own = u64::from(reference.id.0) + 1;
+        if node.distinct || table.references(node).contains(&own) || self.is_always_distinct(&nodes) {
+            self.keyword("distinct ");
+        }
+        match node.kind {
+            NodeKind::Tuple => match self.flag_behaviour(reference) {
+                Some(behaviour) => self.upgraded_flag(&nodes, behaviour),
+                None => self.tuple(&nodes),
+            },
+            NodeKind::Expression => self.expression_node(&nodes),
+            NodeKind::ArgList => self.argument_list(&nodes),
+            _ => self.fields(&nodes),
+        }
+    }
+
+    /// What a module flag does when modules are linked, where that has changed since the file was written.
+    fn flag_behaviour(&self, reference: Reference) -> Option<&'static str> {
+        const ERROR: u64 = 1;
+        const MAX: u64 = 7;
+        if reference.owner != MODULE || !self.rules.upgrades {
+            return None;
+        }
+        if !self.module.named(b"llvm.module.flags").contains(&reference.id) {
+            return None;
+        }
+        let mut operands = self.module.node_operands(reference.id);
+        let (behaviour, name) = (operands.next()??, operands.next()??);
+        let Some(Metadata::Value { value, .. }) = self.module.metadata.get(behaviour) else { return None };
+        let behaviour = self.module.integer(None, value)?;
+        match self.module.metadata_string(name)? {
+            b"PIC Level" if self.rules.opaque_pointers && matches!(behaviour, ERROR | MAX) => Some("i32 8, "),
+            b"PIC Level" | b"PIE Level" if behaviour == ERROR => Some("i32 7, "),
+            _ => None,
+        }
+    }
+
+    fn upgraded_flag(&mut self, nodes: &Nodes<'m>, behaviour: &str) {
+        self.punctuation("!{");
+        self.out(TokenKind::Number, behaviour);
+        self.operand_list(nodes, 1);
+        self.punctuation("}");
+    }
+
+    /// Since LLVM 4, units and definitions of subprograms are distinct even if the file does not say so.
+    fn is_always_distinct(&self, nodes: &Nodes<'m>) -> bool {
+        const FLAGS: u8 = 5;
+        const DEFINITION: u64 = 1 << 3;
+        self.rules.upgrades
+            && match nodes.node.kind {
+                NodeKind::CompileUnit => true,
+                NodeKind::Subprogram => nodes.number(FLAGS) & DEFINITION != 0,
+                _ => false,
+            }
+    }
+
+    fn tuple(&mut self, nodes: &Nodes<'m>) {
+        self.punctuation("!{");
+        self.operand_list(nodes, 0);
+        self.punctuation("}");
+    }
+
+    fn operand_list(&mut self, nodes: &Nodes<'m>, skip: usize) {
+        for (at, &reference) in nodes.table.references(nodes.node).iter().skip(skip).enumerate() {
+            if at > 0 {
+                self.punctuation(", ");
+            }
+            match reference.checked_sub(1) {
+                Some(id) => self.metadata(nodes.owner, MetadataId(narrow(id))),
+                None => self.keyword("null"),
+            }
+        }
+    }
+
+    fn argument_list(&mut self, nodes: &Nodes<'m>) {
+        self.keyword("!DIArgList(");
+        self.operand_list(nodes, 0);
+        self.punctuation(")");
+    }
+
+    /// The location of an instruction, which is no node of the file.
+    fn location_node(&mut self, location: &GlobalLocation) {
+        self.keyword("!DILocation(");
+        self.keyword("line: ");
+        self.number(u64::from(location.line));
+        if location.column != 0 {
+            self.keyword(", column: ");
+            self.number(u64::from(location.column));
+        }
+        self.keyword(", scope: ");
+        self.metadata_reference(location.scope);
+        if location.inlined_at.id.is_some() {
+            self.keyword(", inlinedAt: ");
+            self.metadata_reference(location.inlined_at);
+        }
+        if location.implicit {
+            self.keyword(", isImplicitCode: true");
+        }
+        self.punctuation(")");
+    }
+
+    fn fields(&mut self, nodes: &Nodes<'m>) {
+        let Some((name, fields)) = layout(nodes.node.kind, self.rules.dialect) else { return };
+        self.keyword(name);
+        let mut first = true;
+        for &(label, show) in fields {
+            if self.is_shown(nodes, show) {
+                if !first {
+                    self.punctuation(", ");
+                }
+                first = false;
+                if !label.is_empty() {
+                    self.keyword(label);
+                    self.punctuation(": ");
+                }
+                self.field(nodes, show);
+            }
+        }
+        self.punctuation(")");
+    }
+
+    fn string_of(&self, nodes: &Nodes<'m>, at: u8) -> &'m [u8] {
+        let body = self.body_of(nodes.owner);
+        let entry = nodes.reference(at).and_then(|id| self.module.metadata(body, id));
+        match entry {
+            Some((Metadata::String(string), table)) => table.string(string),
+            _ => &[],
+        }
+    }
+
+    /// Whether a field is written at all.
+    fn is_shown(&self, nodes: &Nodes<'m>, show: Show) -> bool {
+        match show {
+            Show::Text(at) => !self.string_of(nodes, at).is_empty(),
+            Show::Ref(at) | Show::Rank(at) => nodes.reference(at).is_some(),
+            Show::Number(at)
+            | Show::Signed(at)
+            | Show::LessOne(at)
+            | Show::Flags(at)
+            | Show::Named(at, _) => nodes.number(at) != 0,
+            Show::Signed64(at) => nodes.number(at) != 0,
+            Show::OldArgument(at) => nodes.number(at) != 0 || nodes.number(4) != AUTO_VARIABLE,
+            Show::PointerAuthentication(at) => self.rules.opaque_pointers && nodes.number(at) != 0,
+            Show::BoolUnless(at, value) => (nodes.number(at) != 0) != value,
+            Show::TagUnless(at, tag) => nodes.number(at) != tag,
+            Show::NameTable(at) => nodes.number(at) != 0,
+            Show::Checksum(at) => nodes.number(at) != 0,
+            Show::Bound(at) => nodes.reference(at).is_some() || nodes.number(0) >> at & 1 != 0,
+            Show::ExpressionBound(at) => nodes.reference(at).is_some(),
+            Show::Unsigned(at) => nodes.number(at) & 1 != 0,
+            Show::VirtualIndex(at) => nodes.number(at) != 0 || nodes.number(6) != 0,
+            Show::Operands => nodes.node.references > 1,
+            _ => true,
+        }
+    }
+
+    fn field(&mut self, nodes: &Nodes<'m>, show: Show) {
+        match show {
+            Show::Text(at) | Show::TextAlways(at) => {
+                let string = self.string_of(nodes, at);
+                self.quoted(string);
+            }
+            Show::Ref(at) | Show::RefAlways(at) => self.optional(nodes, nodes.reference(at)),
+            Show::Number(at) | Show::NumberAlways(at) => self.number(nodes.number(at)),
+            Show::Signed(at) => {
+                let number = i64::from(nodes.number(at) as i32);
+                self.built(TokenKind::Number, |text| push_signed(text, number));
+            }
+            Show::Signed64(at) | Show::Signed64Always(at) => {
+                let number = nodes.number(at) as i64;
+                self.built(TokenKind::Number, |text| push_signed(text, number));
+            }
+            Show::OldArgument(at) => self.number(nodes.number(at)),
+            Show::Bit(at, bit) => {
+                self.keyword(if nodes.number(at) >> bit & 1 != 0 { "true" } else { "false" });
+            }
+            Show::LessOne(at) => self.number(nodes.number(at).wrapping_sub(1)),
+            Show::Bool(at) => self.keyword(if nodes.number(at) != 0 { "true" } else { "false" }),
+            Show::BoolUnless(_, value) => self.keyword(if value { "false" } else { "true" }),
+            Show::Flags(at) => self.flags(nodes.number(at)),
+            Show::SubprogramFlags(at) => self.subprogram_flags(nodes.number(at)),
+            Show::Named(at, names) | Show::NamedAlways(at, names) => {
+                self.named_number(names, nodes.number(at));
+            }
+            Show::TagUnless(at, _) => self.named_number(dwarf::TAGS, nodes.number(at)),
+            Show::EmissionKind(at) => {
+                const KINDS: [&str; 4] = ["NoDebug", "FullDebug", "LineTablesOnly", "DebugDirectivesOnly"];
+                self.word(&KINDS, nodes.number(at));
+            }
+            Show::NameTable(at) => self.word(&["Default", "GNU", "None", "Apple"], nodes.number(at)),
+            Show::Checksum(at) => self.checksum(nodes, at),
+            Show::Bound(at) => self.bound(nodes, at),
+            Show::ExpressionBound(at) => self.expression_bound(nodes, at),
+            Show::EnumeratorValue => self.enumerator(nodes),
+            Show::Unsigned(_) => self.keyword("true"),
+            Show::VirtualIndex(at) => self.number(nodes.number(at)),
+            Show::Rank(at) => self.constant_or_metadata(nodes, at),
+            Show::Operands => {
+                self.punctuation("{");
+                self.operand_list(nodes, 1);
+                self.punctuation("}");
+            }
+            Show::PointerAuthentication(at) => self.pointer_authentication(nodes.number(at)),
+        }
+    }
+
+    fn optional(&mut self, nodes: &Nodes<'m>, id: Option<MetadataId>) {
+        match id {
+            Some(id) => self.metadata(nodes.owner, id),
+            None => self.keyword("null"),
+        }
+    }
+
+    fn word(&mut self, words: &[&str], number: u64) {
+        match words.get(narrow(number) as usize) {
+            Some(word) => self.keyword(word),
+            None => self.number(number),
+        }
+    }
+
+    fn named_number(&mut self, names: dwarf::Names, number: u64) {
+        match dwarf::name(names, number) {
+            Some(name) => self.keyword(name),
+            None => self.number(number),
+        }
+    }
+
+    fn flags(&mut self, flags: u64) {
+        let mut rest = narrow(flags);
+        let mut words = alloc::vec::Vec::new();
+        if let Some(&word) = dwarf::DI_ACCESS.get((rest & 3) as usize).filter(|word| !word.is_empty()) {
+            words.push(word);
+            rest &= !3;
+        }
+        if let Some(&word) =
+            dwarf::DI_INHERITANCE.get((rest >> 16 & 3) as usize).filter(|word| !word.is_empty())
+        {
+            words.push(word);
+            rest &= !(3 << 16);
+        }
+        let (mask, word) = dwarf::DI_INDIRECT_VIRTUAL_BASE;
+        if rest & mask == mask {
+            words.push(word);
+            rest &= !mask;
+        }
+        self.flag_words(words, rest, dwarf::DI_FLAGS);
+    }
+
+    fn subprogram_flags(&mut self, flags: u64) {
+        if flags == 0 {
+            return self.out(TokenKind::Number, "0");
+        }
+        self.flag_words(alloc::vec::Vec::new(), narrow(flags), dwarf::SUBPROGRAM_FLAGS);
+    }
+
+    fn flag_words(&mut self, mut words: alloc::vec::Vec<&'static str>, mut rest: u32, names: dwarf::Names) {
+        for &(bit, word) in names {
+            if rest & bit != 0 {
+                words.push(word);
+                rest &= !bit;
+            }
+        }
+        let none = words.is_empty();
+        for (at, word) in words.into_iter().enumerate() {
+            if at > 0 {
+                self.punctuation(" | ");
+            }
+            self.keyword(word);
+        }
+        if rest != 0 || none {
+            if !none {
+                self.punctuation(" | ");
+            }
+            self.number(u64::from(rest));
+        }
+    }
+
+    /// Bits 0 to 3 key, 4 address, 5 to 20 discriminator, 21 ISA pointer, 22 null values.
+    fn pointer_authentication(&mut self, bits: u64) {
+        self.keyword("ptrAuthKey: ");
+        self.number(bits & 15);
+        for (bit, label) in [
+            (4, ", ptrAuthIsAddressDiscriminated: "),
+            (21, ", ptrAuthIsaPointer: "),
+            (22, ", ptrAuthAuthenticatesNullValues: "),
+        ] {
+            if bit == 21 {
+                self.keyword(", ptrAuthExtraDiscriminator: ");
+                self.number(bits >> 5 & 0xFFFF);
+            }
+            self.keyword(label);
+            self.keyword(if bits >> bit & 1 != 0 { "true" } else { "false" });
+        }
+    }
+
+    fn checksum(&mut self, nodes: &Nodes<'m>, at: u8) {
+        self.word(&["", "CSK_MD5", "CSK_SHA1", "CSK_SHA256"], nodes.number(at));
+        self.punctuation(", ");
+        self.keyword("checksum: ");
+        let checksum = self.string_of(nodes, 2);
+        self.quoted(checksum);
+    }
+
+    fn bound(&mut self, nodes: &Nodes<'m>, at: u8) {
+        if nodes.number(0) >> at & 1 != 0 {
+            let number = nodes.number(at + 1) as i64;
+            return self.built(TokenKind::Number, |text| push_signed(text, number));
+        }
+        self.constant_or_metadata(nodes, at);
+    }
+
+    /// Integers are written without their type here.
+    fn constant_or_metadata(&mut self, nodes: &Nodes<'m>, at: u8) {
+        let Some(id) = nodes.reference(at) else { return };
+        let body = self.body_of(nodes.owner);
+        if let Some((Metadata::Value { value, .. }, _)) = self.module.metadata(body, id)
+            && let Some((Constant::Integer(_) | Constant::Null, _)) = self.module.constant(body, value)
+        {
+            return self.value(body, value);
+        }
+        self.metadata(nodes.owner, id);
+    }
+
+    fn expression_bound(&mut self, nodes: &Nodes<'m>, at: u8) {
+        const CONSTS: u64 = 0x11;
+        let Some(id) = nodes.reference(at) else { return };
+        let body = self.body_of(nodes.owner);
+        if let Some((Metadata::Node(node), table)) = self.module.metadata(body, id)
+            && node.kind == NodeKind::Expression
+            && let &[CONSTS, number] = debug_info::modern_expression(table.numbers(node)).as_slice()
+        {
+            return self.built(TokenKind::Number, |text| push_signed(text, number as i64));
+        }
+        self.metadata(nodes.owner, id);
+    }
+
+    fn enumerator(&mut self, nodes: &Nodes<'m>) {
+        let numbers = nodes.table.numbers(nodes.node);
+        let (Some(&bits), Some(&width)) = (numbers.first(), numbers.get(1)) else { return };
+        let words = numbers.get(2..).unwrap_or_default();
+        let width = narrow(width).min(1 << 16);
+        self.built(TokenKind::Number, |text| push_wide(text, words, width, bits & 1 == 0));
+    }
+
+    fn expression_node(&mut self, nodes: &Nodes<'m>) {
+        self.expression_body(nodes.table.numbers(nodes.node));
+    }
+
+    /// An expression from its numbers.
+    pub(super) fn expression_body(&mut self, numbers: &[u64]) {
+        self.keyword("!DIExpression(");
+        let old = !self.rules.upgrades;
+        let elements = if old {
+            debug_info::raw_expression(numbers).to_vec()
+        } else {
+            debug_info::modern_expression(numbers)
+        };
+        if is_valid_expression(&elements, old) {
+            self.operations(&elements, old);
+        } else {
+            for (at, &element) in elements.iter().enumerate() {
+                if at > 0 {
+                    self.punctuation(", ");
+                }
+                self.number(element);
+            }
+        }
+        self.punctuation(")");
+    }
+
+    fn operations(&mut self, elements: &[u64], old: bool) {
+        const CONVERT: u64 = 0x1001;
+        let mut rest = elements;
+        let mut first = true;
+        while let Some((&operation, tail)) = rest.split_first() {
+            if !first {
+                self.punctuation(", ");
+            }
+            first = false;
+            self.named_number(dwarf::OPERATIONS, operation);
+            let (arguments, tail) = tail.split_at((operation_size(operation, old) - 1).min(tail.len()));
+            for (at, &argument) in arguments.iter().enumerate() {
+                self.punctuation(", ");
+                if operation == CONVERT && at == 1 {
+                    self.named_number(dwarf::ENCODINGS, argument);
+                } else {
+                    self.number(argument);
+                }
+            }
+            rest = tail;
+        }
+    }
+}
+
+/// How many elements an operation takes up.
+fn operation_size(operation: u64, old: bool) -> usize {
+    const PLUS: u64 = 0x22;
+    const BIT_PIECE: u64 = 0x9D;
+    match operation {
+        PLUS if old => 2,
+        BIT_PIECE if old => 3,
+        _ if old => 1,
+        0x1001 | 0x1000 | 0x92 | 0x1006 | 0x1007 => 3,
+        0x70..=0x8F | 0x10 | 0x11 | 0x94 | 0x23 | 0x1002 | 0x1003 | 0x1005 | 0x90 => 2,
+        _ => 1,
+    }
+}
+
+/// Whether LLVM takes an expression apart when it prints it.
+fn is_valid_expression(elements: &[u64], old: bool) -> bool {
+    const DEREF: u64 = 0x06;
+    const PLUS: u64 = 0x22;
+    const BIT_PIECE: u64 = 0x9D;
+    const STACK_VALUE: u64 = 0x9F;
+    const FRAGMENT: u64 = 0x1000;
+    const SWAP: u64 = 0x16;
+    const ENTRY_VALUE: u64 = 0x1003;
+    let mut rest = elements;
+    let mut first = true;
+    while let Some(&operation) = rest.first() {
+        let Some(tail) = rest.get(operation_size(operation, old)..) else { return false };
+        match operation {
+            BIT_PIECE if old => return tail.is_empty(),
+            PLUS | DEREF if old => {}
+            _ if old => return false,
+            0x50..=0x8F => return true,
+            FRAGMENT => return tail.is_empty(),
+            STACK_VALUE if !tail.is_empty() && tail.first() != Some(&FRAGMENT) => return false,
+            SWAP if elements.len() == 1 => return false,
+            ENTRY_VALUE => return first && rest.get(1) == Some(&1),
+            _ if !is_known_operation(operation) => return false,
+            _ => {}
+        }
+        first = false;
+        rest = tail;
+    }
+    true
+}
+
+/// Operations that LLVM's own expressions may hold.
+fn is_known_operation(operation: u64) -> bool {
+    matches!(
+        operation,
+        0x06 | 0x10..=0x12 | 0x14 | 0x16 | 0x18 | 0x1A..=0x1E | 0x20..=0x27 | 0x29..=0x2E | 0x30 | 0x90 | 0x92
+            | 0x94 | 0x97 | 0x9F | 0x1000..=0x1007
+    )
+}

@@ -1,0 +1,278 @@
+//! The fields of debug-info nodes: label, where the value stands (see [`crate::debug_info::NodeKind`]), and how it
+//! is shown.
+
+use super::Dialect;
+use crate::debug_info::NodeKind;
+use crate::dwarf::{self, Names};
+
+/// How a field is shown. The number says which reference, or which number of the node.
+#[derive(Clone, Copy)]
+pub(super) enum Show {
+    /// A string, left out if empty.
+    Text(u8),
+    /// A string, always.
+    TextAlways(u8),
+    /// Metadata, left out if null.
+    Ref(u8),
+    /// Metadata, always.
+    RefAlways(u8),
+    /// A number, left out if zero.
+    Number(u8),
+    /// A number, always.
+    NumberAlways(u8),
+    /// A signed number, left out if zero.
+    Signed(u8),
+    /// A signed number of 64 bits, left out if zero.
+    Signed64(u8),
+    /// A signed number of 64 bits, always.
+    Signed64Always(u8),
+    /// One bit of a number, as a truth value.
+    Bit(u8, u8),
+    /// The number of a parameter, left out if zero for what is no parameter.
+    OldArgument(u8),
+    /// A number less one, left out if zero.
+    LessOne(u8),
+    /// A truth value, always.
+    Bool(u8),
+    /// A truth value, left out if it is this.
+    BoolUnless(u8, bool),
+    /// `DIFlags`, left out if zero.
+    Flags(u8),
+    /// `DISPFlags`, always.
+    SubprogramFlags(u8),
+    /// A number with names, left out if zero.
+    Named(u8, Names),
+    /// A number with names, always.
+    NamedAlways(u8, Names),
+    /// A tag, left out if it is this one.
+    TagUnless(u8, u64),
+    /// The words of an emission kind.
+    EmissionKind(u8),
+    /// The words of a name-table kind, left out if it is the default.
+    NameTable(u8),
+    /// The kind of a checksum; reference 2 is the checksum itself.
+    Checksum(u8),
+    /// A bound of a range: metadata, or a number if bit `n` of number 0 is set.
+    Bound(u8),
+    /// A bound of a range whose expression may be a plain number.
+    ExpressionBound(u8),
+    /// The value of an enumerator.
+    EnumeratorValue,
+    /// `isUnsigned: true` if bit 0 is set.
+    Unsigned(u8),
+    /// The virtual index, left out if it and the virtuality are zero.
+    VirtualIndex(u8),
+    /// The rank of an array: a number or metadata.
+    Rank(u8),
+    /// The operands of a generic node.
+    Operands,
+    /// Pointer authentication, as of LLVM 17.
+    PointerAuthentication(u8),
+}
+
+/// A field.
+pub(super) type Field = (&'static str, Show);
+
+/// A node's name and fields.
+pub(super) type Layout = (&'static str, &'static [Field]);
+
+use Show::*;
+
+#[rustfmt::skip]
+const LOCATION: Layout = ("!DILocation(", &[
+    ("line", NumberAlways(0)), ("column", Number(1)), ("scope", RefAlways(0)), ("inlinedAt", Ref(1)),
+    ("isImplicitCode", BoolUnless(2, false)),
+]);
+#[rustfmt::skip]
+const COMPILE_UNIT: Layout = ("!DICompileUnit(", &[
+    ("language", NamedAlways(0, dwarf::LANGUAGES)), ("file", RefAlways(0)), ("producer", Text(1)),
+    ("isOptimized", Bool(1)), ("flags", Text(2)), ("runtimeVersion", NumberAlways(2)),
+    ("splitDebugFilename", Text(3)), ("emissionKind", EmissionKind(3)), ("enums", Ref(4)),
+    ("retainedTypes", Ref(5)), ("globals", Ref(6)), ("imports", Ref(7)), ("macros", Ref(8)), ("dwoId", Number(4)),
+    ("splitDebugInlining", BoolUnless(5, true)), ("debugInfoForProfiling", BoolUnless(6, false)),
+    ("nameTableKind", NameTable(7)), ("rangesBaseAddress", BoolUnless(8, false)), ("sysroot", Text(9)),
+    ("sdk", Text(10)),
+]);
+#[rustfmt::skip]
+const SUBPROGRAM: Layout = ("!DISubprogram(", &[
+    ("name", Text(2)), ("linkageName", Text(3)), ("scope", RefAlways(1)), ("file", Ref(0)), ("line", Number(0)),
+    ("type", Ref(4)), ("scopeLine", Number(1)), ("containingType", Ref(8)), ("virtualIndex", VirtualIndex(2)),
+    ("thisAdjustment", Signed(3)), ("flags", Flags(4)), ("spFlags", SubprogramFlags(5)), ("unit", Ref(5)),
+    ("templateParams", Ref(9)), ("declaration", Ref(6)), ("retainedNodes", Ref(7)), ("thrownTypes", Ref(10)),
+    ("annotations", Ref(11)), ("targetFuncName", Text(12)),
+]);
+#[rustfmt::skip]
+const COMPOSITE_TYPE: Layout = ("!DICompositeType(", &[
+    ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", Ref(1)), ("file", Ref(0)),
+    ("line", Number(1)), ("baseType", Ref(3)), ("size", Number(2)), ("align", Number(3)), ("offset", Number(4)),
+    ("flags", Flags(5)), ("elements", Ref(4)), ("runtimeLang", Named(6, dwarf::LANGUAGES)),
+    ("vtableHolder", Ref(5)), ("templateParams", Ref(6)), ("identifier", Text(7)), ("discriminator", Ref(8)),
+    ("dataLocation", Ref(9)), ("associated", Ref(10)), ("allocated", Ref(11)), ("rank", Rank(12)),
+    ("annotations", Ref(13)),
+]);
+#[rustfmt::skip]
+const DERIVED_TYPE: Layout = ("!DIDerivedType(", &[
+    ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", Ref(1)), ("file", Ref(0)),
+    ("line", Number(1)), ("baseType", RefAlways(3)), ("size", Number(2)), ("align", Number(3)),
+    ("offset", Number(4)), ("flags", Flags(5)), ("extraData", Ref(4)), ("dwarfAddressSpace", LessOne(6)),
+    ("annotations", Ref(5)), ("", PointerAuthentication(7)),
+]);
+#[rustfmt::skip]
+const GLOBAL_VARIABLE: Layout = ("!DIGlobalVariable(", &[
+    ("name", Text(1)), ("linkageName", Text(4)), ("scope", RefAlways(0)), ("file", Ref(2)), ("line", Number(0)),
+    ("type", Ref(3)), ("isLocal", Bool(1)), ("isDefinition", Bool(2)), ("declaration", Ref(5)),
+    ("templateParams", Ref(6)), ("align", Number(3)), ("annotations", Ref(7)),
+]);
+#[rustfmt::skip]
+const LOCAL_VARIABLE: Layout = ("!DILocalVariable(", &[
+    ("name", Text(1)), ("arg", Number(1)), ("scope", RefAlways(0)), ("file", Ref(2)), ("line", Number(0)),
+    ("type", Ref(3)), ("flags", Flags(2)), ("align", Number(3)), ("annotations", Ref(4)),
+]);
+#[rustfmt::skip]
+const BASIC_TYPE: Layout = ("!DIBasicType(", &[
+    ("tag", TagUnless(0, 0x24)), ("name", Text(0)), ("size", Number(1)), ("align", Number(2)),
+    ("encoding", Named(3, dwarf::ENCODINGS)), ("flags", Flags(4)),
+]);
+#[rustfmt::skip]
+const STRING_TYPE: Layout = ("!DIStringType(", &[
+    ("tag", TagUnless(0, 0x12)), ("name", Text(0)), ("stringLength", Ref(1)), ("stringLengthExpression", Ref(2)),
+    ("stringLocationExpression", Ref(3)), ("size", Number(1)), ("align", Number(2)),
+    ("encoding", Named(3, dwarf::ENCODINGS)),
+]);
+#[rustfmt::skip]
+const MODULE: Layout = ("!DIModule(", &[
+    ("scope", RefAlways(1)), ("name", Text(2)), ("configMacros", Text(3)), ("includePath", Text(4)),
+    ("apinotes", Text(5)), ("file", Ref(0)), ("line", Number(0)), ("isDecl", BoolUnless(1, false)),
+]);
+#[rustfmt::skip]
+const IMPORTED_ENTITY: Layout = ("!DIImportedEntity(", &[
+    ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", RefAlways(0)), ("entity", Ref(1)),
+    ("file", Ref(3)), ("line", Number(1)), ("elements", Ref(4)),
+]);
+#[rustfmt::skip]
+const OBJC_PROPERTY: Layout = ("!DIObjCProperty(", &[
+    ("name", Text(0)), ("file", Ref(1)), ("line", Number(0)), ("setter", Text(3)), ("getter", Text(2)),
+    ("attributes", Number(1)), ("type", Ref(4)),
+]);
+#[rustfmt::skip]
+const SMALL: &[(NodeKind, Layout)] = &[
+    (NodeKind::GenericDebug, ("!GenericDINode(", &[
+        ("tag", NamedAlways(0, dwarf::TAGS)), ("header", Text(0)), ("operands", Operands),
+    ])),
+    (NodeKind::Subrange, ("!DISubrange(", &[
+        ("count", Bound(0)), ("lowerBound", Bound(1)), ("upperBound", Bound(2)), ("stride", Bound(3)),
+    ])),
+    (NodeKind::GenericSubrange, ("!DIGenericSubrange(", &[
+        ("count", ExpressionBound(0)), ("lowerBound", ExpressionBound(1)), ("upperBound", ExpressionBound(2)),
+        ("stride", ExpressionBound(3)),
+    ])),
+    (NodeKind::Enumerator, ("!DIEnumerator(", &[
+        ("name", TextAlways(0)), ("value", EnumeratorValue), ("isUnsigned", Unsigned(0)),
+    ])),
+    (NodeKind::SubroutineType, ("!DISubroutineType(", &[
+        ("flags", Flags(0)), ("cc", Named(1, dwarf::CONVENTIONS)), ("types", RefAlways(0)),
+    ])),
+    (NodeKind::File, ("!DIFile(", &[
+        ("filename", TextAlways(0)), ("directory", TextAlways(1)), ("checksumkind", Checksum(0)), ("source", Text(3)),
+    ])),
+    (NodeKind::LexicalBlock, ("!DILexicalBlock(", &[
+        ("scope", RefAlways(1)), ("file", Ref(0)), ("line", Number(0)), ("column", Number(1)),
+    ])),
+    (NodeKind::LexicalBlockFile, ("!DILexicalBlockFile(", &[
+        ("scope", RefAlways(1)), ("file", Ref(0)), ("discriminator", NumberAlways(0)),
+    ])),
+    (NodeKind::Namespace, ("!DINamespace(", &[
+        ("name", Text(1)), ("scope", RefAlways(0)), ("exportSymbols", BoolUnless(0, false)),
+    ])),
+    (NodeKind::CommonBlock, ("!DICommonBlock(", &[
+        ("scope", RefAlways(0)), ("declaration", RefAlways(1)), ("name", Text(2)), ("file", Ref(3)),
+        ("line", Number(0)),
+    ])),
+    (NodeKind::TemplateType, ("!DITemplateTypeParameter(", &[
+        ("name", Text(0)), ("type", RefAlways(1)), ("defaulted", BoolUnless(0, false)),
+    ])),
+    (NodeKind::TemplateValue, ("!DITemplateValueParameter(", &[
+        ("tag", TagUnless(0, 0x30)), ("name", Text(0)), ("type", Ref(1)), ("defaulted", BoolUnless(1, false)),
+        ("value", RefAlways(2)),
+    ])),
+    (NodeKind::Label, ("!DILabel(", &[
+        ("scope", RefAlways(0)), ("name", Text(1)), ("file", Ref(2)), ("line", Number(0)),
+    ])),
+    (NodeKind::Macro, ("!DIMacro(", &[
+        ("type", NamedAlways(0, dwarf::MACINFO)), ("line", Number(1)), ("name", Text(0)), ("value", Text(1)),
+    ])),
+    (NodeKind::MacroFile, ("!DIMacroFile(", &[
+        ("line", Number(1)), ("file", RefAlways(0)), ("nodes", Ref(1)),
+    ])),
+    (NodeKind::GlobalVariableExpression, ("!DIGlobalVariableExpression(", &[("var", Ref(0)), ("expr", Ref(1))])),
+    (NodeKind::AssignId, ("!DIAssignID(", &[])),
+];
+
+/// Where LLVM 3.7 differs.
+#[rustfmt::skip]
+const OLD: &[(NodeKind, Layout)] = &[
+    (NodeKind::CompileUnit, ("!DICompileUnit(", &[
+        ("language", NamedAlways(0, dwarf::LANGUAGES)), ("file", RefAlways(0)), ("producer", Text(1)),
+        ("isOptimized", Bool(1)), ("flags", Text(2)), ("runtimeVersion", NumberAlways(2)),
+        ("splitDebugFilename", Text(3)), ("emissionKind", NumberAlways(3)), ("enums", Ref(4)),
+        ("retainedTypes", Ref(5)), ("subprograms", Ref(11)), ("globals", Ref(6)), ("imports", Ref(7)),
+        ("dwoId", Number(4)),
+    ])),
+    (NodeKind::Subprogram, ("!DISubprogram(", &[
+        ("name", Text(2)), ("linkageName", Text(3)), ("scope", RefAlways(1)), ("file", Ref(0)), ("line", Number(0)),
+        ("type", Ref(4)), ("isLocal", Bit(5, 2)), ("isDefinition", Bit(5, 3)), ("scopeLine", Number(1)),
+        ("containingType", Ref(8)), ("virtuality", Named(6, dwarf::VIRTUALITIES)), ("virtualIndex", Number(2)),
+        ("flags", Flags(4)), ("isOptimized", Bit(5, 4)), ("function", Ref(13)), ("templateParams", Ref(9)),
+        ("declaration", Ref(6)), ("variables", Ref(7)),
+    ])),
+    (NodeKind::GlobalVariable, ("!DIGlobalVariable(", &[
+        ("name", Text(1)), ("linkageName", Text(4)), ("scope", RefAlways(0)), ("file", Ref(2)), ("line", Number(0)),
+        ("type", Ref(3)), ("isLocal", Bool(1)), ("isDefinition", Bool(2)), ("variable", Ref(8)),
+        ("declaration", Ref(5)),
+    ])),
+    (NodeKind::LocalVariable, ("!DILocalVariable(", &[
+        ("tag", NamedAlways(4, OLD_VARIABLE_TAGS)), ("name", Text(1)), ("arg", OldArgument(1)),
+        ("scope", RefAlways(0)), ("file", Ref(2)), ("line", Number(0)), ("type", Ref(3)), ("flags", Flags(2)),
+    ])),
+    (NodeKind::Subrange, ("!DISubrange(", &[("count", Signed64Always(1)), ("lowerBound", Signed64(2))])),
+    (NodeKind::SubroutineType, ("!DISubroutineType(", &[("flags", Flags(0)), ("types", RefAlways(0))])),
+    (NodeKind::File, ("!DIFile(", &[("filename", TextAlways(0)), ("directory", TextAlways(1))])),
+    (NodeKind::Namespace, ("!DINamespace(", &[
+        ("name", Text(1)), ("scope", RefAlways(0)), ("file", Ref(2)), ("line", Number(1)),
+    ])),
+    (NodeKind::Module, ("!DIModule(", &[
+        ("scope", RefAlways(1)), ("name", Text(2)), ("configMacros", Text(3)), ("includePath", Text(4)),
+        ("isysroot", Text(5)),
+    ])),
+    (NodeKind::ImportedEntity, ("!DIImportedEntity(", &[
+        ("tag", NamedAlways(0, dwarf::TAGS)), ("name", Text(2)), ("scope", RefAlways(0)), ("entity", Ref(1)),
+        ("line", Number(2)),
+    ])),
+];
+
+/// The tags that told parameters from other variables before LLVM 3.8.
+const OLD_VARIABLE_TAGS: Names = &[(0x100, "DW_TAG_auto_variable"), (0x101, "DW_TAG_arg_variable")];
+
+/// How a kind of node is written.
+pub(super) fn layout(kind: NodeKind, dialect: Dialect) -> Option<Layout> {
+    if dialect == Dialect::Dxc
+        && let Some((_, layout)) = OLD.iter().find(|(other, _)| *other == kind)
+    {
+        return Some(*layout);
+    }
+    Some(match kind {
+        NodeKind::Location => LOCATION,
+        NodeKind::CompileUnit => COMPILE_UNIT,
+        NodeKind::Subprogram => SUBPROGRAM,
+        NodeKind::CompositeType => COMPOSITE_TYPE,
+        NodeKind::DerivedType => DERIVED_TYPE,
+        NodeKind::GlobalVariable => GLOBAL_VARIABLE,
+        NodeKind::LocalVariable => LOCAL_VARIABLE,
+        NodeKind::BasicType => BASIC_TYPE,
+        NodeKind::StringType => STRING_TYPE,
+        NodeKind::Module => MODULE,
+        NodeKind::ImportedEntity => IMPORTED_ENTITY,
+        NodeKind::ObjcProperty => OBJC_PROPERTY,
+        other => return SMALL.iter().find(|(kind, _)| *kind == other).map(|(_, layout)| *layout),
+    })
+}

@@ -1,0 +1,286 @@
+//! Numbers of metadata nodes.
+//!
+//! LLVM numbers nodes when it first meets them: the operands of named metadata, then function by function the
+//! attachments of the function and of its instructions, each node before what it refers to. Expressions and lists
+//! of arguments are written in place and get no number. Source locations that are equal are one node.
+
+use crate::body::{FunctionBody, Location};
+use crate::debug_info::NodeKind;
+use crate::hash::{Hash, Index};
+use crate::ids::{MetadataId, narrow};
+use crate::metadata::{Metadata, MetadataTable, Node};
+use crate::module::Module;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// No number.
+const NONE: u32 = u32::MAX;
+/// The owner of metadata of the module; others are numbers of functions.
+pub(super) const MODULE: u32 = u32::MAX;
+
+/// Metadata anywhere in a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reference {
+    /// The function whose table holds it, or [`MODULE`].
+    pub(super) owner: u32,
+    /// Its number there.
+    pub(super) id: MetadataId,
+}
+
+impl Reference {
+    const NONE: Self = Self { owner: MODULE, id: MetadataId::NONE };
+}
+
+/// A location with references that hold across functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct GlobalLocation {
+    pub(super) line: u32,
+    pub(super) column: u32,
+    pub(super) scope: Reference,
+    pub(super) inlined_at: Reference,
+    pub(super) implicit: bool,
+}
+
+impl GlobalLocation {
+    fn hash(&self) -> u64 {
+        let reference =
+            |hash: Hash, one: Reference| hash.word(u64::from(one.owner)).word(u64::from(one.id.0));
+        let hash = Hash::new().word(u64::from(self.line)).word(u64::from(self.column));
+        reference(reference(hash, self.scope), self.inlined_at).word(u64::from(self.implicit)).0
+    }
+}
+
+/// What a number stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Slot {
+    /// A node of a table.
+    Node(Reference),
+    /// A location that an instruction has, by its index in [`Slots::location`].
+    Location(u32),
+}
+
+/// All numbers given out.
+pub(super) struct Slots<'m, 'a> {
+    module: &'m Module<'a>,
+    bodies: &'m [Option<FunctionBody>],
+    /// Whether operands are in LLVM 3.7's order.
+    old: bool,
+    of_module: Vec<u32>,
+    /// Of entries of the module's table that have no number in the file.
+    unnumbered: Vec<u32>,
+    of_functions: Vec<Vec<u32>>,
+    slots: Vec<Slot>,
+    /// Locations, the slot of each, and an index by content.
+    locations: Vec<(GlobalLocation, u32)>,
+    index: Index,
+}
+
+/// A node that is being numbered, with the operand that comes next.
+struct Visit<'m> {
+    owner: u32,
+    references: [Reference; 2],
+    node: Option<(Node, &'m MetadataTable)>,
+    next: usize,
+}
+
+impl<'m, 'a> Slots<'m, 'a> {
+    pub(super) fn new(module: &'m Module<'a>, bodies: &'m [Option<FunctionBody>], old: bool) -> Self {
+        Self {
+            module,
+            bodies,
+            old,
+            of_module: vec![NONE; module.metadata.len()],
+            unnumbered: Vec::new(),
+            of_functions: vec![Vec::new(); bodies.len()],
+            slots: Vec::new(),
+            locations: Vec::new(),
+            index: Index::default(),
+        }
+    }
+
+    /// All numbers, in order.
+    pub(super) fn all(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// A location by its index.
+    pub(super) fn location(&self, index: u32) -> Option<GlobalLocation> {
+        self.locations.get(index as usize).map(|(location, _)| *location)
+    }
+
+    fn body(&self, owner: u32) -> Option<&'m FunctionBody> {
+        self.bodies.get(owner as usize)?.as_ref()
+    }
+
+    /// Metadata that a function (or the module) refers to by a number.
+    pub(super) fn reference(&self, owner: u32, id: MetadataId) -> Reference {
+        let of_module = id.index() < self.of_module.len() || self.module.metadata.get(id).is_some();
+        Reference { owner: if of_module { MODULE } else { owner }, id }
+    }
+
+    fn entry(&self, reference: Reference) -> Option<(Metadata, &'m MetadataTable)> {
+        self.module.metadata(self.body(reference.owner), reference.id)
+    }
+
+    fn slot_mut(&mut self, reference: Reference) -> Option<&mut u32> {
+        if reference.owner == MODULE {
+            if reference.id.index() < self.of_module.len() {
+                return self.of_module.get_mut(reference.id.index());
+            }
+            let at = self.module.metadata.unnumbered_index(reference.id)?;
+            if self.unnumbered.len() <= at {
+                self.unnumbered.resize(at + 1, NONE);
+            }
+            return self.unnumbered.get_mut(at);
+        }
+        let body = self.body(reference.owner)?;
+        let slots = self.of_functions.get_mut(reference.owner as usize)?;
+        if slots.is_empty() {
+            slots.resize(body.metadata.len(), NONE);
+        }
+        slots.get_mut(reference.id.0.wrapping_sub(body.metadata.base()) as usize)
+    }
+
+    /// The number of a node, if it has one.
+    #[inline]
+    pub(super) fn get(&self, reference: Reference) -> Option<u32> {
+        let slot = if reference.owner == MODULE {
+            match self.of_module.get(reference.id.index()) {
+                Some(slot) => Some(slot),
+                None => self.unnumbered.get(self.module.metadata.unnumbered_index(reference.id)?),
+            }
+        } else {
+            let base = self.body(reference.owner)?.metadata.base();
+            self.of_functions.get(reference.owner as usize)?.get(reference.id.0.wrapping_sub(base) as usize)
+        };
+        slot.copied().filter(|&slot| slot != NONE)
+    }
+
+    /// Gives numbers to a node and what it refers to.
+    pub(super) fn add(&mut self, owner: u32, id: MetadataId) {
+        let mut stack = Vec::new();
+        let reference = self.reference(owner, id);
+        self.enter(reference, &mut stack);
+        self.run(stack);
+    }
+
+    fn run(&mut self, mut stack: Vec<Visit<'m>>) {
+        while let Some(visit) = stack.last_mut() {
+            let next = visit.next;
+            visit.next += 1;
+            let owner = visit.owner;
+            let reference = match visit.node {
+                Some((node, table)) => match table.operand(node, next, self.old) {
+                    Some(0) => continue,
+                    Some(reference) => self.reference(owner, MetadataId(narrow(reference.wrapping_sub(1)))),
+                    None => {
+                        stack.pop();
+                        continue;
+                    }
+                },
+                None => match visit.references.get(next) {
+                    Some(reference) if !reference.id.is_some() => continue,
+                    Some(&reference) => reference,
+                    None => {
+                        stack.pop();
+                        continue;
+                    }
+                },
+            };
+            self.enter(reference, &mut stack);
+        }
+    }
+
+    fn enter(&mut self, reference: Reference, stack: &mut Vec<Visit<'m>>) {
+        if self.get(reference).is_some() {
+            return;
+        }
+        let Some((Metadata::Node(node), table)) = self.entry(reference) else { return };
+        // LLVM 3.7 numbered expressions, later versions write them in place.
+        if node.kind == NodeKind::ArgList || (node.kind == NodeKind::Expression && !self.old) {
+            return;
+        }
+        let mut number = narrow(self.slots.len() as u64);
+        let mut fresh = true;
+        if node.kind == NodeKind::Location && !node.distinct {
+            let location = self.location_of_node(reference.owner, node, table);
+            match self.find_location(&location) {
+                Some((_, slot)) => {
+                    number = slot;
+                    fresh = false;
+                }
+                None => {
+                    self.insert_location(location, number);
+                }
+            }
+        }
+        if let Some(slot) = self.slot_mut(reference) {
+            *slot = number;
+        } else {
+            return;
+        }
+        if fresh {
+            self.slots.push(Slot::Node(reference));
+            let references = [Reference::NONE; 2];
+            stack.push(Visit { owner: reference.owner, references, node: Some((node, table)), next: 0 });
+        }
+    }
+
+    fn location_of_node(&self, owner: u32, node: Node, table: &MetadataTable) -> GlobalLocation {
+        let reference = |at: usize| {
+            let id = table.references(node).get(at).and_then(|reference| reference.checked_sub(1));
+            id.map_or(Reference::NONE, |id| self.reference(owner, MetadataId(narrow(id))))
+        };
+        let number = |at: usize| table.numbers(node).get(at).copied().unwrap_or(0);
+        GlobalLocation {
+            line: narrow(number(0)),
+            column: narrow(number(1)) & 0xFFFF,
+            scope: reference(0),
+            inlined_at: reference(1),
+            implicit: number(2) != 0,
+        }
+    }
+
+    fn find_location(&self, location: &GlobalLocation) -> Option<(u32, u32)> {
+        let found = self.index.find(location.hash(), |at| {
+            self.locations.get(at as usize).is_some_and(|(other, _)| other == location)
+        })?;
+        self.locations.get(found as usize).map(|&(_, slot)| (found, slot))
+    }
+
+    fn insert_location(&mut self, location: GlobalLocation, slot: u32) -> u32 {
+        let at = narrow(self.locations.len() as u64);
+        self.locations.push((location, slot));
+        let locations = &self.locations;
+        let rehash = |at: u32| locations.get(at as usize).map_or(0, |(location, _)| location.hash());
+        self.index.insert(location.hash(), at, rehash);
+        at
+    }
+
+    fn global_location(&self, owner: u32, location: &Location) -> GlobalLocation {
+        let reference =
+            |id: MetadataId| if id.is_some() { self.reference(owner, id) } else { Reference::NONE };
+        GlobalLocation {
+            line: location.line,
+            // LLVM keeps 16 bits of the column.
+            column: if location.column > 0xFFFF { 0 } else { location.column },
+            scope: reference(location.scope),
+            inlined_at: reference(location.inlined_at),
+            implicit: location.implicit,
+        }
+    }
+
+    /// Gives a number to the location of an instruction, and to what it refers to.
+    pub(super) fn add_location(&mut self, owner: u32, location: &Location) -> u32 {
+        let location = self.global_location(owner, location);
+        if let Some((_, slot)) = self.find_location(&location) {
+            return slot;
+        }
+        let slot = narrow(self.slots.len() as u64);
+        let index = self.insert_location(location, slot);
+        self.slots.push(Slot::Location(index));
+        let references = [location.scope, location.inlined_at];
+        self.run(vec![Visit { owner, references, node: None, next: 0 }]);
+        slot
+    }
+}

@@ -1,0 +1,415 @@
+//! Globals, functions and aliases: their text as operands, and their declarations.
+
+use super::intrinsics::Intrinsic;
+use super::mangle::{self, Rewrite};
+use super::text::{push_name, push_number};
+use super::{Dialect, Printer, slots};
+use crate::constants::Constant;
+use crate::global::{Alias, Symbol};
+use crate::ids::{TypeId, ValueId, narrow};
+use crate::module::Module;
+use crate::types::{Type, TypeTable};
+use crate::value::{Value, ValueKind};
+use alloc::string::String;
+use alloc::vec::Vec;
+use unshade_core::{TokenKind, TokenSink};
+
+/// A text that was made once: a part of a pool. Empty texts have to be made each time.
+#[derive(Clone, Copy)]
+pub(super) struct Cached {
+    pub(super) start: u32,
+    pub(super) end: u32,
+    pub(super) kind: TokenKind,
+    /// The type of the value.
+    pub(super) ty: TypeId,
+}
+
+impl Cached {
+    pub(super) const NONE: Self = Self { start: 0, end: 0, kind: TokenKind::Text, ty: TypeId::NONE };
+
+    /// Notes that the pool's end from `start` on is a text.
+    pub(super) fn since(pool: &str, start: usize, kind: TokenKind, ty: TypeId) -> Self {
+        Self { start: narrow(start as u64), end: narrow(pool.len() as u64), kind, ty }
+    }
+
+    #[inline(always)]
+    pub(super) fn of(self, pool: &str) -> &str {
+        pool.get(self.start as usize..self.end as usize).unwrap_or("")
+    }
+}
+
+/// The texts of module-level values, and the order of functions.
+pub(super) struct Symbols {
+    pool: String,
+    values: Vec<Cached>,
+    order: Vec<u32>,
+    intrinsics: Vec<Option<Intrinsic>>,
+    rewrites: Vec<Option<Rewrite>>,
+    any_dropped: bool,
+}
+
+impl Symbols {
+    pub(super) fn new(module: &Module<'_>, dialect: Dialect) -> Self {
+        let mut symbols = Self {
+            pool: String::new(),
+            values: Vec::new(),
+            order: Vec::new(),
+            intrinsics: Vec::new(),
+            rewrites: Vec::new(),
+            any_dropped: false,
+        };
+        symbols.find_intrinsics(module, dialect);
+        symbols.write_values(module, dialect);
+        symbols
+    }
+
+    fn find_intrinsics(&mut self, module: &Module<'_>, dialect: Dialect) {
+        let mut moved = Vec::new();
+        for (at, function) in module.functions.iter().enumerate() {
+            let name = &function.symbol.name;
+            let found = if name.starts_with(b"llvm.") { Intrinsic::find(dialect, name) } else { None };
+            let rewrite = found.and_then(|intrinsic| mangle::rewrite(module, dialect, at, intrinsic));
+            let list = if rewrite.is_some() { &mut moved } else { &mut self.order };
+            if dialect != Dialect::Llvm19 || !super::debug_records::is_record(name) {
+                list.push(narrow(at as u64));
+            }
+            self.intrinsics.push(found);
+            self.any_dropped |= rewrite.as_ref().is_some_and(|rewrite| rewrite.dropped.is_some());
+            self.rewrites.push(rewrite);
+        }
+        self.order.extend(moved);
+    }
+
+    /// Names, numbers of symbols without a name (variables, aliases, then functions), and plain constants.
+    fn write_values(&mut self, module: &Module<'_>, dialect: Dialect) {
+        let mut numbers = alloc::collections::BTreeMap::new();
+        let aliases = |indirect: bool| module.aliases.iter().filter(move |alias| alias.indirect == indirect);
+        let symbols = module.globals.iter().map(|global| &global.symbol);
+        let symbols = symbols.chain(aliases(false).chain(aliases(true)).map(|alias| &alias.symbol));
+        let symbols = symbols.chain(module.functions.iter().map(|function| &function.symbol));
+        for (number, symbol) in (0u64..).zip(symbols.filter(|symbol| symbol.name.is_empty())) {
+            numbers.insert(symbol.value, number);
+        }
+        for (at, value) in (0u32..).zip(&module.values) {
+            let start = self.pool.len();
+            let (symbol, kind) = match value.kind {
+                ValueKind::Global(index) => {
+                    (module.globals.get(index as usize).map(|g| &g.symbol), TokenKind::Variable)
+                }
+                ValueKind::Function(index) => {
+                    (module.functions.get(index as usize).map(|f| &f.symbol), TokenKind::Function)
+                }
+                ValueKind::Alias(index) => {
+                    (module.aliases.get(index as usize).map(|a| &a.symbol), TokenKind::Function)
+                }
+                _ => (None, TokenKind::Number),
+            };
+            let rewrite = match value.kind {
+                ValueKind::Function(index) => self.rewrites.get(index as usize).and_then(Option::as_ref),
+                _ => None,
+            };
+            match symbol {
+                Some(_) if rewrite.is_some() => {
+                    self.pool.push('@');
+                    push_name(&mut self.pool, rewrite.map_or(&[], |rewrite| rewrite.name.as_bytes()));
+                }
+                Some(symbol) => {
+                    self.pool.push('@');
+                    match numbers.get(&ValueId(at)) {
+                        Some(&number) => push_number(&mut self.pool, number),
+                        None => push_name(&mut self.pool, &symbol.name),
+                    }
+                }
+                None => {
+                    if let ValueKind::Constant(index) = value.kind {
+                        push_plain_constant(
+                            &mut self.pool,
+                            &module.types,
+                            value,
+                            module.constants.get(index),
+                            dialect == Dialect::Dxc,
+                        );
+                    }
+                }
+            }
+            self.values.push(Cached::since(&self.pool, start, kind, value.ty));
+        }
+    }
+
+    /// The functions in the order in which they are printed.
+    pub(super) fn function_order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Whether there is any intrinsic that lost a parameter.
+    pub(super) fn any_dropped(&self) -> bool {
+        self.any_dropped
+    }
+
+    /// The parameter that a rewritten intrinsic lost.
+    pub(super) fn dropped_parameter(&self, function: usize) -> Option<usize> {
+        self.rewrites.get(function)?.as_ref()?.dropped
+    }
+
+    /// What is known of a function that is an intrinsic.
+    pub(super) fn intrinsic(&self, function: usize) -> Option<Intrinsic> {
+        self.intrinsics.get(function).copied().flatten()
+    }
+
+    /// The text of a module-level value, and whether the value is one at all.
+    #[inline(always)]
+    pub(super) fn get(&self, id: ValueId) -> Option<(Cached, &str)> {
+        let cached = *self.values.get(id.index())?;
+        Some((cached, cached.of(&self.pool)))
+    }
+}
+
+/// Writes constants that are a single word; nothing for the others.
+pub(super) fn push_plain_constant(
+    pool: &mut String,
+    types: &TypeTable,
+    value: &Value,
+    constant: Constant,
+    old: bool,
+) {
+    match constant {
+        Constant::Undef => pool.push_str("undef"),
+        Constant::Poison => pool.push_str("poison"),
+        Constant::Null => pool.push_str(zero(types, value.ty)),
+        Constant::Integer(number) => push_integer(pool, types, value.ty, number),
+        Constant::Float(bits) => super::float::push_float(pool, types.get(value.ty), bits, old),
+        _ => {}
+    }
+}
+
+/// How zero of a type is written.
+pub(super) fn zero(types: &TypeTable, ty: TypeId) -> &'static str {
+    match types.get(ty) {
+        Type::Integer(1) => "false",
+        Type::Integer(_) => "0",
+        Type::Half => "0xH0000",
+        Type::BFloat => "0xR0000",
+        Type::Float | Type::Double => "0.000000e+00",
+        Type::X86Fp80 => "0xK00000000000000000000",
+        Type::Fp128 => "0xL00000000000000000000000000000000",
+        Type::PpcFp128 => "0xM00000000000000000000000000000000",
+        Type::Pointer { .. } | Type::OpaquePointer { .. } => "null",
+        Type::Token => "none",
+        _ => "zeroinitializer",
+    }
+}
+
+/// Writes an integer of a type of at most 64 bits.
+pub(super) fn push_integer(pool: &mut String, types: &TypeTable, ty: TypeId, number: u64) {
+    match types.get(ty) {
+        Type::Integer(1) => pool.push_str(if number & 1 != 0 { "true" } else { "false" }),
+        Type::Integer(width) if width < 64 => {
+            let shift = 64 - width;
+            super::text::push_signed(pool, ((number << shift) as i64) >> shift);
+        }
+        Type::Integer(width) if width > 64 => super::text::push_wide(pool, &[number], width, true),
+        _ => super::text::push_signed(pool, number as i64),
+    }
+}
+
+impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
+    /// Linkage and what follows it, up to the calling convention or the word `global`.
+    pub(super) fn linkage(&mut self, symbol: &Symbol, external: bool) {
+        if external {
+            self.keyword("external ");
+        }
+        let linkage = symbol.linkage.keyword();
+        if !linkage.is_empty() {
+            self.keyword(linkage);
+            self.punctuation(" ");
+        }
+        // What is local anyway is not said; LLVM 3.7 did not know the word.
+        let implied = symbol.linkage.is_local()
+            || (symbol.visibility != 0 && symbol.linkage != crate::global::Linkage::ExternalWeak);
+        if symbol.dso_local && !implied && self.rules.dialect != Dialect::Dxc {
+            self.keyword("dso_local ");
+        }
+        match symbol.visibility {
+            1 => self.keyword("hidden "),
+            2 => self.keyword("protected "),
+            _ => {}
+        }
+        match symbol.dll_storage {
+            1 => self.keyword("dllimport "),
+            2 => self.keyword("dllexport "),
+            _ => {}
+        }
+    }
+
+    fn thread_local(&mut self, symbol: &Symbol) {
+        const MODELS: [&str; 5] = [
+            "",
+            "thread_local ",
+            "thread_local(localdynamic) ",
+            "thread_local(initialexec) ",
+            "thread_local(localexec) ",
+        ];
+        let model = MODELS.get(usize::from(symbol.thread_local)).copied().unwrap_or("");
+        if !model.is_empty() {
+            self.keyword(model);
+        }
+    }
+
+    pub(super) fn unnamed_address(symbol: &Symbol) -> &'static str {
+        match symbol.unnamed_address {
+            1 => "unnamed_addr",
+            2 => "local_unnamed_addr",
+            _ => "",
+        }
+    }
+
+    pub(super) fn symbol(&mut self, id: ValueId) {
+        match self.symbols.get(id) {
+            Some((cached, text)) => self.sink.put(cached.kind, text),
+            None => self.sink.put(TokenKind::Text, "<badref>"),
+        }
+    }
+
+    pub(super) fn global(&mut self, index: usize) {
+        let module = self.module;
+        let Some(global) = module.globals.get(index) else { return };
+        let symbol = &global.symbol;
+        self.symbol(symbol.value);
+        self.punctuation(" = ");
+        let external = global.initializer.is_none() && symbol.linkage == crate::global::Linkage::External;
+        self.linkage(symbol, external);
+        self.thread_local(symbol);
+        let unnamed = Self::unnamed_address(symbol);
+        if !unnamed.is_empty() {
+            self.keyword(unnamed);
+            self.punctuation(" ");
+        }
+        if symbol.address_space != 0 {
+            self.keyword("addrspace(");
+            self.number(u64::from(symbol.address_space));
+            self.punctuation(") ");
+        }
+        if global.externally_initialized {
+            self.keyword("externally_initialized ");
+        }
+        self.keyword(if global.constant { "constant " } else { "global " });
+        self.ty(symbol.ty);
+        if let Some(value) = global.initializer {
+            self.punctuation(" ");
+            self.value(None, value);
+        }
+        self.section(symbol, ", ");
+        self.comdat_of(symbol, true);
+        if let Some(exponent) = symbol.alignment.checked_sub(1) {
+            self.punctuation(", ");
+            self.keyword("align ");
+            self.number(1 << (exponent & 63));
+        }
+        self.attachments(slots::MODULE, &symbol.attachments, ", ");
+        if let Some(set) = global.attributes {
+            let group = self.group_of_set(set);
+            self.group_reference(group);
+        }
+        self.punctuation("\n");
+    }
+
+    pub(super) fn section(&mut self, symbol: &'m Symbol, separator: &str) {
+        for (word, name) in [("section ", &symbol.section), ("partition ", &symbol.partition)] {
+            if !name.is_empty() {
+                self.punctuation(separator);
+                self.keyword(word);
+                self.quoted(name);
+            }
+        }
+    }
+
+    /// The comdat of a symbol; old files imply one of the symbol's own name.
+    fn comdat_name(&self, symbol: &'m Symbol) -> Option<&'m [u8]> {
+        if symbol.implicit_comdat {
+            // Apple's object format has none.
+            let apple = self.module.triple.windows(7).any(|part| part == b"-apple-" || part == b"-darwin");
+            return (!apple).then_some(symbol.name.as_slice());
+        }
+        self.module.comdats.get(symbol.comdat? as usize).map(|comdat| comdat.name.as_slice())
+    }
+
+    pub(super) fn comdat_of(&mut self, symbol: &'m Symbol, variable: bool) {
+        let Some(name) = self.comdat_name(symbol) else { return };
+        if variable {
+            self.punctuation(",");
+        }
+        self.keyword(" comdat");
+        if name != symbol.name {
+            self.built(TokenKind::Variable, |text| {
+                text.push_str("($");
+                push_name(text, name);
+                text.push(')');
+            });
+        }
+    }
+
+    /// Comdats in the order in which functions and variables use them.
+    pub(super) fn comdats(&mut self) {
+        let module = self.module;
+        let mut names: Vec<&[u8]> = Vec::new();
+        let functions = module.functions.iter().map(|function| &function.symbol);
+        for symbol in functions.chain(module.globals.iter().map(|global| &global.symbol)) {
+            if let Some(name) = self.comdat_name(symbol)
+                && !names.contains(&name)
+            {
+                names.push(name);
+            }
+        }
+        for name in names {
+            self.punctuation("\n");
+            let selection =
+                module.comdats.iter().find(|comdat| comdat.name == name).map_or(1, |c| c.selection);
+            self.built(TokenKind::Variable, |text| {
+                text.push('$');
+                push_name(text, name);
+            });
+            self.punctuation(" = ");
+            self.keyword("comdat ");
+            self.keyword(match selection {
+                2 => "exactmatch",
+                3 => "largest",
+                4 if self.rules.dialect == Dialect::Dxc => "noduplicates",
+                4 => "nodeduplicate",
+                5 => "samesize",
+                _ => "any",
+            });
+            self.punctuation("\n");
+        }
+    }
+
+    pub(super) fn alias(&mut self, alias: &'m Alias) {
+        let symbol = &alias.symbol;
+        self.symbol(symbol.value);
+        self.punctuation(" = ");
+        self.linkage(symbol, false);
+        if !alias.indirect {
+            self.thread_local(symbol);
+            let unnamed = Self::unnamed_address(symbol);
+            if !unnamed.is_empty() {
+                self.keyword(unnamed);
+                self.punctuation(" ");
+            }
+        }
+        self.keyword(if alias.indirect { "ifunc " } else { "alias " });
+        self.ty(symbol.ty);
+        self.punctuation(", ");
+        let expression =
+            matches!(self.module.constant(None, alias.target), Some((Constant::Expression(_), _)));
+        if !expression {
+            self.type_of(None, alias.target);
+            self.punctuation(" ");
+        }
+        self.value(None, alias.target);
+        if !symbol.partition.is_empty() {
+            self.punctuation(", ");
+            self.keyword("partition ");
+            self.quoted(&symbol.partition);
+        }
+        self.punctuation("\n");
+    }
+}

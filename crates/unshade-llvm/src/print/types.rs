@@ -1,0 +1,555 @@
+//! The text of types, made once for each, and the order of the structs that stand at the head of a module.
+//!
+//! LLVM lists identified structs in the order in which it meets them: globals, aliases, functions with their
+//! instructions, named metadata; types inside of types depth first. Structs without a name are numbered in that
+//! order.
+
+use super::text::{push_escaped, push_name, push_number};
+use crate::attributes::Attribute;
+use crate::body::FunctionBody;
+use crate::constants::Constant;
+use crate::debug_info::NodeKind;
+use crate::global::Function;
+use crate::ids::{AttributeListId, MetadataId, TypeId, ValueId, narrow};
+use crate::instruction::{Instruction, Opcode};
+use crate::metadata::{Metadata, MetadataTable, Node};
+use crate::module::Module;
+use crate::types::{StructType, Type, TypeTable};
+use crate::value::OperandKind;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// The text of one type may grow to this many bytes: types can nest so that text doubles with each level.
+const MAX_TEXT: usize = 1 << 16;
+/// And all of them together to this many.
+const MAX_ALL_TEXT: usize = 1 << 26;
+/// How deep types may nest.
+const MAX_DEPTH: u32 = 64;
+/// What stands for a type that can't be written.
+const UNKNOWN: &str = "<unknown type>";
+
+/// The texts of all types of a module.
+pub(super) struct TypeTexts {
+    texts: Vec<String>,
+    spaced: Vec<String>,
+    bodies: Vec<(String, String)>,
+    total: usize,
+}
+
+impl TypeTexts {
+    /// Writes all types; `order` holds the identified structs as [`struct_order`] found them.
+    pub(super) fn new(types: &TypeTable, order: &[TypeId], opaque_pointers: bool) -> Self {
+        let mut numbers = vec![None; types.len()];
+        let mut next = 0u64;
+        for &id in order {
+            if let Type::Struct(StructType { name: None, literal: false, .. }) = types.get(id)
+                && let Some(slot) = numbers.get_mut(id.index())
+            {
+                *slot = Some(next);
+                next += 1;
+            }
+        }
+        let mut texts = Self {
+            texts: vec![String::new(); types.len()],
+            spaced: Vec::new(),
+            bodies: Vec::new(),
+            total: 0,
+        };
+        let writer = Writer { types, numbers: &numbers, opaque_pointers };
+        for at in 0..types.len() {
+            texts.write(&writer, TypeId(narrow(at as u64)), 0);
+        }
+        texts.list_structs(&writer, order);
+        let spaced = |text: &String| {
+            let mut spaced = String::with_capacity(text.len() + 1);
+            spaced.push_str(text);
+            spaced.push(' ');
+            spaced
+        };
+        texts.spaced = texts.texts.iter().map(spaced).collect();
+        texts
+    }
+
+    /// The text of a type.
+    #[inline]
+    pub(super) fn get(&self, id: TypeId) -> &str {
+        self.texts.get(id.index()).map_or(UNKNOWN, String::as_str)
+    }
+
+    /// The text of a type with a space behind it.
+    #[inline]
+    pub(super) fn spaced(&self, id: TypeId) -> &str {
+        self.spaced.get(id.index()).map_or("<unknown type> ", String::as_str)
+    }
+
+    /// The identified structs and their bodies: unnamed ones first.
+    pub(super) fn structs(&self) -> &[(String, String)] {
+        &self.bodies
+    }
+
+    fn list_structs(&mut self, writer: &Writer<'_>, order: &[TypeId]) {
+        for named in [false, true] {
+            for &id in order {
+                let Type::Struct(structure) = writer.types.get(id) else { continue };
+                if structure.literal || structure.name.is_some() != named {
+                    continue;
+                }
+                let mut body = String::new();
+                self.write_body(writer, structure, &mut body, 0);
+                self.bodies.push((String::from(self.get(id)), body));
+            }
+        }
+    }
+
+    /// Makes the text of a type, unless it is there already.
+    fn write(&mut self, writer: &Writer<'_>, id: TypeId, depth: u32) {
+        match self.texts.get(id.index()) {
+            Some(text) if text.is_empty() => {}
+            _ => return,
+        }
+        let mut text = String::new();
+        if depth > MAX_DEPTH || self.total > MAX_ALL_TEXT {
+            text.push_str(UNKNOWN);
+        } else {
+            self.write_type(writer, id, &mut text, depth);
+        }
+        if text.len() > MAX_TEXT {
+            text.clear();
+            text.push_str(UNKNOWN);
+        }
+        self.total += text.len();
+        if let Some(slot) = self.texts.get_mut(id.index()) {
+            *slot = text;
+        }
+    }
+
+    fn push(&mut self, writer: &Writer<'_>, id: TypeId, text: &mut String, depth: u32) {
+        self.write(writer, id, depth + 1);
+        text.push_str(self.get(id));
+    }
+
+    fn push_list(&mut self, writer: &Writer<'_>, ids: &[TypeId], text: &mut String, depth: u32) {
+        for (at, &id) in ids.iter().enumerate() {
+            if at > 0 {
+                text.push_str(", ");
+            }
+            self.push(writer, id, text, depth);
+            if text.len() > MAX_TEXT {
+                return;
+            }
+        }
+    }
+
+    fn write_type(&mut self, writer: &Writer<'_>, id: TypeId, text: &mut String, depth: u32) {
+        match writer.types.get(id) {
+            Type::Integer(width) => {
+                text.push('i');
+                push_number(text, u64::from(width));
+            }
+            Type::Pointer { address_space, .. } | Type::OpaquePointer { address_space }
+                if writer.opaque_pointers || matches!(writer.types.get(id), Type::OpaquePointer { .. }) =>
+            {
+                text.push_str("ptr");
+                if address_space != 0 {
+                    push_address_space(text, address_space);
+                }
+            }
+            Type::Pointer { pointee, address_space } => {
+                self.push(writer, pointee, text, depth);
+                if address_space != 0 {
+                    push_address_space(text, address_space);
+                }
+                text.push('*');
+            }
+            Type::Function { result, parameters, variadic } => {
+                self.push(writer, result, text, depth);
+                text.push_str(" (");
+                self.push_list(writer, writer.types.elements(parameters), text, depth);
+                if variadic {
+                    text.push_str(if parameters.is_empty() { "..." } else { ", ..." });
+                }
+                text.push(')');
+            }
+            Type::Struct(structure) => self.write_struct(writer, id, structure, text, depth),
+            Type::Array { count, element } => {
+                text.push('[');
+                push_number(text, count);
+                text.push_str(" x ");
+                self.push(writer, element, text, depth);
+                text.push(']');
+            }
+            Type::Vector { count, element, scalable } => {
+                text.push_str(if scalable { "<vscale x " } else { "<" });
+                push_number(text, u64::from(count));
+                text.push_str(" x ");
+                self.push(writer, element, text, depth);
+                text.push('>');
+            }
+            Type::Target { name, types, numbers } => {
+                text.push_str("target(\"");
+                push_escaped(text, writer.types.name(name));
+                text.push('"');
+                for &id in writer.types.elements(types) {
+                    text.push_str(", ");
+                    self.push(writer, id, text, depth);
+                }
+                for &number in writer.types.numbers(numbers) {
+                    text.push_str(", ");
+                    push_number(text, u64::from(number));
+                }
+                text.push(')');
+            }
+            simple => text.push_str(simple_name(simple)),
+        }
+    }
+
+    fn write_struct(
+        &mut self,
+        writer: &Writer<'_>,
+        id: TypeId,
+        structure: StructType,
+        text: &mut String,
+        depth: u32,
+    ) {
+        if structure.literal {
+            self.write_body(writer, structure, text, depth);
+        } else if let Some(name) = structure.name {
+            text.push('%');
+            push_name(text, writer.types.name(name));
+        } else {
+            match writer.numbers.get(id.index()).copied().flatten() {
+                Some(number) => {
+                    text.push('%');
+                    push_number(text, number);
+                }
+                None => {
+                    // LLVM writes an address here; the number of the type is as good and does not change.
+                    text.push_str("%\"type ");
+                    push_number(text, u64::from(id.0));
+                    text.push('"');
+                }
+            }
+        }
+    }
+
+    fn write_body(&mut self, writer: &Writer<'_>, structure: StructType, text: &mut String, depth: u32) {
+        if structure.opaque {
+            text.push_str("opaque");
+            return;
+        }
+        if structure.packed {
+            text.push('<');
+        }
+        if structure.fields.is_empty() {
+            text.push_str("{}");
+        } else {
+            text.push_str("{ ");
+            self.push_list(writer, writer.types.elements(structure.fields), text, depth);
+            text.push_str(" }");
+        }
+        if structure.packed {
+            text.push('>');
+        }
+    }
+}
+
+struct Writer<'t> {
+    types: &'t TypeTable,
+    numbers: &'t [Option<u64>],
+    opaque_pointers: bool,
+}
+
+fn push_address_space(text: &mut String, address_space: u32) {
+    text.push_str(" addrspace(");
+    push_number(text, u64::from(address_space));
+    text.push(')');
+}
+
+fn simple_name(ty: Type) -> &'static str {
+    match ty {
+        Type::Void => "void",
+        Type::Half => "half",
+        Type::BFloat => "bfloat",
+        Type::Float => "float",
+        Type::Double => "double",
+        Type::X86Fp80 => "x86_fp80",
+        Type::Fp128 => "fp128",
+        Type::PpcFp128 => "ppc_fp128",
+        Type::Label => "label",
+        Type::Metadata => "metadata",
+        Type::X86Mmx => "x86_mmx",
+        Type::X86Amx => "x86_amx",
+        Type::Token => "token",
+        _ => UNKNOWN,
+    }
+}
+
+/// Finds the identified structs of a module in the order in which LLVM lists them.
+///
+/// Functions are looked at one by one, right after they were read and while they are in the cache.
+pub(super) struct Finder<'m, 'a> {
+    module: &'m Module<'a>,
+    opaque_pointers: bool,
+    /// Whether operands of metadata are in LLVM 3.7's order.
+    old_operands: bool,
+    /// How many identified structs were not met yet; nothing is left to do when it gets to zero.
+    missing: usize,
+    types: Vec<bool>,
+    values: Vec<bool>,
+    local_values: Vec<bool>,
+    nodes: Vec<bool>,
+    local_nodes: Vec<bool>,
+    order: Vec<TypeId>,
+}
+
+/// Marks an entry and says whether it was marked before; entries outside count as marked.
+fn mark(marks: &mut [bool], at: usize) -> bool {
+    marks.get_mut(at).is_none_or(|mark| core::mem::replace(mark, true))
+}
+
+impl<'m, 'a> Finder<'m, 'a> {
+    /// Starts with global variables and aliases.
+    pub(super) fn new(module: &'m Module<'a>, opaque_pointers: bool, old_operands: bool) -> Self {
+        let identified = (0..module.types.len())
+            .filter(
+                |&at| matches!(module.types.get(TypeId(narrow(at as u64))), Type::Struct(s) if !s.literal),
+            )
+            .count();
+        let mut finder = Self {
+            module,
+            opaque_pointers,
+            old_operands,
+            missing: identified,
+            types: vec![false; module.types.len()],
+            values: vec![false; module.values.len()],
+            local_values: Vec::new(),
+            nodes: vec![false; module.metadata.len()],
+            local_nodes: Vec::new(),
+            order: Vec::new(),
+        };
+        for global in &module.globals {
+            finder.visit_type(global.symbol.ty);
+            if let Some(value) = global.initializer {
+                finder.visit_value(None, value);
+            }
+        }
+        for alias in &module.aliases {
+            finder.visit_type(alias.symbol.ty);
+            if !alias.indirect {
+                finder.visit_value(None, alias.target);
+            }
+        }
+        finder
+    }
+
+    /// Goes on with a function.
+    pub(super) fn visit_function(&mut self, function: &Function, body: Option<&FunctionBody>) {
+        if self.missing == 0 {
+            return;
+        }
+        self.visit_type(function.symbol.ty);
+        self.visit_attributes(function.attributes);
+        for value in [function.personality, function.prefix, function.prologue].into_iter().flatten() {
+            self.visit_value(None, value);
+        }
+        if let Some(body) = body {
+            self.visit_body(body);
+        }
+    }
+
+    /// Ends with named metadata, and gives the structs.
+    pub(super) fn finish(mut self) -> Vec<TypeId> {
+        for named in &self.module.named_metadata {
+            for &node in &named.nodes {
+                if self.missing > 0 {
+                    self.visit_node(None, node);
+                }
+            }
+        }
+        self.order
+    }
+
+    fn visit_body(&mut self, body: &FunctionBody) {
+        self.local_values.clear();
+        self.local_values.resize(body.values.len(), false);
+        self.local_nodes.clear();
+        self.local_nodes.resize(body.metadata.len(), false);
+        let mut attachments = body.attachments.iter().peekable();
+        for (at, instruction) in (0u32..).zip(&body.instructions) {
+            self.visit_instruction(body, instruction);
+            while let Some((_, list)) = attachments.next_if(|(of, _)| *of == at) {
+                for &(_, node) in list.of(&body.attached) {
+                    self.visit_node(Some(body), node);
+                }
+            }
+            if self.missing == 0 {
+                return;
+            }
+        }
+    }
+
+    fn visit_instruction(&mut self, body: &FunctionBody, instruction: &Instruction) {
+        self.visit_type(instruction.ty);
+        for operand in body.operands_of(instruction) {
+            match operand.kind() {
+                OperandKind::Value(id) => self.visit_value(Some(body), id),
+                OperandKind::Metadata(id) => match self.module.metadata(Some(body), id) {
+                    Some((Metadata::Value { value, .. }, _)) => self.visit_value(Some(body), value),
+                    _ => self.visit_node(Some(body), id),
+                },
+                OperandKind::Block(_) => {}
+            }
+        }
+        match instruction.opcode {
+            Opcode::GetElementPtr | Opcode::Alloca => self.visit_type(TypeId(instruction.detail)),
+            Opcode::Call | Opcode::Invoke | Opcode::CallBr => {
+                if let Some(call) = body.calls.get(instruction.detail as usize) {
+                    self.visit_attributes(call.attributes);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn visit_attributes(&mut self, list: AttributeListId) {
+        for &(_, set) in self.module.attributes.list(list) {
+            for attribute in self.module.attributes.set(set) {
+                if let Attribute::Type(_, Some(ty)) = *attribute {
+                    self.visit_type(ty);
+                }
+            }
+        }
+    }
+
+    fn visit_type(&mut self, id: TypeId) {
+        if mark(&mut self.types, id.index()) {
+            return;
+        }
+        let types = &self.module.types;
+        let mut pending = vec![id];
+        while let Some(id) = pending.pop() {
+            let mut parts: &[TypeId] = &[];
+            let mut single = None;
+            match types.get(id) {
+                Type::Struct(structure) => {
+                    if !structure.literal {
+                        self.missing -= 1;
+                    }
+                    self.order.push(id);
+                    parts = types.elements(structure.fields);
+                }
+                Type::Function { result, parameters, .. } => {
+                    parts = types.elements(parameters);
+                    single = Some(result);
+                }
+                Type::Pointer { pointee, .. } if !self.opaque_pointers => single = Some(pointee),
+                Type::Array { element, .. } | Type::Vector { element, .. } => single = Some(element),
+                Type::Target { types: parameters, .. } => parts = types.elements(parameters),
+                _ => {}
+            }
+            for &part in parts.iter().rev().chain(single.iter()) {
+                if !mark(&mut self.types, part.index()) {
+                    pending.push(part);
+                }
+            }
+        }
+    }
+
+    /// Looks at a constant and what it is made of; other values are met where they are defined.
+    #[inline]
+    fn visit_value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
+        // Most operands are no constants, or were seen before.
+        if !self.is_seen(id) {
+            self.visit_new_value(body, id);
+        }
+    }
+
+    /// Marks a value and says whether it was marked before.
+    #[inline]
+    fn is_seen(&mut self, id: ValueId) -> bool {
+        match id.index().checked_sub(self.values.len()) {
+            None => mark(&mut self.values, id.index()),
+            Some(local) => mark(&mut self.local_values, local),
+        }
+    }
+
+    fn visit_new_value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
+        let mut pending = Vec::new();
+        let mut next = Some(id);
+        while let Some(id) = next {
+            self.visit_constant(body, id, &mut pending);
+            next = loop {
+                match pending.pop() {
+                    Some(id) if self.is_seen(id) => {}
+                    other => break other,
+                }
+            };
+        }
+    }
+
+    fn visit_constant(&mut self, body: Option<&FunctionBody>, id: ValueId, pending: &mut Vec<ValueId>) {
+        if let Some((constant, constants)) = self.module.constant(body, id) {
+            if let Some(value) = self.module.value(body, id) {
+                self.visit_type(value.ty);
+            }
+            match constant {
+                Constant::Aggregate(slice) => pending.extend(constants.values(slice).iter().rev()),
+                Constant::Expression(index) => {
+                    if let Some(expression) = constants.expression(index) {
+                        if expression.opcode == Opcode::GetElementPtr {
+                            self.visit_type(expression.ty);
+                        }
+                        pending.extend(constants.values(expression.operands).iter().rev());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn visit_node<'b>(&mut self, body: Option<&'b FunctionBody>, id: MetadataId)
+    where
+        'm: 'b,
+    {
+        // A stack of nodes with the operand that comes next, as the order is that of a recursion.
+        let mut stack: Vec<(Node, &'b MetadataTable, usize)> = Vec::new();
+        self.enter_node(body, id, &mut stack);
+        while let Some((node, table, next)) = stack.last_mut() {
+            let Some(reference) = table.operand(*node, *next, self.old_operands) else {
+                stack.pop();
+                continue;
+            };
+            *next += 1;
+            let Some(reference) = reference.checked_sub(1) else { continue };
+            let id = MetadataId(narrow(reference));
+            match self.module.metadata(body, id) {
+                Some((Metadata::Value { value, .. }, _)) => self.visit_value(body, value),
+                Some((Metadata::Node(_), _)) => self.enter_node(body, id, &mut stack),
+                _ => {}
+            }
+        }
+    }
+
+    fn enter_node<'b>(
+        &mut self,
+        body: Option<&'b FunctionBody>,
+        id: MetadataId,
+        stack: &mut Vec<(Node, &'b MetadataTable, usize)>,
+    ) where
+        'm: 'b,
+    {
+        let seen = match id.index().checked_sub(self.nodes.len()) {
+            None => mark(&mut self.nodes, id.index()),
+            Some(local) => mark(&mut self.local_nodes, local),
+        };
+        if seen {
+            return;
+        }
+        if let Some((Metadata::Node(node), table)) = self.module.metadata(body, id)
+            && node.kind != NodeKind::Expression
+        {
+            stack.push((node, table, 0));
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Debug info of LLVM 3.7 (as in DXIL), brought to the form that LLVM has read it into since version 4.
+//!
+//! Then, subprograms named their functions, compile units listed their subprograms, and global variables named
+//! their values; since, functions and globals have attachments, subprograms name their unit, and units list
+//! expressions around variables. Types were named by identifiers, now they are referred to.
+//!
+//! Knowledge: the effect of `llvm-dis` 14 on such files, and its reader's description of the old records.
+
+use crate::constants::Constant;
+use crate::debug_info::NodeKind;
+use crate::ids::{MetadataId, narrow};
+use crate::metadata::{Metadata, Node};
+use crate::module::Module;
+use crate::value::ValueKind;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// Positions among the references of nodes.
+mod at {
+    pub(super) const UNIT_SUBPROGRAMS: usize = 11;
+    pub(super) const UNIT_GLOBALS: usize = 6;
+    pub(super) const SUBPROGRAM_UNIT: usize = 5;
+    pub(super) const SUBPROGRAM_FUNCTION: usize = 13;
+    pub(super) const VARIABLE_VALUE: usize = 8;
+    pub(super) const IDENTIFIER: usize = 7;
+}
+
+/// The number among the numbers of a global variable that tells the version of its record.
+const VARIABLE_VERSION: usize = 4;
+
+/// The references of nodes that may name a type by its identifier.
+const TYPE_REFERENCES: &[(NodeKind, &[usize])] = &[
+    (NodeKind::DerivedType, &[1, 3, 4]),
+    (NodeKind::CompositeType, &[1, 3, 5]),
+    (NodeKind::Subprogram, &[1, 8]),
+    (NodeKind::GlobalVariable, &[3]),
+    (NodeKind::LocalVariable, &[3]),
+    (NodeKind::TemplateType, &[1]),
+    (NodeKind::TemplateValue, &[1]),
+    (NodeKind::ImportedEntity, &[1]),
+    (NodeKind::ObjcProperty, &[4]),
+];
+
+/// A copy of the module with its debug info brought up to date; nothing if there is nothing to do.
+pub(super) fn upgrade<'a>(module: &Module<'a>) -> Option<Module<'a>> {
+    if !is_old(module) {
+        return None;
+    }
+    let mut upgrade = Upgrade { module: module.clone(), debug_kind: 0 };
+    upgrade.run();
+    Some(upgrade.module)
+}
+
+fn is_old(module: &Module<'_>) -> bool {
+    module.metadata.iter().any(|(_, entry)| match entry {
+        Metadata::Node(node) => {
+            let reference = |at: usize| module.metadata.references(node).get(at).copied().unwrap_or(0);
+            match node.kind {
+                NodeKind::CompileUnit => reference(at::UNIT_SUBPROGRAMS) != 0,
+                NodeKind::Subprogram => reference(at::SUBPROGRAM_FUNCTION) != 0,
+                NodeKind::GlobalVariable => module.metadata.numbers(node).get(VARIABLE_VERSION) == Some(&0),
+                _ => false,
+            }
+        }
+        _ => false,
+    })
+}
+
+struct Upgrade<'a> {
+    module: Module<'a>,
+    debug_kind: u32,
+}
+
+impl Upgrade<'_> {
+    fn run(&mut self) {
+        self.debug_kind = match self.module.metadata_kinds.iter().find(|(_, name)| name == b"dbg") {
+            Some((kind, _)) => *kind,
+            None => {
+                self.module.metadata_kinds.insert(0, (0, b"dbg".to_vec()));
+                0
+            }
+        };
+        let nodes: Vec<(MetadataId, Node)> = self
+            .module
+            .metadata
+            .iter()
+            .filter_map(|(id, entry)| match entry {
+                Metadata::Node(node) => Some((id, node)),
+                _ => None,
+            })
+            .collect();
+        let types = self.types_by_identifier(&nodes);
+        for &(id, node) in &nodes {
+            self.resolve_types(node, &types);
+            match node.kind {
+                NodeKind::Subprogram => self.attach_subprogram(id, node),
+                NodeKind::CompileUnit => self.give_unit(id, node),
+                NodeKind::GlobalVariable => self.attach_variable(id, node),
+                _ => {}
+            }
+        }
+        for &(_, node) in nodes.iter().filter(|(_, node)| node.kind == NodeKind::CompileUnit) {
+            self.wrap_variables(node);
+        }
+    }
+
+    fn reference(&self, node: Node, at: usize) -> Option<MetadataId> {
+        let reference = self.module.metadata.references(node).get(at)?.checked_sub(1)?;
+        Some(MetadataId(narrow(reference)))
+    }
+
+    fn node(&self, id: MetadataId) -> Option<Node> {
+        self.module.node(id)
+    }
+
+    /// Composite types that have an identifier.
+    fn types_by_identifier(&self, nodes: &[(MetadataId, Node)]) -> BTreeMap<Vec<u8>, MetadataId> {
+        let mut types = BTreeMap::new();
+        for &(id, node) in nodes.iter().filter(|(_, node)| node.kind == NodeKind::CompositeType) {
+            if let Some(name) =
+                self.reference(node, at::IDENTIFIER).and_then(|id| self.module.metadata_string(id))
+            {
+                types.entry(name.to_vec()).or_insert(id);
+            }
+        }
+        types
+    }
+
+    fn resolve_types(&mut self, node: Node, types: &BTreeMap<Vec<u8>, MetadataId>) {
+        if let Some((_, positions)) = TYPE_REFERENCES.iter().find(|(kind, _)| *kind == node.kind) {
+            for &at in *positions {
+                self.resolve(node, at, types);
+            }
+        }
+        if node.kind == NodeKind::SubroutineType {
+            let list = self.reference(node, 0).and_then(|id| self.node(id));
+            if let Some(list) = list.filter(|list| list.kind == NodeKind::Tuple) {
+                for at in 0..list.references as usize {
+                    self.resolve(list, at, types);
+                }
+            }
+        }
+    }
+
+    fn resolve(&mut self, node: Node, at: usize, types: &BTreeMap<Vec<u8>, MetadataId>) {
+        let name = self.reference(node, at).and_then(|id| self.module.metadata_string(id));
+        if let Some(&id) = name.and_then(|name| types.get(name)) {
+            self.module.metadata.set_reference(node, at, u64::from(id.0) + 1);
+        }
+    }
+
+    /// The global or function that a reference names.
+    fn symbol(&mut self, id: MetadataId) -> Option<ValueKind> {
+        match self.module.metadata.get(id)? {
+            Metadata::Value { value, .. } => Some(self.module.values.get(value.index())?.kind),
+            _ => None,
+        }
+    }
+
+    fn attach_subprogram(&mut self, id: MetadataId, node: Node) {
+        let Some(function) = self.reference(node, at::SUBPROGRAM_FUNCTION) else { return };
+        if let Some(ValueKind::Function(index)) = self.symbol(function)
+            && let Some(function) = self.module.functions.get_mut(index as usize)
+            && !function.declaration
+        {
+            function.symbol.attachments.push((self.debug_kind, id));
+        }
+    }
+
+    /// Subprograms name the unit that lists them.
+    fn give_unit(&mut self, id: MetadataId, node: Node) {
+        let list = self.reference(node, at::UNIT_SUBPROGRAMS).and_then(|id| self.node(id));
+        let Some(list) = list else { return };
+        for at in 0..list.references as usize {
+            let subprogram = self.reference(list, at).and_then(|id| self.node(id));
+            if let Some(subprogram) = subprogram.filter(|node| node.kind == NodeKind::Subprogram) {
+                self.module.metadata.set_reference(subprogram, at::SUBPROGRAM_UNIT, u64::from(id.0) + 1);
+            }
+        }
+    }
+
+    /// Variables of a global are attached to it; those of a constant get an expression in their place.
+    fn attach_variable(&mut self, id: MetadataId, node: Node) {
+        const CONSTU: u64 = 0x10;
+        const STACK_VALUE: u64 = 0x9F;
+        /// The version of expressions that need no change.
+        const MODERN: u64 = 3;
+        let Some(named) = self.reference(node, at::VARIABLE_VALUE) else { return };
+        match self.symbol(named) {
+            Some(ValueKind::Global(index)) => {
+                let wrapped = self.wrap(u64::from(id.0) + 1, &[MODERN]);
+                if let Some(global) = self.module.globals.get_mut(index as usize) {
+                    global.symbol.attachments.push((self.debug_kind, MetadataId(narrow(wrapped - 1))));
+                }
+            }
+            Some(ValueKind::Constant(index)) => {
+                let number = match self.module.constants.get(index) {
+                    Constant::Integer(number) => number,
+                    Constant::Null => 0,
+                    _ => return,
+                };
+                // The number of the variable now stands for the expression; the variable itself moves.
+                let moved = self.module.metadata.add_unnumbered(Metadata::Node(node));
+                let wrapped = self.wrap(moved, &[MODERN, CONSTU, number, STACK_VALUE]);
+                if let Some(Metadata::Node(wrapped)) =
+                    self.module.metadata.get(MetadataId(narrow(wrapped - 1)))
+                {
+                    self.module.metadata.replace(id, Metadata::Node(wrapped));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A distinct expression around a variable; gives the reference to it.
+    fn wrap(&mut self, variable: u64, expression: &[u64]) -> u64 {
+        let metadata = &mut self.module.metadata;
+        let expression = metadata.node(NodeKind::Expression, false, &[], expression);
+        let expression = metadata.add_unnumbered(expression);
+        let node = metadata.node(NodeKind::GlobalVariableExpression, true, &[variable, expression], &[]);
+        metadata.add_unnumbered(node)
+    }
+
+    /// Variables that a unit lists are wrapped.
+    fn wrap_variables(&mut self, unit: Node) {
+        let list = self.reference(unit, at::UNIT_GLOBALS).and_then(|id| self.node(id));
+        let Some(list) = list else { return };
+        for at in 0..list.references as usize {
+            let Some(id) = self.reference(list, at) else { continue };
+            if self.node(id).is_some_and(|node| node.kind == NodeKind::GlobalVariable) {
+                let wrapped = self.wrap(u64::from(id.0) + 1, &[3]);
+                self.module.metadata.set_reference(list, at, wrapped);
+            }
+        }
+    }
+}

@@ -1,0 +1,491 @@
+//! The type table (`TYPE_BLOCK_ID_NEW`).
+//!
+//! Types are numbered in the order of their records; a record may name types that come later. `STRUCT_NAME`
+//! gives the name of the next identified struct. Instruction results such as comparisons have types that follow
+//! from their operands, so the table is closed over the few that a file need not list.
+//!
+//! Knowledge: `TypeCodes` of LLVM's `LLVMBitCodes.h`, versions 3.7, 14 and 19.
+
+use crate::bitstream::{Cursor, Entry, Record};
+use crate::hash::{Hash, Index};
+use crate::ids::{Slice, TypeId, narrow};
+use alloc::vec::Vec;
+use unshade_core::{Diagnostics, Error, ErrorKind, Result};
+
+/// One type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// `void`
+    Void,
+    /// `half`
+    Half,
+    /// `bfloat`
+    BFloat,
+    /// `float`
+    Float,
+    /// `double`
+    Double,
+    /// `x86_fp80`
+    X86Fp80,
+    /// `fp128`
+    Fp128,
+    /// `ppc_fp128`
+    PpcFp128,
+    /// `label`
+    Label,
+    /// `metadata`
+    Metadata,
+    /// `x86_mmx`
+    X86Mmx,
+    /// `x86_amx`
+    X86Amx,
+    /// `token`
+    Token,
+    /// An integer of this width in bits.
+    Integer(u32),
+    /// A pointer that knows what it points to.
+    Pointer {
+        /// What it points to.
+        pointee: TypeId,
+        /// Where that lies.
+        address_space: u32,
+    },
+    /// `ptr`
+    OpaquePointer {
+        /// Where it points into.
+        address_space: u32,
+    },
+    /// A function.
+    Function {
+        /// What it returns.
+        result: TypeId,
+        /// Its parameters, in [`TypeTable::elements`].
+        parameters: Slice,
+        /// Whether further arguments may follow.
+        variadic: bool,
+    },
+    /// A struct, by structure or by name.
+    Struct(StructType),
+    /// An array.
+    Array {
+        /// How many elements.
+        count: u64,
+        /// Their type.
+        element: TypeId,
+    },
+    /// A vector.
+    Vector {
+        /// How many elements, or the least number of a scalable vector.
+        count: u32,
+        /// Their type.
+        element: TypeId,
+        /// Whether the count is a multiple of a number that the machine knows.
+        scalable: bool,
+    },
+    /// `target("name", types, numbers)`
+    Target {
+        /// The name, see [`TypeTable::name`].
+        name: u32,
+        /// Type parameters.
+        types: Slice,
+        /// Integer parameters, in [`TypeTable::numbers`].
+        numbers: Slice,
+    },
+    /// A record that could not be read.
+    Unknown,
+}
+
+/// A struct type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StructType {
+    /// The types of its fields, in [`TypeTable::elements`].
+    pub fields: Slice,
+    /// Whether fields follow one another without padding.
+    pub packed: bool,
+    /// Whether it is equal to every struct of the same fields.
+    pub literal: bool,
+    /// Whether nothing is known of its fields.
+    pub opaque: bool,
+    /// The name, see [`TypeTable::name`]; none for literal and unnamed structs.
+    pub name: Option<u32>,
+}
+
+/// All types of a module.
+#[derive(Clone, Debug, Default)]
+pub struct TypeTable {
+    types: Vec<Type>,
+    elements: Vec<TypeId>,
+    numbers: Vec<u32>,
+    names: Vec<Vec<u8>>,
+    index: Index,
+    /// How many types the file itself lists.
+    listed: usize,
+}
+
+mod code {
+    pub(super) const NUMENTRY: u32 = 1;
+    pub(super) const OPAQUE: u32 = 6;
+    pub(super) const INTEGER: u32 = 7;
+    pub(super) const POINTER: u32 = 8;
+    pub(super) const FUNCTION_OLD: u32 = 9;
+    pub(super) const ARRAY: u32 = 11;
+    pub(super) const VECTOR: u32 = 12;
+    pub(super) const STRUCT_ANON: u32 = 18;
+    pub(super) const STRUCT_NAME: u32 = 19;
+    pub(super) const STRUCT_NAMED: u32 = 20;
+    pub(super) const FUNCTION: u32 = 21;
+    pub(super) const OPAQUE_POINTER: u32 = 25;
+    pub(super) const TARGET_TYPE: u32 = 26;
+}
+
+/// Types without parameters, by their record's code.
+const SIMPLE: &[(u32, Type)] = &[
+    (2, Type::Void),
+    (3, Type::Float),
+    (4, Type::Double),
+    (5, Type::Label),
+    (10, Type::Half),
+    (13, Type::X86Fp80),
+    (14, Type::Fp128),
+    (15, Type::PpcFp128),
+    (16, Type::Metadata),
+    (17, Type::X86Mmx),
+    (22, Type::Token),
+    (23, Type::BFloat),
+    (24, Type::X86Amx),
+];
+
+impl TypeTable {
+    /// The type of this number; [`Type::Unknown`] for numbers outside of the table.
+    #[inline]
+    pub fn get(&self, id: TypeId) -> Type {
+        self.types.get(id.index()).copied().unwrap_or(Type::Unknown)
+    }
+
+    /// Whether the number is in the table.
+    pub fn contains(&self, id: TypeId) -> bool {
+        id.index() < self.types.len()
+    }
+
+    /// How many types there are.
+    pub fn len(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Whether there is no type at all.
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty()
+    }
+
+    /// The types in a slice: fields, parameters.
+    #[inline]
+    pub fn elements(&self, slice: Slice) -> &[TypeId] {
+        slice.of(&self.elements)
+    }
+
+    /// The numbers in a slice: parameters of target types.
+    pub fn numbers(&self, slice: Slice) -> &[u32] {
+        slice.of(&self.numbers)
+    }
+
+    /// A struct's or target type's name.
+    pub fn name(&self, name: u32) -> &[u8] {
+        self.names.get(name as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// What a pointer points to, where it knows.
+    pub fn pointee(&self, id: TypeId) -> Option<TypeId> {
+        match self.get(id) {
+            Type::Pointer { pointee, .. } => Some(pointee),
+            _ => None,
+        }
+    }
+
+    /// The address space of a pointer, or of a vector of pointers.
+    pub fn address_space(&self, id: TypeId) -> Option<u32> {
+        match self.get(self.scalar(id)) {
+            Type::Pointer { address_space, .. } | Type::OpaquePointer { address_space } => Some(address_space),
+            _ => None,
+        }
+    }
+
+    /// The element of a vector; every other type itself.
+    #[inline]
+    pub fn scalar(&self, id: TypeId) -> TypeId {
+        match self.get(id) {
+            Type::Vector { element, .. } => element,
+            _ => id,
+        }
+    }
+
+    /// Whether it is a floating-point number, or a vector of them.
+    #[inline]
+    pub fn is_float(&self, id: TypeId) -> bool {
+        matches!(
+            self.get(self.scalar(id)),
+            Type::Half
+                | Type::BFloat
+                | Type::Float
+                | Type::Double
+                | Type::X86Fp80
+                | Type::Fp128
+                | Type::PpcFp128
+        )
+    }
+
+    /// Whether it is a pointer.
+    pub fn is_pointer(&self, id: TypeId) -> bool {
+        matches!(self.get(id), Type::Pointer { .. } | Type::OpaquePointer { .. })
+    }
+
+    /// Whether it is a function type.
+    pub fn is_function(&self, id: TypeId) -> bool {
+        matches!(self.get(id), Type::Function { .. })
+    }
+
+    /// The field of a struct or the element of an array or vector.
+    pub fn child(&self, id: TypeId, at: u64) -> Option<TypeId> {
+        match self.get(id) {
+            Type::Struct(structure) => {
+                self.elements(structure.fields).get(usize::try_from(at).ok()?).copied()
+            }
+            Type::Array { element, .. } | Type::Vector { element, .. } => Some(element),
+            _ => None,
+        }
+    }
+
+    /// The number of a type that is equal by structure.
+    pub fn find(&self, wanted: Type) -> Option<TypeId> {
+        let found = self.index.find(Self::hash_of(wanted), |id| self.get(TypeId(id)) == wanted)?;
+        Some(TypeId(found))
+    }
+
+    /// The number of a literal struct of these fields.
+    pub fn find_literal(&self, fields: &[TypeId]) -> Option<TypeId> {
+        let found = self.index.find(Self::hash_of_fields(fields), |id| match self.get(TypeId(id)) {
+            Type::Struct(structure) => {
+                structure.literal && !structure.packed && self.elements(structure.fields) == fields
+            }
+            _ => false,
+        })?;
+        Some(TypeId(found))
+    }
+
+    fn hash_of_fields(fields: &[TypeId]) -> u64 {
+        fields.iter().fold(Hash::new().word(77), |hash, field| hash.word(u64::from(field.0))).0
+    }
+
+    /// Hash of types that are equal when their fields are; the others are not looked for.
+    fn hash_of(ty: Type) -> u64 {
+        let hash = Hash::new();
+        match ty {
+            Type::Integer(width) => hash.word(1).word(u64::from(width)),
+            Type::Pointer { pointee, address_space } => {
+                hash.word(2).word(u64::from(pointee.0)).word(u64::from(address_space))
+            }
+            Type::OpaquePointer { address_space } => hash.word(3).word(u64::from(address_space)),
+            Type::Vector { count, element, scalable } => {
+                hash.word(4).word(u64::from(count)).word(u64::from(element.0)).word(u64::from(scalable))
+            }
+            Type::Array { count, element } => hash.word(5).word(count).word(u64::from(element.0)),
+            Type::Void => hash.word(6),
+            Type::Label => hash.word(7),
+            Type::Metadata => hash.word(8),
+            Type::Token => hash.word(9),
+            Type::Half => hash.word(10),
+            Type::Float => hash.word(11),
+            Type::Double => hash.word(12),
+            _ => hash.word(13),
+        }
+        .0
+    }
+
+    fn hash_of_entry(&self, id: u32) -> u64 {
+        match self.get(TypeId(id)) {
+            Type::Struct(structure) if structure.literal => {
+                Self::hash_of_fields(self.elements(structure.fields))
+            }
+            ty => Self::hash_of(ty),
+        }
+    }
+
+    /// A struct whose fields all are the struct itself, for tests.
+    #[cfg(test)]
+    pub(crate) fn push_cyclic_struct(&mut self, fields: usize) {
+        let own = TypeId(narrow(self.types.len() as u64));
+        let fields = Slice::extend(&mut self.elements, core::iter::repeat_n(own, fields));
+        self.push(Type::Struct(StructType { fields, packed: false, literal: false, opaque: false, name: None }));
+    }
+
+    fn push(&mut self, ty: Type) -> TypeId {
+        let id = TypeId(narrow(self.types.len() as u64));
+        self.types.push(ty);
+        let mut index = core::mem::take(&mut self.index);
+        index.insert(self.hash_of_entry(id.0), id.0, |id| self.hash_of_entry(id));
+        self.index = index;
+        id
+    }
+
+    fn intern(&mut self, ty: Type) -> TypeId {
+        self.find(ty).unwrap_or_else(|| self.push(ty))
+    }
+
+    /// Adds what instructions may need and a file need not list: `i1`, `i8`, `i32`, `i64`, `void`, `label`,
+    /// `metadata`, vectors of `i1` as long as the vectors that there are, and the results of `cmpxchg`.
+    fn close(&mut self) {
+        self.listed = self.types.len();
+        let bit = self.intern(Type::Integer(1));
+        for width in [8, 32, 64] {
+            self.intern(Type::Integer(width));
+        }
+        for ty in [Type::Void, Type::Label, Type::Metadata, Type::Token] {
+            self.intern(ty);
+        }
+        for at in 0..self.listed {
+            match self.types.get(at) {
+                Some(&Type::Vector { count, scalable, .. }) => {
+                    self.intern(Type::Vector { count, element: bit, scalable });
+                }
+                Some(Type::Integer(_)) => {
+                    let fields = [TypeId(narrow(at as u64)), bit];
+                    if self.find_literal(&fields).is_none() {
+                        let fields = Slice::extend(&mut self.elements, fields);
+                        self.push(Type::Struct(StructType {
+                            fields,
+                            packed: false,
+                            literal: true,
+                            opaque: false,
+                            name: None,
+                        }));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads the block that `cursor` stands before.
+    ///
+    /// # Errors
+    /// If the stream is damaged. Records that make no sense become [`Type::Unknown`], with a finding.
+    pub(crate) fn read(cursor: &mut Cursor<'_>, block: u32, findings: &mut Diagnostics) -> Result<Self> {
+        let mut table = Self::default();
+        let mut name = None;
+        let mut record = Record::default();
+        cursor.enter_block(block)?;
+        loop {
+            match cursor.advance_entry()? {
+                Entry::EndBlock => break,
+                Entry::Block(_) => cursor.skip_block()?,
+                Entry::Record(id) => {
+                    cursor.read_record(id, &mut record)?;
+                    table.take(&record, &mut name, findings);
+                }
+            }
+        }
+        table.check_references(findings);
+        table.close();
+        Ok(table)
+    }
+
+    fn take(&mut self, record: &Record, name: &mut Option<u32>, findings: &mut Diagnostics) {
+        match record.code {
+            code::NUMENTRY => {}
+            code::STRUCT_NAME => *name = Some(self.add_name(&record.values)),
+            _ => {
+                let ty = self.decode(record, name);
+                let ty = ty.unwrap_or_else(|| {
+                    let error = Error::new(ErrorKind::BadValue, record.offset, "type that can't be read")
+                        .found(alloc::format!("code {} of {} operands", record.code, record.values.len()));
+                    findings.error("llvm-type", error);
+                    Type::Unknown
+                });
+                self.push(ty);
+            }
+        }
+    }
+
+    fn add_name(&mut self, characters: &[u64]) -> u32 {
+        let number = narrow(self.names.len() as u64);
+        self.names.push(characters.iter().map(|&c| c.to_le_bytes()[0]).collect());
+        number
+    }
+
+    fn decode(&mut self, record: &Record, name: &mut Option<u32>) -> Option<Type> {
+        if let Some((_, simple)) = SIMPLE.iter().find(|(code, _)| *code == record.code) {
+            return Some(*simple);
+        }
+        let values = record.values.as_slice();
+        let ty = |at: usize| values.get(at).map(|&id| TypeId(narrow(id)));
+        match record.code {
+            code::INTEGER => {
+                let width = u32::try_from(*values.first()?).ok()?;
+                (1..=1 << 23).contains(&width).then_some(Type::Integer(width))
+            }
+            code::POINTER => {
+                let address_space = u32::try_from(values.get(1).copied().unwrap_or(0)).ok()?;
+                Some(Type::Pointer { pointee: ty(0)?, address_space })
+            }
+            code::OPAQUE_POINTER => {
+                Some(Type::OpaquePointer { address_space: u32::try_from(*values.first()?).ok()? })
+            }
+            code::FUNCTION | code::FUNCTION_OLD => {
+                // The old form holds a number of attributes, unused since, before the result.
+                let result = if record.code == code::FUNCTION { 1usize } else { 2 };
+                let parameters = self.add_elements(values.get(result.wrapping_add(1)..)?);
+                Some(Type::Function { result: ty(result)?, parameters, variadic: *values.first()? != 0 })
+            }
+            code::STRUCT_ANON => {
+                let fields = self.add_elements(values.get(1..)?);
+                let packed = *values.first()? != 0;
+                Some(Type::Struct(StructType { fields, packed, literal: true, opaque: false, name: None }))
+            }
+            code::STRUCT_NAMED => {
+                let fields = self.add_elements(values.get(1..)?);
+                let packed = *values.first()? != 0;
+                let name = name.take().filter(|&name| !self.name(name).is_empty());
+                Some(Type::Struct(StructType { fields, packed, literal: false, opaque: false, name }))
+            }
+            code::OPAQUE => {
+                let name = name.take().filter(|&name| !self.name(name).is_empty());
+                let fields = Slice::default();
+                Some(Type::Struct(StructType { fields, packed: false, literal: false, opaque: true, name }))
+            }
+            code::ARRAY => Some(Type::Array { count: *values.first()?, element: ty(1)? }),
+            code::VECTOR => {
+                let count = u32::try_from(*values.first()?).ok().filter(|&count| count != 0)?;
+                let scalable = values.get(2).is_some_and(|&flag| flag != 0);
+                Some(Type::Vector { count, element: ty(1)?, scalable })
+            }
+            code::TARGET_TYPE => {
+                let types = usize::try_from(*values.first()?).ok()?;
+                let rest = values.get(1..)?;
+                let types_slice = self.add_elements(rest.get(..types)?);
+                let numbers = rest.get(types..)?.iter().map(|&number| narrow(number));
+                let numbers = Slice::extend(&mut self.numbers, numbers);
+                Some(Type::Target { name: name.take()?, types: types_slice, numbers })
+            }
+            _ => None,
+        }
+    }
+
+    fn add_elements(&mut self, ids: &[u64]) -> Slice {
+        Slice::extend(&mut self.elements, ids.iter().map(|&id| TypeId(narrow(id))))
+    }
+
+    /// Tells of references to types that do not exist; they print as unknown.
+    fn check_references(&self, findings: &mut Diagnostics) {
+        let missing = |id: TypeId| !self.contains(id);
+        let bad = self.elements.iter().any(|&id| missing(id))
+            || self.types.iter().any(|ty| match *ty {
+                Type::Pointer { pointee, .. } => missing(pointee),
+                Type::Function { result, .. } => missing(result),
+                Type::Array { element, .. } | Type::Vector { element, .. } => missing(element),
+                _ => false,
+            });
+        if bad {
+            let message = "a type refers to a type that does not exist";
+            findings.error("llvm-type", Error::without_offset(ErrorKind::OutOfRange, message));
+        }
+    }
+}

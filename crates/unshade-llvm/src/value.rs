@@ -1,0 +1,96 @@
+//! Values: what a number in an instruction can stand for.
+
+use crate::ids::{MetadataId, BlockId, TypeId, ValueId};
+
+/// One value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// What it is.
+    pub kind: ValueKind,
+    /// Its type; that of a global is the pointer to it.
+    pub ty: TypeId,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// An index into [`crate::Module::globals`].
+    Global(u32),
+    /// An index into [`crate::Module::functions`].
+    Function(u32),
+    /// An index into [`crate::Module::aliases`], of aliases and ifuncs.
+    Alias(u32),
+    /// An index into the constants of the module, or of the function if the value is one of a function.
+    Constant(u32),
+    /// A parameter of the function, by position.
+    Argument(u32),
+    /// The result of an instruction of the function.
+    Instruction(u32),
+    /// A number that nothing defines.
+    Unresolved,
+}
+
+/// An operand of an instruction, in four bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand(u32);
+
+/// What an operand refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperandKind {
+    /// A value.
+    Value(ValueId),
+    /// A basic block.
+    Block(BlockId),
+    /// Metadata passed as an argument.
+    Metadata(MetadataId),
+}
+
+const TAG: u32 = 3 << 30;
+const BLOCK: u32 = 1 << 30;
+const METADATA: u32 = 2 << 30;
+
+impl Operand {
+    /// A value; numbers past 2^30 do not exist and become the highest.
+    #[inline]
+    pub fn value(id: ValueId) -> Self {
+        Self(id.0.min(!TAG))
+    }
+
+    /// A block.
+    #[inline]
+    pub fn block(id: BlockId) -> Self {
+        Self(BLOCK | id.0.min(!TAG))
+    }
+
+    /// Metadata.
+    pub fn metadata(id: MetadataId) -> Self {
+        Self(METADATA | id.0.min(!TAG))
+    }
+
+    /// What it refers to.
+    #[inline(always)]
+    pub fn kind(self) -> OperandKind {
+        let number = self.0 & !TAG;
+        match self.0 & TAG {
+            0 => OperandKind::Value(ValueId(number)),
+            BLOCK => OperandKind::Block(BlockId(number)),
+            _ => OperandKind::Metadata(MetadataId(number)),
+        }
+    }
+
+    /// The value, if it is one.
+    pub fn as_value(self) -> Option<ValueId> {
+        match self.kind() {
+            OperandKind::Value(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// The block, if it is one.
+    pub fn as_block(self) -> Option<BlockId> {
+        match self.kind() {
+            OperandKind::Block(id) => Some(id),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Our text against committed texts of `llvm-dis` 14, and what the model says of the same modules.
+
+use std::path::PathBuf;
+use unshade_core::{Token, TokenKind, TokenSink};
+use unshade_llvm::print::{self, Dialect, PrintOptions};
+use unshade_llvm::{Module, Opcode};
+
+const NAMES: [&str; 5] = ["instructions", "exceptions", "symbols", "debug_info", "air_like"];
+
+fn read(name: &str, extension: &str) -> Vec<u8> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    std::fs::read(folder.join(format!("{name}.{extension}"))).unwrap()
+}
+
+fn text(bytes: &[u8], dialect: Dialect, name: Option<&str>) -> String {
+    let module = Module::parse(bytes, 0).unwrap();
+    assert!(module.diagnostics.is_empty(), "{:?}", module.diagnostics.iter().next());
+    let mut text = String::new();
+    let findings = print::module(&module, &PrintOptions { dialect, module_id: name }, &mut text);
+    assert!(findings.is_empty(), "{:?}", findings.iter().next());
+    text
+}
+
+#[test]
+fn as_llvm_14_prints_them() {
+    for name in NAMES {
+        let ours = text(&read(name, "bc"), Dialect::Llvm14, Some(&format!("{name}.bc")));
+        let theirs = String::from_utf8(read(name, "ll")).unwrap();
+        for (at, (ours, theirs)) in ours.lines().zip(theirs.lines()).enumerate() {
+            assert_eq!(ours, theirs, "{name}.ll:{}", at + 1);
+        }
+        assert_eq!(ours.len(), theirs.len(), "{name}");
+    }
+}
+
+#[test]
+fn a_wrapper_changes_nothing() {
+    let bytes = read("instructions", "bc");
+    let mut wrapped = vec![0xDE, 0xC0, 0x17, 0x0B];
+    for field in [0u32, 20, bytes.len() as u32, u32::MAX] {
+        wrapped.extend(field.to_le_bytes());
+    }
+    wrapped.extend(&bytes);
+    wrapped.extend([0; 9]);
+    assert_eq!(text(&wrapped, Dialect::Llvm14, None), text(&bytes, Dialect::Llvm14, None));
+}
+
+#[test]
+fn the_model_can_be_walked() {
+    let bytes = read("air_like", "bc");
+    let module = Module::parse(&bytes, 0).unwrap();
+    assert_eq!(module.triple, b"air64_v26-apple-macosx14.0.0");
+    assert_eq!(module.ident(), Some(&b"a compiler of our own"[..]));
+    let kernel = module.named(b"air.kernel")[0];
+    let operands: Vec<_> = module.node_operands(kernel).collect();
+    assert_eq!(operands.len(), 3);
+    let arguments: Vec<_> = module.node_operands(operands[2].unwrap()).collect();
+    let third = module.node_operands(arguments[2].unwrap()).nth(1).flatten().unwrap();
+    assert_eq!(module.metadata_string(third), Some(&b"air.texture"[..]));
+
+    let index = module.functions.iter().position(|f| f.symbol.name == b"scale").unwrap();
+    let body = module.body(index).unwrap();
+    assert_eq!(body.blocks.len(), 4);
+    let calls = body.instructions.iter().filter(|i| i.opcode == Opcode::Call).count();
+    assert_eq!(calls, 3);
+    let successors: Vec<u32> = body.successors(unshade_llvm::BlockId(0)).map(|block| block.0).collect();
+    assert_eq!(successors, [3, 1]);
+    assert!(module.body(index + 1).is_err());
+}
+
+/// Collects tokens.
+#[derive(Default)]
+struct Tokens(Vec<(TokenKind, String, bool)>);
+
+impl TokenSink for Tokens {
+    fn token(&mut self, token: Token<'_>) {
+        self.0.push((token.kind, token.text.into(), token.link.is_some()));
+    }
+}
+
+#[test]
+fn tokens_say_what_they_are() {
+    let bytes = read("air_like", "bc");
+    let module = Module::parse(&bytes, 0).unwrap();
+    let mut tokens = Tokens::default();
+    print::module(&module, &PrintOptions::default(), &mut tokens);
+    let has = |kind, text: &str| tokens.0.iter().any(|(k, t, _)| *k == kind && t == text);
+    assert!(has(TokenKind::Function, "@scale"));
+    assert!(has(TokenKind::Register, "%13"));
+    assert!(has(TokenKind::Label, "%12"));
+    assert!(has(TokenKind::Number, "0x3FB99999A0000000"));
+    assert!(tokens.0.iter().any(|(kind, text, link)| *kind == TokenKind::Register && text == "%13" && *link));
+    let joined: String = tokens.0.iter().map(|(_, text, _)| text.as_str()).collect();
+    assert_eq!(joined, text(&bytes, Dialect::Llvm14, None));
+}

@@ -1,0 +1,112 @@
+//! Damaged modules: whatever happens to the bytes, reading and printing end, without a panic and in bounded space.
+//!
+//! `UNSHADE_ROUNDS` sets how often each module is damaged, `UNSHADE_MODULES` a folder of further modules to damage.
+
+use std::path::PathBuf;
+use unshade_llvm::Module;
+use unshade_llvm::print::{self, Dialect, PrintOptions};
+
+const NAMES: [&str; 5] = ["instructions", "exceptions", "symbols", "debug_info", "air_like"];
+const DIALECTS: [Dialect; 3] = [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19];
+/// More than any fixture's text by far; constants and types that nest may make text long.
+const MOST_TEXT: usize = 64 << 20;
+
+fn read(name: &str) -> Vec<u8> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    std::fs::read(folder.join(format!("{name}.bc"))).unwrap()
+}
+
+fn run(bytes: &[u8], dialect: Dialect) {
+    if let Ok(module) = Module::parse(bytes, 0) {
+        let mut text = String::new();
+        print::module(&module, &PrintOptions { dialect, module_id: Some("x") }, &mut text);
+        assert!(text.len() < MOST_TEXT);
+    }
+}
+
+/// Xorshift, so that every run is the same.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % below as u64) as usize
+    }
+}
+
+fn rounds(usual: usize) -> usize {
+    std::env::var("UNSHADE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
+/// The fixtures, and the modules of a folder that was asked for.
+fn modules() -> Vec<Vec<u8>> {
+    let mut modules: Vec<Vec<u8>> = NAMES.iter().map(|name| read(name)).collect();
+    if let Ok(folder) = std::env::var("UNSHADE_MODULES") {
+        let entries = std::fs::read_dir(folder).unwrap().flatten();
+        modules.extend(entries.map(|entry| std::fs::read(entry.path()).unwrap()));
+    }
+    modules.retain(|module| module.len() > 64);
+    modules
+}
+
+#[test]
+fn flipped_bits() {
+    for original in modules() {
+        let mut random = Random(0x2545_F491_4F6C_DD1D);
+        for round in 0..rounds(600) {
+            let mut bytes = original.clone();
+            for _ in 0..=random.next(4) {
+                let at = random.next(bytes.len());
+                bytes[at] ^= 1 << random.next(8);
+            }
+            run(&bytes, DIALECTS[round % 3]);
+        }
+    }
+}
+
+#[test]
+fn overwritten_words() {
+    for original in modules() {
+        let mut random = Random(88_172_645_463_325_252);
+        for round in 0..rounds(300) {
+            let mut bytes = original.clone();
+            let at = random.next(bytes.len() - 4);
+            let word = [0, u32::MAX, 1 << 31, 0x7FFF_FFFF, random.next(1 << 30) as u32][random.next(5)];
+            bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+            run(&bytes, DIALECTS[round % 3]);
+        }
+    }
+}
+
+#[test]
+fn cut_short() {
+    for original in modules() {
+        for length in (0..original.len()).step_by(original.len() / 200 + 1) {
+            run(&original[..length], DIALECTS[length % 3]);
+        }
+    }
+}
+
+#[test]
+fn parts_of_one_in_another() {
+    let all = modules();
+    let mut random = Random(1_442_695_040_888_963_407);
+    for round in 0..rounds(300) * all.len() / NAMES.len() {
+        let mut bytes = all[random.next(all.len())].clone();
+        let other = &all[random.next(all.len())];
+        let length = 1 + random.next(64.min(other.len()).min(bytes.len()) - 1);
+        let from = random.next(other.len() - length);
+        let to = random.next(bytes.len() - length);
+        bytes[to..to + length].copy_from_slice(&other[from..from + length]);
+        run(&bytes, DIALECTS[round % 3]);
+    }
+}
+
+#[test]
+fn no_bitcode_at_all() {
+    for bytes in [&b""[..], b"BC", b"BC\xC0\xDE", b"\xDE\xC0\x17\x0B", b"MTLB0123456789", &[0xFF; 100]] {
+        assert!(Module::parse(bytes, 0).is_err());
+    }
+}
