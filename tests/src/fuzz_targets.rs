@@ -27,6 +27,16 @@ pub fn reflection(data: &[u8]) {
     }
 }
 
+/// A bitcode module: read, and printed in every dialect.
+pub fn bitcode(data: &[u8]) {
+    use unshade_llvm::print::{Dialect, PrintOptions, module};
+    let Ok(parsed) = unshade_llvm::Module::parse(data, 0) else { return };
+    for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19] {
+        let mut text = String::new();
+        module(&parsed, &PrintOptions { dialect, module_id: Some("fuzz") }, &mut text);
+    }
+}
+
 /// A section of embedded sources: the first byte says whether it has a working directory.
 pub fn sources(data: &[u8]) {
     let Some((kind, section)) = data.split_first() else { return };
@@ -98,4 +108,5 @@ pub const ALL: &[Target] = &[
     ("reflection", reflection),
     ("sources", sources),
     ("carve", carve),
+    ("bitcode", bitcode),
 ];

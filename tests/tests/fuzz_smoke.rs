@@ -9,6 +9,13 @@ use unshade_tests::{fixtures, parallel, reflections};
 /// Changes of each seed; `UNSHADE_EXHAUSTIVE` runs a hundred times as many.
 const ITERATIONS: u64 = 100;
 
+/// Modules of our own.
+const AIR: [&[u8]; 3] = [
+    include_bytes!("../fixtures/air/kernel.bc"),
+    include_bytes!("../fixtures/air/fragment.bc"),
+    include_bytes!("../fixtures/air/library.bc"),
+];
+
 /// A seed: its bytes, and where the numbers in it are.
 type Seed = (Vec<u8>, Vec<std::ops::Range<usize>>);
 
@@ -38,6 +45,7 @@ fn seeds(target: &str) -> Vec<Seed> {
             .filter_map(fixtures::Fixture::source_section)
             .map(|section| words([&[section.0], section.1.as_slice()].concat()))
             .collect(),
+        "bitcode" => AIR.iter().map(|module| words(module.to_vec())).collect(),
         "carve" => containers().into_iter().map(words).collect(),
         _ => fixtures().filter(|f| !f.name.starts_with("universal")).map(|f| f.build()).collect(),
     }

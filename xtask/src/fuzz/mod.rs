@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut findings = Vec::new();
     for target in &targets {
         let corpus = fuzz.join("corpus").join(target);
-        let seeds = seeds::copy(&corpus, MAX_LEN)?;
+        let seeds = seeds::copy(target, &corpus, MAX_LEN)?;
         println!("{target}: {seeds} seeds");
         let artifacts = fuzz.join("artifacts").join(target);
         let command = command(&binaries.join(target), &corpus, &artifacts, args)?;

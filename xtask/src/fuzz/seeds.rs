@@ -1,46 +1,93 @@
 //! The inputs that fuzzing starts from: our own fixtures, and the small files of the corpus at `UNSHADE_CORPUS`.
 //!
-//! Every target gets all of them: libFuzzer keeps those that reach something new and forgets the others. A seed is
-//! named by its hash, so that copying again changes nothing.
+//! Every target gets all of them: libFuzzer keeps those that reach something new and forgets the others. Targets that
+//! take a part of a library get that part of each, too: from whole files they would have to guess it. A seed is named
+//! by its hash, so that copying again changes nothing.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use unshade::metallib::{Library, Module};
 
 use crate::sh;
 
+/// The part of a library that a target takes, as often as the library has it.
+type Parts = fn(&Library<'_>) -> Vec<Vec<u8>>;
+
+/// The targets that take a part.
+const PARTS: [(&str, Parts); 3] = [("reflection", reflections), ("sources", sources), ("bitcode", bitcode)];
+
 /// Copies every seed of at most `max_len` bytes to the folder `corpus` and says how many there are.
-pub(crate) fn copy(corpus: &Path, max_len: u64) -> Result<usize> {
+pub(crate) fn copy(target: &str, corpus: &Path, max_len: u64) -> Result<usize> {
     fs::create_dir_all(corpus).with_context(|| format!("cannot make {}", corpus.display()))?;
-    let mut count = 0;
+    let parts = PARTS.iter().find(|(name, _)| *name == target).map(|(_, parts)| *parts);
+    let mut seeds = Seeds { corpus, max_len, parts, count: 0 };
     let fixtures = sh::root().join("tests/fixtures");
     if fixtures.is_dir() {
-        copy_folder(&fixtures, corpus, max_len, &mut count)?;
+        seeds.add_folder(&fixtures)?;
     }
     if let Some(shared) = sh::env_path("UNSHADE_CORPUS") {
-        copy_folder(&shared, corpus, max_len, &mut count)
-            .context("in the folder that UNSHADE_CORPUS names")?;
+        seeds.add_folder(&shared).context("in the folder that UNSHADE_CORPUS names")?;
     }
-    Ok(count)
+    Ok(seeds.count)
 }
 
-fn copy_folder(folder: &Path, corpus: &Path, max_len: u64, count: &mut usize) -> Result<()> {
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        let entry = entry?;
-        let path = entry.path();
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            copy_folder(&path, corpus, max_len, count)?;
-        } else if kind.is_file() && entry.metadata()?.len() <= max_len {
-            let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            let name = sh::sha256_hex(&bytes);
-            let seed = corpus.join(&name[..40]);
-            if !seed.exists() {
-                fs::write(&seed, &bytes).with_context(|| format!("cannot write {}", seed.display()))?;
+struct Seeds<'a> {
+    corpus: &'a Path,
+    max_len: u64,
+    parts: Option<Parts>,
+    count: usize,
+}
+
+impl Seeds<'_> {
+    fn add_folder(&mut self, folder: &Path) -> Result<()> {
+        for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
+            let entry = entry?;
+            let path = entry.path();
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                self.add_folder(&path)?;
+            } else if kind.is_file() && entry.metadata()?.len() <= self.max_len {
+                let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+                self.add(&bytes)?;
+                if let (Some(parts), Ok(library)) = (self.parts, Library::parse(&bytes)) {
+                    parts(&library).iter().try_for_each(|part| self.add(part))?;
+                }
             }
-            *count += 1;
         }
+        Ok(())
     }
-    Ok(())
+
+    fn add(&mut self, bytes: &[u8]) -> Result<()> {
+        let name = sh::sha256_hex(bytes);
+        let seed = self.corpus.join(&name[..40]);
+        if !seed.exists() {
+            fs::write(&seed, bytes).with_context(|| format!("cannot write {}", seed.display()))?;
+        }
+        self.count += 1;
+        Ok(())
+    }
+}
+
+/// The content of every `RBUF`.
+fn reflections(library: &Library<'_>) -> Vec<Vec<u8>> {
+    let groups = library.list(b"RLST").ok().flatten().into_iter().flatten().filter_map(Result::ok);
+    groups.filter_map(|group| Some(group.find(&[b"RBUF"])?.content.rest().to_vec())).collect()
+}
+
+/// The source section behind a byte that says which of the two kinds it is.
+fn sources(library: &Library<'_>) -> Vec<Vec<u8>> {
+    let section = |kind: u8, code| {
+        let section = library.section(code).ok().flatten()?;
+        Some([&[kind], section.rest()].concat())
+    };
+    [section(0, b"HSRC"), section(1, b"HSRD")].into_iter().flatten().collect()
+}
+
+/// Every module.
+fn bitcode(library: &Library<'_>) -> Vec<Vec<u8>> {
+    let functions = library.functions().map_while(Result::ok);
+    let modules = functions.filter_map(|function| library.module(&function).ok().flatten());
+    modules.map(|module: Module<'_>| module.bytes().to_vec()).collect()
 }
