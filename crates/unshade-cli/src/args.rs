@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use unshade::carve::Limits;
+use unshade::llvm::print::Dialect;
 use unshade::metallib::FunctionType;
 use unshade::select::{Selection, Selector};
 
@@ -68,6 +69,15 @@ Examples:
 
 {EXIT_STATUS}"))]
     Show(ShowArgs),
+    /// Print the LLVM assembly of functions, or of a bitcode file
+    #[command(name = "dis", after_help = format!("\
+Examples:
+  unshade dis default.metallib reduce_sum_f32
+  unshade dis default.metallib -o out              a file for each function
+  unshade dis kernel.air --raw | diff - <(llvm-dis-14 < kernel.air)
+
+{EXIT_STATUS}"))]
+    Disassemble(DisassembleArgs),
     /// Write modules as .air files, and embedded sources as the files that they were
     #[command(after_help = format!("\
 Examples:
@@ -219,6 +229,58 @@ impl ExtractArgs {
 
     pub(crate) fn wants(&self, what: Extracted) -> bool {
         if self.only.is_empty() { what != Extracted::Programs } else { self.only.contains(&what) }
+    }
+}
+
+/// Whose text is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectArg {
+    /// As llvm-dis 14, with typed pointers
+    #[value(name = "llvm-14")]
+    Llvm14,
+    /// As DXC's disassembler (LLVM 3.7)
+    Dxc,
+    /// As llvm-dis 19, with opaque pointers
+    #[value(name = "llvm-19")]
+    Llvm19,
+}
+
+impl From<DialectArg> for Dialect {
+    fn from(dialect: DialectArg) -> Self {
+        match dialect {
+            DialectArg::Llvm14 => Self::Llvm14,
+            DialectArg::Dxc => Self::Dxc,
+            DialectArg::Llvm19 => Self::Llvm19,
+        }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DisassembleArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    pub(crate) file: String,
+    /// Functions: a name, /regular expression/ or #index
+    #[arg(value_name = "FUNCTION")]
+    selectors: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    /// Whose text to print
+    #[arg(long, value_enum, default_value_t = DialectArg::Llvm14)]
+    pub(crate) dialect: DialectArg,
+    /// Print what that tool prints, and nothing of our own
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// Write to a file (a name with an extension), or a file for each function into a folder
+    #[arg(short, long, value_name = "FILE|DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+impl DisassembleArgs {
+    pub(crate) fn selection(&self) -> Result<Selection> {
+        self.selection.with(&self.selectors)
     }
 }
 

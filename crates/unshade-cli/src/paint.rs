@@ -30,7 +30,7 @@ impl<T: Display> Display for Painted<T> {
     }
 }
 
-fn stdout_has_color() -> bool {
+pub(crate) fn stdout_has_color() -> bool {
     static COLOR: OnceLock<bool> = OnceLock::new();
     *COLOR.get_or_init(|| anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never)
 }

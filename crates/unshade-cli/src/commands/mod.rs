@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod disassemble;
 mod dump;
 mod extract;
 mod info;
@@ -35,6 +36,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Show(args) => show::run(&args, &global),
         Command::Extract(args) => extract::run(&args, &global),
         Command::Verify(args) => verify::run(&args, &global),
+        Command::Disassemble(args) => disassemble::run(&args, &global),
         Command::Dump(args) => dump::run(&args, &global),
         Command::Scan(args) => scan::run(&args, &global),
         Command::Types(args) => types::run(&args, &global),
