@@ -55,7 +55,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// Every file once, by its content.
-fn collect() -> Result<Vec<PathBuf>> {
+pub(crate) fn collect() -> Result<Vec<PathBuf>> {
     let mut folders = vec![corpus::carved_folder(&corpus::cache_dir(None)?)];
     match sh::env_path("UNSHADE_CORPUS") {
         Some(shared) => folders.extend([shared.join("metallib"), shared.join("metallib/archives")]),

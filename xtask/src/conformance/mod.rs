@@ -1,5 +1,6 @@
 //! `cargo xtask conformance FORMAT`: reads every real file at hand and prints counts; fails if one is not read right.
 
+mod bitcode;
 mod metallib;
 
 use anyhow::Result;
@@ -11,16 +12,21 @@ pub(crate) struct Args {
     /// What to read.
     #[arg(value_enum)]
     format: Format,
+    /// Compare only so many AIR modules (bitcode).
+    #[arg(long, value_name = "N")]
+    sample: Option<usize>,
 }
 
 /// The formats that are compared.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
+    Bitcode,
     Metallib,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
+        Format::Bitcode => bitcode::run(args.sample),
         Format::Metallib => metallib::run(),
     }
 }
