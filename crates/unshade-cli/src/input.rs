@@ -44,6 +44,10 @@ impl Bytes {
         if metadata.is_dir() {
             bail!("is a folder; `unshade scan` looks into folders");
         }
+        if metadata.is_file() && metadata.len() == 0 {
+            // Also what the system shows as files, of which some never end.
+            return Ok(Self::Read(Vec::new()));
+        }
         if !metadata.is_file() || metadata.len() < MAP_FROM {
             return read(file);
         }
