@@ -9,7 +9,7 @@
 //!
 //! Knowledge: LLVM's `LLVMBitCodes.h` (3.3 to 19); the bit masks of LLVM before 3.3.
 
-use crate::bitstream::{Cursor, Entry, Record};
+use crate::bitstream::{Cursor, Record};
 use crate::hash::{Hash, Index};
 use crate::ids::{AttributeListId, AttributeSetId, Slice, TypeId, narrow, unrotate};
 use alloc::vec::Vec;
@@ -131,21 +131,13 @@ impl Attributes {
 
     /// Reads the block of groups that `cursor` stands before.
     pub(crate) fn read_groups(&mut self, cursor: &mut Cursor<'_>, block: u32, findings: &mut Diagnostics) -> Result<()> {
-        cursor.enter_block(block)?;
-        let mut record = Record::default();
-        loop {
-            match cursor.advance_entry()? {
-                Entry::EndBlock => return Ok(()),
-                Entry::Block(_) => cursor.skip_block()?,
-                Entry::Record(id) => {
-                    cursor.read_record(id, &mut record)?;
-                    if record.code == 3 && self.take_group(&record).is_none() {
-                        let error = Error::new(ErrorKind::BadValue, record.offset, "attribute group ends early");
-                        findings.error("llvm-attribute", error);
-                    }
-                }
+        cursor.for_records(block, |_, record| {
+            if record.code == 3 && self.take_group(record).is_none() {
+                let error = Error::new(ErrorKind::BadValue, record.offset, "attribute group ends early");
+                findings.error("llvm-attribute", error);
             }
-        }
+            Ok(())
+        })
     }
 
     fn take_group(&mut self, record: &Record) -> Option<()> {
@@ -217,22 +209,14 @@ impl Attributes {
 
     /// Reads the block of lists that `cursor` stands before.
     pub(crate) fn read_lists(&mut self, cursor: &mut Cursor<'_>, block: u32) -> Result<()> {
-        cursor.enter_block(block)?;
-        let mut record = Record::default();
-        loop {
-            match cursor.advance_entry()? {
-                Entry::EndBlock => return Ok(()),
-                Entry::Block(_) => cursor.skip_block()?,
-                Entry::Record(id) => {
-                    cursor.read_record(id, &mut record)?;
-                    match record.code {
-                        1 => self.take_old_list(&record),
-                        2 => self.take_list(&record),
-                        _ => {}
-                    }
-                }
+        cursor.for_records(block, |_, record| {
+            match record.code {
+                1 => self.take_old_list(record),
+                2 => self.take_list(record),
+                _ => {}
             }
-        }
+            Ok(())
+        })
     }
 
     fn take_list(&mut self, record: &Record) {

@@ -380,6 +380,26 @@ impl<'a> Cursor<'a> {
         Ok(words.saturating_mul(32).min(self.end.saturating_sub(self.position)))
     }
 
+    /// Goes into the block that [`Cursor::advance_entry`] announced, calls `take` for each of its records, and passes
+    /// over the blocks in it.
+    ///
+    /// # Errors
+    /// If the stream is damaged, and the first that `take` returns.
+    pub fn for_records(&mut self, block: u32, mut take: impl FnMut(&Self, &Record) -> Result<()>) -> Result<()> {
+        self.enter_block(block)?;
+        let mut record = Record::default();
+        loop {
+            match self.advance_entry()? {
+                Entry::EndBlock => return Ok(()),
+                Entry::Block(_) => self.skip_block()?,
+                Entry::Record(id) => {
+                    self.read_record(id, &mut record)?;
+                    take(self, &record)?;
+                }
+            }
+        }
+    }
+
     /// Passes over the block that [`Cursor::advance_entry`] announced.
     ///
     /// # Errors

@@ -8,7 +8,7 @@
 //!
 //! Knowledge: `MetadataCodes` of LLVM's `LLVMBitCodes.h` (3.2 to 19).
 
-use crate::bitstream::{Cursor, Entry, Record};
+use crate::bitstream::{Cursor, Record};
 use crate::debug_info::{self, NodeKind};
 use crate::ids::{MetadataId, Slice, TypeId, ValueId, narrow};
 use alloc::vec::Vec;
@@ -213,24 +213,16 @@ impl MetadataTable {
         extras: &mut Extras,
         findings: &mut Diagnostics,
     ) -> Result<()> {
-        cursor.enter_block(block)?;
-        let mut record = Record::default();
         let mut name = Vec::new();
-        loop {
-            match cursor.advance_entry()? {
-                Entry::EndBlock => return Ok(()),
-                Entry::Block(_) => cursor.skip_block()?,
-                Entry::Record(id) => {
-                    cursor.read_record(id, &mut record)?;
-                    if self.take(cursor, &record, types, &mut name, extras).is_none() {
-                        let error = Error::new(ErrorKind::BadValue, record.offset, "metadata that can't be read")
-                            .found(alloc::format!("code {} of {} operands", record.code, record.values.len()));
-                        findings.error("llvm-metadata", error);
-                        self.entries.push(Metadata::Missing);
-                    }
-                }
+        cursor.for_records(block, |cursor, record| {
+            if self.take(cursor, record, types, &mut name, extras).is_none() {
+                let error = Error::new(ErrorKind::BadValue, record.offset, "metadata that can't be read")
+                    .found(alloc::format!("code {} of {} operands", record.code, record.values.len()));
+                findings.error("llvm-metadata", error);
+                self.entries.push(Metadata::Missing);
             }
-        }
+            Ok(())
+        })
     }
 
     fn take(

@@ -469,16 +469,8 @@ impl<'a> Module<'a> {
 
 /// Calls `take` for every record of a block.
 fn for_records(cursor: &mut Cursor<'_>, block: u32, mut take: impl FnMut(&Record)) -> Result<()> {
-    cursor.enter_block(block)?;
-    let mut record = Record::default();
-    loop {
-        match cursor.advance_entry()? {
-            Entry::EndBlock => return Ok(()),
-            Entry::Block(_) => cursor.skip_block()?,
-            Entry::Record(id) => {
-                cursor.read_record(id, &mut record)?;
-                take(&record);
-            }
-        }
-    }
+    cursor.for_records(block, |_, record| {
+        take(record);
+        Ok(())
+    })
 }

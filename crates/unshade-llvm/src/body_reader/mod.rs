@@ -220,18 +220,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         block: u32,
         mut take: impl FnMut(&Record) -> Option<()>,
     ) -> Result<()> {
-        cursor.enter_block(block)?;
-        let mut record = Record::default();
-        loop {
-            match cursor.advance_entry()? {
-                Entry::EndBlock => return Ok(()),
-                Entry::Block(_) => cursor.skip_block()?,
-                Entry::Record(id) => {
-                    cursor.read_record(id, &mut record)?;
-                    take(&record).ok_or_else(|| Self::unreadable(&record))?;
-                }
-            }
-        }
+        cursor.for_records(block, |_, record| take(record).ok_or_else(|| Self::unreadable(record)))
     }
 
     fn read_attachments(&mut self, cursor: &mut Cursor<'a>, block: u32) -> Result<()> {
