@@ -10,8 +10,9 @@
 //! [exit 1]                    unless it is 0
 //! ```
 //!
-//! Commands run at the root of the workspace, with `$TMP` standing for a folder of the snapshot's own, which is made
-//! new. `sh$ …` runs a shell instead. `BLESS=1` rewrites what differs; look at the difference before committing it.
+//! Commands run in a folder of the snapshot's own, which is made new and has links to the workspace's `tests` and
+//! `LICENSE-MIT`, so that nothing printed depends on where that folder is. What they write goes to `tmp`. `sh$ …` runs
+//! a shell instead. `BLESS=1` rewrites what differs; look at the difference before committing it.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -47,16 +48,18 @@ fn snapshots() {
 
 /// Runs the commands of a snapshot and puts down what they print.
 fn replay(snapshot: &str, name: &str) -> String {
-    let temporary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&temporary);
-    fs::create_dir_all(&temporary).unwrap();
-    let temporary = temporary.to_str().unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(folder.join("tmp")).unwrap();
+    for linked in ["tests", "LICENSE-MIT"] {
+        std::os::unix::fs::symlink(root().join(linked), folder.join(linked)).unwrap();
+    }
     let mut out = String::new();
     for line in snapshot.lines() {
-        let output = if let Some(arguments) = line.strip_prefix("$ unshade") {
-            unshade(&split_words(&arguments.replace("$TMP", temporary)))
+        let command = if let Some(arguments) = line.strip_prefix("$ unshade") {
+            unshade(&split_words(arguments))
         } else if let Some(script) = line.strip_prefix("sh$ ") {
-            shell(script, temporary)
+            shell(script)
         } else {
             if line.starts_with("// ") {
                 writeln!(out, "{line}").unwrap();
@@ -64,14 +67,13 @@ fn replay(snapshot: &str, name: &str) -> String {
             continue;
         };
         writeln!(out, "{line}").unwrap();
-        write_output(&mut out, &output, temporary);
+        write_output(&mut out, &run(command, &folder));
     }
     out
 }
 
-fn write_output(out: &mut String, output: &Output, temporary: &str) {
-    let text =
-        |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("output is UTF-8").replace(temporary, "$TMP");
+fn write_output(out: &mut String, output: &Output) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("output is UTF-8");
     for line in text(&output.stdout).lines() {
         let is_marked = ["$ ", "sh$ ", "// "].iter().any(|mark| line.starts_with(mark));
         assert!(!is_marked, "output looks like a part of the snapshot: {line}");
@@ -88,24 +90,24 @@ fn write_output(out: &mut String, output: &Output, temporary: &str) {
     }
 }
 
-fn unshade(arguments: &[String]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unshade"));
-    command.args(arguments).current_dir(root()).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
+fn run(mut command: Command, folder: &Path) -> Output {
+    command.current_dir(folder).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
     command.output().unwrap()
 }
 
-fn shell(script: &str, temporary: &str) -> Output {
+fn unshade(arguments: &[String]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unshade"));
+    command.args(arguments);
+    command
+}
+
+fn shell(script: &str) -> Command {
     let program = Path::new(env!("CARGO_BIN_EXE_unshade"));
     let path =
         format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap_or_default());
     let mut command = Command::new("sh");
+    command.args(["-c", script]).env("PATH", path);
     command
-        .args(["-c", script])
-        .current_dir(root())
-        .env("PATH", path)
-        .env("TMP", temporary)
-        .env("NO_COLOR", "1");
-    command.output().unwrap()
 }
 
 /// Words as a shell splits them, with single quotes.
