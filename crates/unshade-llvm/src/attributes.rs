@@ -221,7 +221,7 @@ impl Attributes {
 
     fn take_list(&mut self, record: &Record) {
         let mut entries: Vec<(u32, AttributeSetId)> = Vec::new();
-        for &number in &record.values {
+        for &number in record.values.iter() {
             let Some(&(_, index, set)) = self.groups.iter().find(|(group, ..)| *group == number) else { continue };
             match entries.iter().position(|(of, _)| *of == index) {
                 None => entries.push((index, set)),

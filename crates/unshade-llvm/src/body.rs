@@ -4,7 +4,7 @@ use crate::constants::Constants;
 use crate::ids::{AttributeListId, BlockId, MetadataId, Slice, TypeId, ValueId};
 use crate::instruction::Instruction;
 use crate::metadata::{Attachments, MetadataTable};
-use crate::value::{Operand, Value};
+use crate::value::{Operand, Value, ValueKind};
 use alloc::vec::Vec;
 use unshade_core::Diagnostics;
 
@@ -132,6 +132,13 @@ impl FunctionBody {
             Some(value) => Some(*value),
             None => self.unnumbered.get(id.0.checked_sub(Self::UNNUMBERED)? as usize).copied(),
         }
+    }
+
+    /// Whether a value is the result of an instruction of this function, or one of its parameters.
+    #[inline]
+    pub fn is_result(&self, id: ValueId) -> bool {
+        let value = self.values.get(id.0.wrapping_sub(self.value_base) as usize);
+        matches!(value, Some(Value { kind: ValueKind::Instruction(_) | ValueKind::Argument(_), .. }))
     }
 
     /// Where unnumbered values start.

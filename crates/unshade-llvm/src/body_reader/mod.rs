@@ -690,7 +690,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     }
 
     fn debug_record(&mut self, record: &Record) -> Option<()> {
-        let mut operands = record.values.clone();
+        let mut operands = record.values.to_vec();
         // Only the simple form names a value; the others name metadata.
         if record.code == code::DEBUG_RECORD_VALUE_SIMPLE {
             let mut fields = Fields { values: record.values.get(3..)? };

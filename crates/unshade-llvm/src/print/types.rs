@@ -389,10 +389,13 @@ impl<'m, 'a> Finder<'m, 'a> {
         }
     }
 
+    #[inline]
     fn visit_instruction(&mut self, body: &FunctionBody, instruction: &Instruction) {
         self.visit_type(instruction.ty);
         for operand in body.operands_of(instruction) {
             match operand.kind() {
+                // Most operands are results of instructions, which are met where they are defined.
+                OperandKind::Value(id) if body.is_result(id) => {}
                 OperandKind::Value(id) => self.visit_value(Some(body), id),
                 OperandKind::Metadata(id) => match self.module.metadata(Some(body), id) {
                     Some((Metadata::Value { value, .. }, _)) => self.visit_value(Some(body), value),
@@ -422,10 +425,14 @@ impl<'m, 'a> Finder<'m, 'a> {
         }
     }
 
+    #[inline]
     fn visit_type(&mut self, id: TypeId) {
-        if mark(&mut self.types, id.index()) {
-            return;
+        if !mark(&mut self.types, id.index()) {
+            self.visit_new_type(id);
         }
+    }
+
+    fn visit_new_type(&mut self, id: TypeId) {
         let types = &self.module.types;
         let mut pending = vec![id];
         while let Some(id) = pending.pop() {
@@ -459,7 +466,6 @@ impl<'m, 'a> Finder<'m, 'a> {
     /// Looks at a constant and what it is made of; other values are met where they are defined.
     #[inline]
     fn visit_value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
-        // Most operands are no constants, or were seen before.
         if !self.is_seen(id) {
             self.visit_new_value(body, id);
         }
@@ -508,7 +514,23 @@ impl<'m, 'a> Finder<'m, 'a> {
         }
     }
 
-    fn visit_node<'b>(&mut self, body: Option<&'b FunctionBody>, id: MetadataId)
+    #[inline]
+    fn visit_node(&mut self, body: Option<&FunctionBody>, id: MetadataId) {
+        if !self.is_node_seen(id) {
+            self.visit_new_node(body, id);
+        }
+    }
+
+    /// Marks a node and says whether it was marked before.
+    #[inline]
+    fn is_node_seen(&mut self, id: MetadataId) -> bool {
+        match id.index().checked_sub(self.nodes.len()) {
+            None => mark(&mut self.nodes, id.index()),
+            Some(local) => mark(&mut self.local_nodes, local),
+        }
+    }
+
+    fn visit_new_node<'b>(&mut self, body: Option<&'b FunctionBody>, id: MetadataId)
     where
         'm: 'b,
     {
@@ -525,27 +547,20 @@ impl<'m, 'a> Finder<'m, 'a> {
             let id = MetadataId(narrow(reference));
             match self.module.metadata(body, id) {
                 Some((Metadata::Value { value, .. }, _)) => self.visit_value(body, value),
-                Some((Metadata::Node(_), _)) => self.enter_node(body, id, &mut stack),
+                Some((Metadata::Node(_), _)) if !self.is_node_seen(id) => self.enter_node(body, id, &mut stack),
                 _ => {}
             }
         }
     }
 
     fn enter_node<'b>(
-        &mut self,
+        &self,
         body: Option<&'b FunctionBody>,
         id: MetadataId,
         stack: &mut Vec<(Node, &'b MetadataTable, usize)>,
     ) where
         'm: 'b,
     {
-        let seen = match id.index().checked_sub(self.nodes.len()) {
-            None => mark(&mut self.nodes, id.index()),
-            Some(local) => mark(&mut self.local_nodes, local),
-        };
-        if seen {
-            return;
-        }
         if let Some((Metadata::Node(node), table)) = self.module.metadata(body, id)
             && node.kind != NodeKind::Expression
         {

@@ -10,11 +10,12 @@
 //! Knowledge: LLVM's *Bitcode File Format* manual; the behaviour of real AIR and DXIL files (widths of zero bits,
 //! sizes that are no multiple of four bytes) by observation.
 //!
-//! [`Cursor`] keeps nothing but a bit position: a read loads eight bytes and shifts, which costs one load and no
-//! branch. Reads past the end yield zero and set a flag which every record checks once; so that the hot loop has
-//! no error path. No length that a file claims is ever allocated before it was read.
+//! No length that a file claims is ever allocated before it was read.
+
+mod bits;
 
 use alloc::vec::Vec;
+use bits::BitReader;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Result};
 
@@ -60,29 +61,55 @@ pub fn locate(bytes: &[u8], base: u64) -> Result<Range<usize>> {
     }
 }
 
-/// One operand of an abbreviation.
+/// An operand of an abbreviation that stands for one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operand {
+enum Scalar {
     Literal(u64),
     Fixed(u32),
-    Vbr(u32),
+    Variable(u32),
     Char6,
+}
+
+impl Scalar {
+    #[inline(always)]
+    fn read(self, bits: &mut BitReader<'_>) -> u64 {
+        match self {
+            Scalar::Literal(value) => value,
+            Scalar::Fixed(width) => bits.fixed(width),
+            Scalar::Variable(width) => bits.variable(width),
+            Scalar::Char6 => u64::from(char6(bits.small(6))),
+        }
+    }
+}
+
+/// An operand of an abbreviation.
+enum Operand {
+    Scalar(Scalar),
     /// The operand after this one is the element.
     Array,
     Blob,
 }
 
-/// The operands of one abbreviation, as a range of [`Abbreviations::operands`].
+/// What may follow the scalars of an abbreviation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tail {
+    None,
+    Array(Scalar),
+    Blob,
+}
+
+/// One abbreviation: its scalars are a range of [`Abbreviations::scalars`].
 #[derive(Clone, Copy, Debug)]
 struct Definition {
     start: u32,
-    count: u32,
+    end: u32,
+    tail: Tail,
 }
 
 /// All abbreviations that were met, and those that `BLOCKINFO` assigns to blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Abbreviations {
-    operands: Vec<Operand>,
+    scalars: Vec<Scalar>,
     definitions: Vec<Definition>,
     block_info: Vec<(u32, Vec<u32>)>,
 }
@@ -117,11 +144,46 @@ pub struct Record {
     /// The record's code.
     pub code: u32,
     /// The operands; bytes of a blob are not among them.
-    pub values: Vec<u64>,
+    pub values: Operands,
     /// The bytes of a blob, as a range of the stream.
     pub blob: Range<usize>,
     /// The file offset of the record.
     pub offset: u64,
+}
+
+/// The operands of a record, a slice of numbers. The buffer behind it only grows.
+#[derive(Clone, Debug, Default)]
+pub struct Operands {
+    buffer: Vec<u64>,
+    count: usize,
+}
+
+impl Operands {
+    /// The operands.
+    #[inline(always)]
+    pub fn as_slice(&self) -> &[u64] {
+        self.buffer.get(..self.count).unwrap_or_default()
+    }
+
+    /// Room for so many more operands, to be filled.
+    #[inline(always)]
+    fn add(&mut self, more: usize) -> &mut [u64] {
+        let start = self.count;
+        self.count = start.saturating_add(more);
+        if self.count > self.buffer.len() {
+            self.buffer.resize(self.count.saturating_add(32), 0);
+        }
+        self.buffer.get_mut(start..self.count).unwrap_or_default()
+    }
+}
+
+impl core::ops::Deref for Operands {
+    type Target = [u64];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u64] {
+        self.as_slice()
+    }
 }
 
 /// What has to be restored when a block ends.
@@ -134,14 +196,9 @@ struct Scope {
 /// A position in a bitstream.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
-    data: &'a [u8],
-    /// The next bit.
-    position: usize,
-    /// The first bit that is not there.
-    end: usize,
-    /// The file offset of `data[0]`.
+    bits: BitReader<'a>,
+    /// The file offset of the stream.
     base: u64,
-    overrun: bool,
     width: u32,
     current: Vec<u32>,
     scopes: Vec<Scope>,
@@ -155,11 +212,8 @@ impl<'a> Cursor<'a> {
     /// A cursor at the first item after the magic number of a stream.
     pub fn new(stream: &'a [u8], base: u64) -> Self {
         Self {
-            data: stream,
-            position: 32,
-            end: stream.len().saturating_mul(8),
+            bits: BitReader::new(stream, 32),
             base,
-            overrun: false,
             width: 2,
             current: Vec::new(),
             scopes: Vec::new(),
@@ -171,7 +225,7 @@ impl<'a> Cursor<'a> {
     /// with the abbreviations that were known then.
     #[must_use]
     pub fn resume(stream: &'a [u8], base: u64, abbreviations: &Abbreviations, position: usize) -> Self {
-        Self { position, abbreviations: abbreviations.clone(), ..Self::new(stream, base) }
+        Self { bits: BitReader::new(stream, position), abbreviations: abbreviations.clone(), ..Self::new(stream, base) }
     }
 
     /// All abbreviations known by now.
@@ -181,119 +235,22 @@ impl<'a> Cursor<'a> {
 
     /// The stream's bytes.
     pub fn data(&self) -> &'a [u8] {
-        self.data
+        self.bits.data()
     }
 
     /// The next bit's position.
     pub fn position(&self) -> usize {
-        self.position
+        self.bits.position()
     }
 
     /// The file offset of the byte that holds the next bit.
     pub fn offset(&self) -> u64 {
-        self.base.saturating_add((self.position >> 3) as u64)
-    }
-
-    /// How many bits are left.
-    fn remaining(&self) -> u64 {
-        self.end.saturating_sub(self.position) as u64
+        self.base.saturating_add((self.bits.position() >> 3) as u64)
     }
 
     /// Whether fewer than 32 bits are left, which holds no further block.
     pub fn at_end(&self) -> bool {
-        self.position.saturating_add(32) > self.end
-    }
-
-    /// Up to 64 bits from a bit position; at least 57 of them are real.
-    #[inline(always)]
-    fn peek(&self) -> u64 {
-        let byte = self.position >> 3;
-        let shift = self.position & 7;
-        match self.data.get(byte..).and_then(|rest| rest.first_chunk::<8>()) {
-            Some(chunk) => u64::from_le_bytes(*chunk) >> shift,
-            None => self.peek_at_end(byte) >> shift,
-        }
-    }
-
-    #[cold]
-    fn peek_at_end(&self, byte: usize) -> u64 {
-        let rest = self.data.get(byte..).unwrap_or_default();
-        rest.iter().take(8).rev().fold(0, |word, &next| (word << 8) | u64::from(next))
-    }
-
-    #[inline(always)]
-    fn advance(&mut self, bits: u32) {
-        self.position = self.position.wrapping_add(bits as usize);
-        if self.position > self.end {
-            self.set_overrun();
-        }
-    }
-
-    #[cold]
-    fn set_overrun(&mut self) {
-        self.position = self.end;
-        self.overrun = true;
-    }
-
-    /// A number of a fixed width, at most 64 bits.
-    #[inline(always)]
-    fn fixed(&mut self, width: u32) -> u64 {
-        if width <= 56 {
-            let value = self.peek() & (1u64 << width).wrapping_sub(1);
-            self.advance(width);
-            value
-        } else {
-            let low = self.fixed_small(32);
-            low | (self.fixed_small(width.wrapping_sub(32)) << 32)
-        }
-    }
-
-    #[inline(always)]
-    fn fixed_small(&mut self, width: u32) -> u64 {
-        let value = self.peek() & (1u64 << width).wrapping_sub(1);
-        self.advance(width);
-        value
-    }
-
-    /// A number in groups of `width` bits, the top bit of each saying that another follows.
-    #[inline(always)]
-    fn vbr(&mut self, width: u32) -> u64 {
-        if width < 2 {
-            // Width 0 is written for a literal zero; width 1 has no room for a value.
-            self.advance(width);
-            return 0;
-        }
-        let more = 1u64 << width.wrapping_sub(1);
-        let word = self.peek();
-        let first = word & more.wrapping_sub(1);
-        if word & more == 0 {
-            self.advance(width);
-            return first;
-        }
-        self.vbr_long(width, more, first)
-    }
-
-    fn vbr_long(&mut self, width: u32, more: u64, first: u64) -> u64 {
-        let payload = width.wrapping_sub(1);
-        self.advance(width);
-        let mut value = first;
-        let mut shift = payload;
-        loop {
-            let group = self.fixed(width);
-            if shift < 64 {
-                value |= (group & more.wrapping_sub(1)) << shift;
-            }
-            if group & more == 0 || self.overrun {
-                return value;
-            }
-            shift = shift.saturating_add(payload);
-        }
-    }
-
-    fn align(&mut self) {
-        let aligned = self.position.saturating_add(31) & !31;
-        // The last block of a stream of odd size may end where the padding is cut off.
-        self.position = aligned.min(self.end);
+        self.bits.remaining() < 32
     }
 
     #[cold]
@@ -302,21 +259,22 @@ impl<'a> Cursor<'a> {
     }
 
     fn check(&self) -> Result<()> {
-        if self.overrun { Err(self.fault(ErrorKind::Truncated, "bitstream ends inside of an item")) } else { Ok(()) }
+        if self.bits.overrun() { Err(self.fault(ErrorKind::Truncated, "bitstream ends inside of an item")) } else { Ok(()) }
     }
 
     /// The abbreviation number of the next item.
     #[inline(always)]
     fn item(&mut self) -> Result<u32> {
-        if self.position >= self.end {
+        // At most 32 bits wide, as `enter_block` saw to.
+        let item = self.bits.small(self.width);
+        if self.bits.overrun() {
             return Err(self.fault(ErrorKind::Truncated, "bitstream ends inside of a block"));
         }
-        // At most 32 bits wide, as `enter_block` saw to.
-        Ok(u32::try_from(self.fixed_small(self.width)).unwrap_or(u32::MAX))
+        Ok(u32::try_from(item).unwrap_or(u32::MAX))
     }
 
     fn leave_block(&mut self) -> Result<()> {
-        self.align();
+        self.bits.align();
         match self.scopes.pop() {
             Some(scope) => {
                 self.width = scope.width;
@@ -340,7 +298,7 @@ impl<'a> Cursor<'a> {
                     return Ok(Entry::EndBlock);
                 }
                 1 => {
-                    let block = self.vbr(8);
+                    let block = self.bits.variable(8);
                     self.check()?;
                     return Ok(Entry::Block(u32::try_from(block).unwrap_or(u32::MAX)));
                 }
@@ -377,7 +335,7 @@ impl<'a> Cursor<'a> {
         let abbreviations = core::mem::replace(&mut self.current, inherited);
         self.scopes.push(Scope { width: self.width, abbreviations });
         self.width = width;
-        Ok(words.saturating_mul(32).min(self.end.saturating_sub(self.position)))
+        Ok(words.saturating_mul(32).min(self.bits.remaining()))
     }
 
     /// Goes into the block that [`Cursor::advance_entry`] announced, calls `take` for each of its records, and passes
@@ -406,18 +364,18 @@ impl<'a> Cursor<'a> {
     /// If its length reaches past the end of the stream.
     pub fn skip_block(&mut self) -> Result<()> {
         let (_, words) = self.block_header()?;
-        let target = self.position.saturating_add(words.saturating_mul(32));
-        if target > self.end {
+        let bits = words.saturating_mul(32);
+        if bits > self.bits.remaining() {
             return Err(self.fault(ErrorKind::Truncated, "block is longer than the stream"));
         }
-        self.position = target;
+        self.bits.seek(self.position().saturating_add(bits));
         Ok(())
     }
 
     fn block_header(&mut self) -> Result<(u32, usize)> {
-        let width = self.vbr(4);
-        self.align();
-        let words = self.fixed(32);
+        let width = self.bits.variable(4);
+        self.bits.align();
+        let words = self.bits.fixed(32);
         self.check()?;
         Ok((u32::try_from(width).unwrap_or(u32::MAX), usize::try_from(words).unwrap_or(usize::MAX)))
     }
@@ -434,7 +392,7 @@ impl<'a> Cursor<'a> {
             match self.item()? {
                 0 => return self.leave_block(),
                 1 => {
-                    self.vbr(8);
+                    self.bits.variable(8);
                     self.skip_block()?;
                 }
                 // Definitions in here belong to the block named last, not to this one.
@@ -456,36 +414,54 @@ impl<'a> Cursor<'a> {
     }
 
     fn define_abbreviation(&mut self) -> Result<u32> {
-        let count = self.vbr(5);
+        let count = self.bits.variable(5);
         if count > MAX_ABBREVIATION_OPERANDS || self.abbreviations.definitions.len() >= MAX_ABBREVIATIONS {
             return Err(self.fault(ErrorKind::Limit, "too many abbreviations"));
         }
-        let start = self.abbreviations.operands.len();
-        for _ in 0..count {
-            let operand = if self.fixed(1) == 1 {
-                Operand::Literal(self.vbr(8))
-            } else {
-                match self.fixed(3) {
-                    1 => Operand::Fixed(self.width_of_operand(64)?),
-                    2 => Operand::Vbr(self.width_of_operand(32)?),
-                    3 => Operand::Array,
-                    4 => Operand::Char6,
-                    5 => Operand::Blob,
-                    _ => return Err(self.fault(ErrorKind::BadValue, "unknown encoding in an abbreviation")),
-                }
-            };
-            self.check()?;
-            self.abbreviations.operands.push(operand);
-        }
         let position = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
-        let definition =
-            Definition { start: position(start), count: position(self.abbreviations.operands.len().saturating_sub(start)) };
-        self.abbreviations.definitions.push(definition);
+        let start = position(self.abbreviations.scalars.len());
+        let mut tail = Tail::None;
+        let mut left = count;
+        while left > 0 {
+            left = left.wrapping_sub(1);
+            match (self.operand()?, left) {
+                (Operand::Scalar(scalar), _) => self.abbreviations.scalars.push(scalar),
+                (Operand::Array, 1) => {
+                    left = 0;
+                    let Operand::Scalar(element) = self.operand()? else {
+                        return Err(self.fault(ErrorKind::BadValue, "array of arrays in an abbreviation"));
+                    };
+                    tail = Tail::Array(element);
+                }
+                (Operand::Blob, 0) => tail = Tail::Blob,
+                _ => return Err(self.fault(ErrorKind::BadValue, "array or blob that does not end an abbreviation")),
+            }
+        }
+        let end = position(self.abbreviations.scalars.len());
+        self.abbreviations.definitions.push(Definition { start, end, tail });
         Ok(position(self.abbreviations.definitions.len().saturating_sub(1)))
     }
 
+    /// One operand of an abbreviation that is being defined.
+    fn operand(&mut self) -> Result<Operand> {
+        let operand = if self.bits.fixed(1) == 1 {
+            Operand::Scalar(Scalar::Literal(self.bits.variable(8)))
+        } else {
+            match self.bits.fixed(3) {
+                1 => Operand::Scalar(Scalar::Fixed(self.width_of_operand(64)?)),
+                2 => Operand::Scalar(Scalar::Variable(self.width_of_operand(32)?)),
+                3 => Operand::Array,
+                4 => Operand::Scalar(Scalar::Char6),
+                5 => Operand::Blob,
+                _ => return Err(self.fault(ErrorKind::BadValue, "unknown encoding in an abbreviation")),
+            }
+        };
+        self.check()?;
+        Ok(operand)
+    }
+
     fn width_of_operand(&mut self, most: u64) -> Result<u32> {
-        let width = self.vbr(5);
+        let width = self.bits.variable(5);
         match u32::try_from(width) {
             Ok(width_u32) if width <= most => Ok(width_u32),
             _ => Err(self.fault(ErrorKind::BadValue, "operand of an abbreviation is too wide")),
@@ -498,126 +474,83 @@ impl<'a> Cursor<'a> {
     /// If the abbreviation is unknown or the stream ends.
     #[inline]
     pub fn read_record(&mut self, id: u32, record: &mut Record) -> Result<()> {
-        record.values.clear();
+        record.values.count = 0;
         record.blob = 0..0;
         record.offset = self.offset();
         if id == 3 { self.read_unabbreviated(record) } else { self.read_abbreviated(id, record) }
     }
 
     fn read_unabbreviated(&mut self, record: &mut Record) -> Result<()> {
-        record.code = u32::try_from(self.vbr(6)).unwrap_or(u32::MAX);
-        let count = self.vbr(6);
-        if count > self.remaining() / 6 {
+        let mut bits = self.bits;
+        record.code = u32::try_from(bits.variable(6)).unwrap_or(u32::MAX);
+        let count = bits.variable(6);
+        if count > bits.remaining() as u64 / 6 {
             return Err(self.fault(ErrorKind::Truncated, "record is longer than the stream"));
         }
-        for _ in 0..count {
-            let value = self.vbr(6);
-            record.values.push(value);
+        for slot in record.values.add(usize::try_from(count).unwrap_or(0)) {
+            *slot = bits.variable(6);
         }
+        self.bits = bits;
         self.check()
     }
 
     fn read_abbreviated(&mut self, id: u32, record: &mut Record) -> Result<()> {
         let index = usize::try_from(id).unwrap_or(usize::MAX).wrapping_sub(4);
-        let definition = self
-            .current
-            .get(index)
-            .and_then(|&at| self.abbreviations.definitions.get(at as usize))
-            .copied()
-            .ok_or_else(|| self.fault(ErrorKind::BadValue, "record with an unknown abbreviation"))?;
-        let range = definition.start as usize..(definition.start as usize).saturating_add(definition.count as usize);
-        let mut at = range.start;
-        let mut first = true;
-        while at < range.end {
-            let Some(&operand) = self.abbreviations.operands.get(at) else { break };
-            at = at.wrapping_add(1);
-            match operand {
-                Operand::Array => {
-                    let element = self.abbreviations.operands.get(at).copied().filter(|_| at < range.end);
-                    self.read_array(element, record)?;
-                    break;
-                }
-                Operand::Blob => self.read_blob(record)?,
-                scalar => {
-                    let value = self.read_scalar(scalar);
-                    if first {
-                        record.code = u32::try_from(value).unwrap_or(u32::MAX);
-                    } else {
-                        record.values.push(value);
-                    }
+        let abbreviations = &self.abbreviations;
+        let definition = self.current.get(index).and_then(|&at| abbreviations.definitions.get(at as usize));
+        let Some(&Definition { start, end, tail }) = definition else {
+            return Err(self.fault(ErrorKind::BadValue, "record with an unknown abbreviation"));
+        };
+        let scalars = abbreviations.scalars.get(start as usize..end as usize).unwrap_or_default();
+        let mut bits = self.bits;
+        match scalars.split_first() {
+            Some((first, rest)) => {
+                record.code = u32::try_from(first.read(&mut bits)).unwrap_or(u32::MAX);
+                for (slot, scalar) in record.values.add(rest.len()).iter_mut().zip(rest) {
+                    *slot = scalar.read(&mut bits);
                 }
             }
-            first = false;
+            None if tail == Tail::None => {
+                return Err(self.fault(ErrorKind::BadValue, "abbreviation without a code"));
+            }
+            None => record.code = u32::MAX,
         }
-        if first && range.is_empty() {
-            return Err(self.fault(ErrorKind::BadValue, "abbreviation without a code"));
-        }
-        self.check()
-    }
-
-    #[inline(always)]
-    fn read_scalar(&mut self, operand: Operand) -> u64 {
-        match operand {
-            Operand::Literal(value) => value,
-            Operand::Fixed(width) => self.fixed(width),
-            Operand::Vbr(width) => self.vbr(width),
-            Operand::Char6 => u64::from(char6(self.fixed(6))),
-            Operand::Array | Operand::Blob => 0,
+        self.bits = bits;
+        match tail {
+            Tail::None => self.check(),
+            Tail::Array(element) => self.read_array(element, record),
+            Tail::Blob => self.read_blob(record),
         }
     }
 
-    fn read_array(&mut self, element: Option<Operand>, record: &mut Record) -> Result<()> {
-        let Some(element) = element else {
-            return Err(self.fault(ErrorKind::BadValue, "array without an element in an abbreviation"));
-        };
-        let count = self.vbr(6);
+    fn read_array(&mut self, element: Scalar, record: &mut Record) -> Result<()> {
+        let mut bits = self.bits;
+        let count = bits.variable(6);
         // Every element of one bit or more; elements of no bits are limited by the same figure.
-        if count > self.remaining() {
+        if count > bits.remaining() as u64 {
             return Err(self.fault(ErrorKind::Truncated, "array is longer than the stream"));
         }
+        let slots = record.values.add(usize::try_from(count).unwrap_or(0));
         match element {
-            Operand::Fixed(width) if width <= 56 => {
-                for _ in 0..count {
-                    let value = self.fixed_small(width);
-                    record.values.push(value);
-                }
-            }
-            Operand::Char6 => {
-                for _ in 0..count {
-                    let value = self.fixed_small(6);
-                    record.values.push(u64::from(char6(value)));
-                }
-            }
-            Operand::Vbr(width) => {
-                for _ in 0..count {
-                    let value = self.vbr(width);
-                    record.values.push(value);
-                }
-            }
-            Operand::Array | Operand::Blob => {
-                return Err(self.fault(ErrorKind::BadValue, "array of arrays in an abbreviation"));
-            }
-            scalar => {
-                for _ in 0..count {
-                    let value = self.read_scalar(scalar);
-                    record.values.push(value);
-                }
-            }
+            Scalar::Fixed(width) if width <= 57 => slots.iter_mut().for_each(|slot| *slot = bits.small(width)),
+            Scalar::Char6 => slots.iter_mut().for_each(|slot| *slot = u64::from(char6(bits.small(6)))),
+            element => slots.iter_mut().for_each(|slot| *slot = element.read(&mut bits)),
         }
+        self.bits = bits;
         self.check()
     }
 
     fn read_blob(&mut self, record: &mut Record) -> Result<()> {
-        let size = usize::try_from(self.vbr(6)).unwrap_or(usize::MAX);
-        self.align();
-        let start = self.position >> 3;
+        let size = usize::try_from(self.bits.variable(6)).unwrap_or(usize::MAX);
+        self.bits.align();
+        let start = self.position() >> 3;
         let end = start.saturating_add(size);
-        if end > self.data.len() {
+        if end > self.data().len() {
             return Err(self.fault(ErrorKind::Truncated, "blob is longer than the stream"));
         }
         record.blob = start..end;
-        self.position = end.saturating_mul(8);
-        self.align();
+        self.bits.seek(end.saturating_mul(8));
+        self.bits.align();
         self.check()
     }
 }
@@ -651,15 +584,15 @@ mod tests {
         fn vbr(&mut self, mut value: u64, width: usize) -> &mut Self {
             let more = 1 << (width - 1);
             while value >= more {
-                self.fixed((value & (more - 1)) | more, width);
+                self.bits.fixed((value & (more - 1)) | more, width);
                 value >>= width - 1;
             }
-            self.fixed(value, width)
+            self.bits.fixed(value, width)
         }
 
         fn align(&mut self) -> &mut Self {
             while !self.1.is_multiple_of(32) {
-                self.fixed(0, 1);
+                self.bits.fixed(0, 1);
             }
             self
         }
