@@ -127,6 +127,16 @@ impl TokenSink for PaintedTokens {
         // Writing to a String does not fail.
         let _ = write!(self.0, "{}", paint(token.text, style));
     }
+
+    fn mark(&self) -> usize {
+        self.0.len()
+    }
+
+    fn insert(&mut self, mark: usize, write: impl FnOnce(&mut Self)) {
+        let mut part = Self::default();
+        write(&mut part);
+        self.0.insert_str(mark, &part.0);
+    }
 }
 
 /// The width of the terminal, if standard output is one.

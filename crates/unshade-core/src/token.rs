@@ -71,6 +71,15 @@ pub trait TokenSink {
         let _ = range;
     }
 
+    /// How much was taken so far: a place for [`TokenSink::insert`].
+    fn mark(&self) -> usize;
+
+    /// Takes tokens that belong at a mark, before what was put since then: some listings have a head that depends on
+    /// what follows it.
+    fn insert(&mut self, mark: usize, write: impl FnOnce(&mut Self))
+    where
+        Self: Sized;
+
     /// A token without a link.
     fn put(&mut self, kind: TokenKind, text: &str) {
         self.token(Token { kind, text, link: None });
@@ -91,5 +100,18 @@ pub trait TokenSink {
 impl TokenSink for String {
     fn token(&mut self, token: Token<'_>) {
         self.push_str(token.text);
+    }
+
+    fn mark(&self) -> usize {
+        self.len()
+    }
+
+    fn insert(&mut self, mark: usize, write: impl FnOnce(&mut Self)) {
+        if mark == self.len() {
+            return write(self);
+        }
+        let mut part = String::new();
+        write(&mut part);
+        self.insert_str(mark, &part);
     }
 }

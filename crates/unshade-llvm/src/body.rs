@@ -125,6 +125,46 @@ pub struct DebugRecord {
 }
 
 impl FunctionBody {
+    /// Empties the body and keeps its buffers, for the next function.
+    pub(crate) fn clear(&mut self, function: u32, value_base: u32, metadata_base: u32) {
+        (self.function, self.value_base) = (function, value_base);
+        self.values.clear();
+        self.unnumbered.clear();
+        self.constants.clear();
+        self.blocks.clear();
+        self.instructions.clear();
+        self.operands.clear();
+        self.indices.clear();
+        self.calls.clear();
+        self.bundles.clear();
+        self.locations.clear();
+        self.value_names.clear();
+        self.block_names.clear();
+        self.name_bytes.clear();
+        self.metadata.clear(metadata_base);
+        self.attachments.clear();
+        self.attached.clear();
+        self.function_attachments.clear();
+        self.use_lists.clear();
+        self.debug_records.clear();
+        self.personality = None;
+        self.diagnostics = Diagnostics::new();
+    }
+
+    /// What metadata of the function can refer to when the function itself is gone: metadata and constants.
+    pub(crate) fn without_instructions(&self) -> Self {
+        let is_constant = |value: &Value| matches!(value.kind, ValueKind::Constant(_) | ValueKind::Argument(_));
+        let count = self.values.iter().rposition(is_constant).map_or(0, |last| last.saturating_add(1));
+        Self {
+            function: self.function,
+            value_base: self.value_base,
+            values: self.values.get(..count).unwrap_or_default().to_vec(),
+            constants: self.constants.clone(),
+            metadata: self.metadata.clone(),
+            ..Self::default()
+        }
+    }
+
     /// A value of the function.
     #[inline]
     pub fn value(&self, id: ValueId) -> Option<Value> {

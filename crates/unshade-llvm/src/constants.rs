@@ -164,6 +164,15 @@ impl Constants {
         self.assembly.get(index as usize)
     }
 
+    pub(crate) fn clear(&mut self) {
+        self.list.clear();
+        self.values.clear();
+        self.words.clear();
+        self.bytes.clear();
+        self.expressions.clear();
+        self.assembly.clear();
+    }
+
     /// How many constants and operands of constants there are.
     pub(crate) fn stored_elements(&self) -> u64 {
         (self.list.len() as u64).saturating_add(self.values.len() as u64)

@@ -98,8 +98,13 @@ pub(crate) mod code {
 }
 
 impl MetadataTable {
-    pub(crate) fn starting_at(base: u32) -> Self {
-        Self { base, ..Self::default() }
+    /// Empties the table, whose first entry will have the number `base`.
+    pub(crate) fn clear(&mut self, base: u32) {
+        self.base = base;
+        self.entries.clear();
+        self.unnumbered.clear();
+        self.words.clear();
+        self.bytes.clear();
     }
 
     /// The number of the first entry.

@@ -366,7 +366,17 @@ impl<'a> Module<'a> {
     /// # Errors
     /// If the function has no body. What can't be read inside of it is told in [`FunctionBody::diagnostics`].
     pub fn body(&self, function: usize) -> Result<FunctionBody> {
-        BodyReader::read(self, narrow(function as u64))
+        let mut body = FunctionBody::default();
+        self.read_body(function, &mut body)?;
+        Ok(body)
+    }
+
+    /// As [`Module::body`], into a body whose buffers are used again: reading many functions takes memory once.
+    ///
+    /// # Errors
+    /// As [`Module::body`].
+    pub fn read_body(&self, function: usize, body: &mut FunctionBody) -> Result<()> {
+        BodyReader::read(self, narrow(function as u64), body)
     }
 
     /// A value of the module, or of a function of it.

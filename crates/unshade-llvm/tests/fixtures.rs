@@ -76,6 +76,16 @@ impl TokenSink for Tokens {
     fn token(&mut self, token: Token<'_>) {
         self.0.push((token.kind, token.text.into(), token.link.is_some()));
     }
+
+    fn mark(&self) -> usize {
+        self.0.len()
+    }
+
+    fn insert(&mut self, mark: usize, write: impl FnOnce(&mut Self)) {
+        let mut part = Self::default();
+        write(&mut part);
+        self.0.splice(mark..mark, part.0);
+    }
 }
 
 #[test]

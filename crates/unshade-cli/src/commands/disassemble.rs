@@ -136,7 +136,7 @@ struct Writer<'a> {
     stdout: Stdout,
     folder: Option<Folder>,
     paths: SafePaths,
-    /// What goes into one file.
+    /// What goes into a file, if it stays with one listing.
     text: String,
     count: u64,
     outcome: Outcome,
@@ -179,7 +179,7 @@ impl<'a> Writer<'a> {
             return folder.write(&path.path, listing.text.as_bytes());
         }
         if self.args.output.is_some() {
-            self.text.push_str(&listing.text);
+            self.text = listing.text;
             return Ok(());
         }
         if self.count > 1 && !self.args.raw {

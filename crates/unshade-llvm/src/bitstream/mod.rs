@@ -584,15 +584,15 @@ mod tests {
         fn vbr(&mut self, mut value: u64, width: usize) -> &mut Self {
             let more = 1 << (width - 1);
             while value >= more {
-                self.bits.fixed((value & (more - 1)) | more, width);
+                self.fixed((value & (more - 1)) | more, width);
                 value >>= width - 1;
             }
-            self.bits.fixed(value, width)
+            self.fixed(value, width)
         }
 
         fn align(&mut self) -> &mut Self {
             while !self.1.is_multiple_of(32) {
-                self.bits.fixed(0, 1);
+                self.fixed(0, 1);
             }
             self
         }

@@ -14,7 +14,7 @@ use crate::blocks;
 use crate::body::{Bundle, DebugRecord, FunctionBody, Location, UseList};
 use crate::ids::{BlockId, MetadataId, Slice, TypeId, ValueId, narrow, unrotate};
 use crate::instruction::{Instruction, Opcode};
-use crate::metadata::{Extras, MetadataTable};
+use crate::metadata::Extras;
 use crate::module::Module;
 use crate::types::Type;
 use crate::value::{Operand, Value, ValueKind};
@@ -105,7 +105,7 @@ impl<'r> Fields<'r> {
 
 pub(crate) struct BodyReader<'m, 'a> {
     module: &'m Module<'a>,
-    body: FunctionBody,
+    body: &'m mut FunctionBody,
     /// The types that operands which point ahead carry.
     ahead: BTreeMap<u32, TypeId>,
     declared_blocks: u64,
@@ -128,7 +128,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     ///
     /// # Errors
     /// If the function has none, or its block can't even be entered.
-    pub(crate) fn read(module: &'m Module<'a>, function: u32) -> Result<FunctionBody> {
+    pub(crate) fn read(module: &'m Module<'a>, function: u32, body: &'m mut FunctionBody) -> Result<()> {
         let declared = module.functions.get(function as usize);
         let Some((declared, position)) = declared.and_then(|f| Some((f, f.body?))) else {
             return Err(Error::without_offset(ErrorKind::OutOfRange, "function without a body"));
@@ -137,8 +137,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         let types =
             CommonTypes { void: find(Type::Void), bit: find(Type::Integer(1)), token: find(Type::Token) };
         let value_base = narrow(module.values.len() as u64);
-        let mut body = FunctionBody { function, value_base, ..FunctionBody::default() };
-        body.metadata = MetadataTable::starting_at(narrow(module.metadata.len() as u64));
+        body.clear(function, value_base, narrow(module.metadata.len() as u64));
         if let Type::Function { parameters, .. } = module.types.get(declared.symbol.ty) {
             for (at, &ty) in (0u32..).zip(module.types.elements(parameters)) {
                 body.values.push(Value { kind: ValueKind::Argument(at), ty });
@@ -161,7 +160,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
             reader.body.diagnostics.error("llvm-function", error);
         }
         reader.finish();
-        Ok(reader.body)
+        Ok(())
     }
 
     /// Makes room for what a block of this size usually holds, so that tables need not grow step by step.
@@ -196,7 +195,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     }
 
     fn read_inner_block(&mut self, cursor: &mut Cursor<'a>, block: u32) -> Result<()> {
-        let body = &mut self.body;
+        let body = &mut *self.body;
         match block {
             blocks::CONSTANTS => {
                 let types = &self.module.types;
@@ -224,7 +223,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     }
 
     fn read_attachments(&mut self, cursor: &mut Cursor<'a>, block: u32) -> Result<()> {
-        let body = &mut self.body;
+        let body = &mut *self.body;
         Self::for_records(cursor, block, |record| {
             if record.values.len() % 2 == 0 {
                 body.function_attachments.extend(crate::metadata::attachments(&record.values));
@@ -242,7 +241,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     }
 
     fn read_names(&mut self, cursor: &mut Cursor<'a>, block: u32) -> Result<()> {
-        let body = &mut self.body;
+        let body = &mut *self.body;
         let declared = self.declared_blocks;
         Self::for_records(cursor, block, |record| {
             let (&number, name) = record.values.split_first()?;
@@ -267,7 +266,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     }
 
     fn read_use_lists(&mut self, cursor: &mut Cursor<'a>, block: u32) -> Result<()> {
-        let body = &mut self.body;
+        let body = &mut *self.body;
         Self::for_records(cursor, block, |record| {
             let (&id, order) = record.values.split_last()?;
             let order = order.iter().map(|&index| narrow(index)).collect();

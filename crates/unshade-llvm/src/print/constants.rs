@@ -64,7 +64,7 @@ const ALL_FAST_MATH: u32 = 0b1111_1110;
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// A value without its type.
     #[inline]
-    pub(super) fn value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
+    pub(super) fn value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
         if let Some((cached, text)) = self.symbols.get(id) {
             if !text.is_empty() {
                 return self.sink.put(cached.kind, text);
@@ -78,20 +78,20 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     #[cold]
-    fn slow_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
+    fn slow_value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
         self.nested_value(body, id);
     }
 
     /// The type of a value.
     #[inline]
-    pub(super) fn type_of(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
+    pub(super) fn type_of(&mut self, body: Option<&FunctionBody>, id: ValueId) {
         let ty = self.module.value(body, id).map_or(TypeId::NONE, |value| value.ty);
         self.ty(ty);
     }
 
     /// A value with its type.
     #[inline]
-    pub(super) fn typed_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
+    pub(super) fn typed_value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
         if let Some((cached, text)) = self.symbols.get(id).or_else(|| self.locals.get(id))
             && !text.is_empty()
         {
@@ -103,7 +103,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.value(body, id);
     }
 
-    fn nested_value(&mut self, body: Option<&'m FunctionBody>, id: ValueId) {
+    fn nested_value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
         let module = self.module;
         let id = if self.rules.opaque_pointers { self.folded(body, id) } else { id };
         let Some(value) = module.value(body, id) else { return self.out(TokenKind::Text, "<badref>") };
@@ -123,10 +123,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     fn constant(
         &mut self,
-        body: Option<&'m FunctionBody>,
+        body: Option<&FunctionBody>,
         value: Value,
         constant: Constant,
-        constants: &'m Constants,
+        constants: &Constants,
     ) {
         let types = &self.module.types;
         match constant {
@@ -229,7 +229,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn aggregate(&mut self, body: Option<&'m FunctionBody>, value: Value, elements: &'m [ValueId]) {
+    fn aggregate(&mut self, body: Option<&FunctionBody>, value: Value, elements: &[ValueId]) {
         if let Some(word) = self.uniform(body, elements) {
             return self.out(TokenKind::Number, word);
         }
@@ -346,7 +346,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.quoted(constants.bytes(assembly.constraints));
     }
 
-    fn block_address(&mut self, body: Option<&'m FunctionBody>, function: ValueId, block: BlockId) {
+    fn block_address(&mut self, body: Option<&FunctionBody>, function: ValueId, block: BlockId) {
         self.keyword("blockaddress");
         self.punctuation("(");
         self.symbol(function);
@@ -359,8 +359,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.block(block);
         } else {
             // A block of another function: number that function's values for the name alone.
-            let other = self.bodies.get(index as usize).and_then(Option::as_ref);
-            let text = other.map(|other| super::function::label_of(self.module, other, block));
+            let other = self.module.body(index as usize).ok();
+            let text = other.map(|other| super::function::label_of(self.module, &other, block));
             self.out(TokenKind::Label, text.as_deref().unwrap_or("<badref>"));
         }
         self.punctuation(")");
@@ -368,10 +368,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     fn expression(
         &mut self,
-        body: Option<&'m FunctionBody>,
+        body: Option<&FunctionBody>,
         ty: TypeId,
-        expression: &'m Expression,
-        constants: &'m Constants,
+        expression: &Expression,
+        constants: &Constants,
     ) {
         let opcode = expression.opcode;
         self.keyword(opcode.mnemonic());
@@ -498,7 +498,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// The mask of a `shufflevector`, which is written in its own way.
-    pub(super) fn shuffle_mask(&mut self, body: Option<&'m FunctionBody>, mask: ValueId) {
+    pub(super) fn shuffle_mask(&mut self, body: Option<&FunctionBody>, mask: ValueId) {
         let module = self.module;
         self.punctuation(", ");
         if self.rules.dialect == super::Dialect::Dxc {

@@ -43,7 +43,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// A call as a record.
-    pub(super) fn call_as_record(&mut self, body: &'m FunctionBody, instruction: &Instruction, start: &str) {
+    pub(super) fn call_as_record(&mut self, body: &FunctionBody, instruction: &Instruction, start: &str) {
         self.keyword(start);
         let arguments = body.operands_of(instruction).get(1..).unwrap_or_default();
         for argument in arguments {
@@ -64,7 +64,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// Numbers what a stored record refers to.
-    pub(super) fn number_record(&mut self, body: &'m FunctionBody, record: &DebugRecord) {
+    pub(super) fn number_record(&mut self, body: &FunctionBody, record: &DebugRecord) {
         let operand = |at: usize| record.operands.get(at).map(|&id| MetadataId(narrow(id)));
         // The location comes first in the file and last in the numbering.
         let first: &[usize] = match record.code {
@@ -80,7 +80,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// A stored record: location, variable, expression, value, and for assignments identifier, expression, address.
-    pub(super) fn stored_record(&mut self, body: &'m FunctionBody, record: &DebugRecord) {
+    pub(super) fn stored_record(&mut self, body: &FunctionBody, record: &DebugRecord) {
         self.keyword(match record.code {
             code::DECLARE => "    #dbg_declare(",
             code::ASSIGN => "    #dbg_assign(",

@@ -13,6 +13,7 @@ use crate::debug_info::NodeKind;
 use crate::ids::{MetadataId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::metadata::{Metadata, MetadataTable, Node};
+use crate::module::Module;
 use crate::value::{Operand, OperandKind};
 use alloc::string::String;
 use unshade_core::{TokenKind, TokenSink};
@@ -74,7 +75,7 @@ const COMPONENTS: [&str; 17] = [
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// The comment behind an instruction.
-    pub(super) fn dxil_comment(&mut self, body: &'m FunctionBody, instruction: &Instruction) {
+    pub(super) fn dxil_comment(&mut self, body: &FunctionBody, instruction: &Instruction) {
         let called = match instruction.opcode {
             Opcode::Call => self.called_function(body, instruction),
             _ => None,
@@ -98,7 +99,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn operation_comment(&mut self, body: &'m FunctionBody, operands: &[Operand]) {
+    fn operation_comment(&mut self, body: &FunctionBody, operands: &[Operand]) {
         let Some(number) = operands.get(1).and_then(|operand| operand.as_value()) else { return };
         let Some(number) = self.module.integer(Some(body), number).map(|number| number & 0xFFFF_FFFF) else {
             return;
@@ -139,19 +140,23 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn local_node(
+    fn local_node<'t>(
         &self,
-        body: &'m FunctionBody,
+        body: &'t FunctionBody,
         operand: Operand,
-    ) -> Option<(MetadataId, Node, &'m MetadataTable)> {
+    ) -> Option<(MetadataId, Node, &'t MetadataTable)>
+    where
+        'm: 't,
+    {
         let OperandKind::Metadata(id) = operand.kind() else { return None };
-        match self.module.metadata(Some(body), id)? {
+        let module: &'t Module<'_> = self.module;
+        match module.metadata(Some(body), id)? {
             (Metadata::Node(node), table) => Some((id, node, table)),
             _ => None,
         }
     }
 
-    fn variable_comment(&mut self, body: &'m FunctionBody, instruction: &Instruction) {
+    fn variable_comment(&mut self, body: &FunctionBody, instruction: &Instruction) {
         let operands = body.operands_of(instruction).iter();
         let mut nodes = operands.filter_map(|&operand| self.local_node(body, operand));
         let variable = nodes.clone().find(|(_, node, _)| node.kind == NodeKind::LocalVariable);
@@ -175,9 +180,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn string_at(&self, body: &'m FunctionBody, node: Node, table: &MetadataTable, at: usize) -> &'m [u8] {
+    fn string_at<'t>(&self, body: &'t FunctionBody, node: Node, table: &MetadataTable, at: usize) -> &'t [u8]
+    where
+        'm: 't,
+    {
+        let module: &'t Module<'_> = self.module;
         let id = table.references(node).get(at).and_then(|reference| reference.checked_sub(1));
-        let entry = id.and_then(|id| self.module.metadata(Some(body), MetadataId(narrow(id))));
+        let entry = id.and_then(|id| module.metadata(Some(body), MetadataId(narrow(id))));
         match entry {
             Some((Metadata::String(string), table)) => table.string(string),
             _ => &[],
@@ -185,19 +194,22 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// The name of the function that a variable's scope is in.
-    fn function_of_scope(
+    fn function_of_scope<'t>(
         &self,
-        body: &'m FunctionBody,
+        body: &'t FunctionBody,
         variable: Node,
-        table: &'m MetadataTable,
-    ) -> Option<&'m [u8]> {
+        table: &'t MetadataTable,
+    ) -> Option<&'t [u8]>
+    where
+        'm: 't,
+    {
+        let module: &'t Module<'_> = self.module;
         let (mut node, mut table) = (variable, table);
         for _ in 0..MAX_SCOPES {
             // The scope of a variable is its first reference, that of a block its second.
             let at = usize::from(node.kind != NodeKind::LocalVariable);
             let id = table.references(node).get(at)?.checked_sub(1)?;
-            let (Metadata::Node(scope), scopes) = self.module.metadata(Some(body), MetadataId(narrow(id)))?
-            else {
+            let (Metadata::Node(scope), scopes) = module.metadata(Some(body), MetadataId(narrow(id)))? else {
                 return None;
             };
             (node, table) = (scope, scopes);

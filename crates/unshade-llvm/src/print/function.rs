@@ -165,8 +165,23 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     pub(super) fn function(&mut self, index: usize) {
         let module = self.module;
         let Some(function) = module.functions.get(index) else { return };
-        let bodies = self.bodies;
-        let body = bodies.get(index).and_then(Option::as_ref);
+        if !function.declaration {
+            let mut body = core::mem::take(&mut self.body);
+            let read = module.read_body(index, &mut body);
+            if self.findings.take("llvm-function", read).is_some() {
+                self.findings.append(core::mem::take(&mut body.diagnostics));
+                self.slots.keep(&body);
+                self.find_structs(index, &body);
+                self.function_with(index, function, Some(&body));
+                self.body = body;
+                return;
+            }
+        }
+        self.function_with(index, function, None);
+    }
+
+    fn function_with(&mut self, index: usize, function: &'m Function, body: Option<&FunctionBody>) {
+        let module = self.module;
         let group = self.group_of_function(index);
         self.group_comment(group);
         if let Some(body) = body {
@@ -203,7 +218,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// Numbers metadata that the function uses, and groups of attributes of its calls.
-    fn number_function(&mut self, body: &'m FunctionBody, function: &'m Function) {
+    fn number_function(&mut self, body: &FunctionBody, function: &'m Function) {
         let owner = body.function;
         let all = Self::all_attachments(body, function);
         self.number_attachments(owner, &all);
@@ -231,7 +246,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// Numbers the group of attributes of a call.
-    fn number_call(&mut self, body: &'m FunctionBody, instruction: &Instruction) {
+    fn number_call(&mut self, body: &FunctionBody, instruction: &Instruction) {
         if self.rebuilt_call(body, instruction).is_some() || self.record_of(body, instruction).is_some() {
             return;
         }
@@ -243,7 +258,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// Nodes passed to intrinsics are numbered; to other functions LLVM does not expect them.
-    fn number_arguments(&mut self, body: &'m FunctionBody, operands: Slice) {
+    fn number_arguments(&mut self, body: &FunctionBody, operands: Slice) {
         let operands = operands.of(&body.operands);
         let Some((callee, arguments)) = operands.split_first() else { return };
         let is_metadata = |one: &crate::value::Operand| matches!(one.kind(), OperandKind::Metadata(_));
@@ -272,7 +287,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         all
     }
 
-    fn function_attachments(&mut self, body: &'m FunctionBody, function: &'m Function) {
+    fn function_attachments(&mut self, body: &FunctionBody, function: &'m Function) {
         let all = Self::all_attachments(body, function);
         self.attachments(body.function, &all, " ");
     }
@@ -281,7 +296,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         &mut self,
         index: usize,
         function: &'m Function,
-        body: Option<&'m FunctionBody>,
+        body: Option<&FunctionBody>,
         group: Option<u32>,
     ) {
         let module = self.module;
@@ -354,7 +369,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn function_tail(&mut self, function: &'m Function, body: Option<&'m FunctionBody>, group: Option<u32>) {
+    fn function_tail(&mut self, function: &'m Function, body: Option<&FunctionBody>, group: Option<u32>) {
         let symbol = &function.symbol;
         let unnamed = Self::unnamed_address(symbol);
         if !unnamed.is_empty() {
@@ -404,7 +419,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     fn basic_block(
         &mut self,
-        body: &'m FunctionBody,
+        body: &FunctionBody,
         id: BlockId,
         predecessors: &Predecessors,
         attachments: &mut usize,
@@ -447,7 +462,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     /// What is attached to an instruction; what belongs to earlier ones, which were not printed, is passed over.
     #[inline]
-    fn instruction_attachments(&mut self, body: &'m FunctionBody, at: u32, next: &mut usize) {
+    fn instruction_attachments(&mut self, body: &FunctionBody, at: u32, next: &mut usize) {
         while let Some((of, list)) = body.attachments.get(*next) {
             if *of > at {
                 break;
@@ -461,7 +476,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     /// The stored records that stand before an instruction.
     #[inline]
-    fn records_before(&mut self, body: &'m FunctionBody, at: u32, next: &mut usize) {
+    fn records_before(&mut self, body: &FunctionBody, at: u32, next: &mut usize) {
         while let Some(record) = body.debug_records.get(*next) {
             if record.before > at {
                 break;
@@ -471,7 +486,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn location_attachment(&mut self, body: &'m FunctionBody, location: u32) {
+    fn location_attachment(&mut self, body: &FunctionBody, location: u32) {
         if let Some(location) = body.locations.get(location as usize) {
             let slot = self.slots.add_location(body.function, location);
             self.out(TokenKind::Attribute, ", !dbg ");

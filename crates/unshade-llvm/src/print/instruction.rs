@@ -15,7 +15,7 @@ const SYSTEM_SCOPE: u32 = 1;
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// An instruction, without what is attached to it.
-    pub(super) fn instruction(&mut self, body: &'m FunctionBody, instruction: &Instruction) {
+    pub(super) fn instruction(&mut self, body: &FunctionBody, instruction: &Instruction) {
         if instruction.result.is_some() {
             self.definition(body, instruction.result);
             self.punctuation(" = ");
@@ -53,7 +53,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     #[inline]
-    fn operand(&mut self, body: &'m FunctionBody, operand: Operand) {
+    fn operand(&mut self, body: &FunctionBody, operand: Operand) {
         match operand.kind() {
             OperandKind::Value(id) => self.value(Some(body), id),
             OperandKind::Block(id) => self.block(id),
@@ -62,7 +62,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     #[inline]
-    fn typed_operand(&mut self, body: &'m FunctionBody, operand: Operand) {
+    fn typed_operand(&mut self, body: &FunctionBody, operand: Operand) {
         match operand.kind() {
             OperandKind::Value(id) => self.typed_value(Some(body), id),
             OperandKind::Block(id) => self.label(id),
@@ -79,7 +79,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// Operands with types, separated by commas.
-    fn typed_list(&mut self, body: &'m FunctionBody, operands: &[Operand]) {
+    fn typed_list(&mut self, body: &FunctionBody, operands: &[Operand]) {
         for (at, &operand) in operands.iter().enumerate() {
             if at > 0 {
                 self.punctuation(", ");
@@ -101,7 +101,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// Operations whose operands have one type write it once.
-    fn plain(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
+    fn plain(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         let opcode = instruction.opcode;
         let Some((&first, rest)) = operands.split_first() else { return self.keyword(opcode.mnemonic()) };
         let flags = u32::from(instruction.flags);
@@ -149,7 +149,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.module.types.is_float(ty)
     }
 
-    fn compare(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
+    fn compare(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         self.keyword(instruction.opcode.mnemonic());
         if instruction.opcode == Opcode::FCmp {
             self.fast_math(u32::from(instruction.flags));
@@ -163,7 +163,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.operand(body, right);
     }
 
-    fn cast(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
+    fn cast(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         if instruction.flags == 0 {
             self.keyword(instruction.opcode.mnemonic_and_space());
         } else {
@@ -176,7 +176,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.ty(instruction.ty);
     }
 
-    fn element_pointer(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
+    fn element_pointer(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         if instruction.flags == 1 {
             self.keyword("getelementptr inbounds ");
         } else {
@@ -189,7 +189,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.typed_list(body, operands);
     }
 
-    fn load(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
+    fn load(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         let memory = instruction.memory();
         self.keyword("load ");
         if memory.ordering() != 0 {
@@ -205,7 +205,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.alignment(memory, instruction.ty);
     }
 
-    fn store(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
+    fn store(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         let memory = instruction.memory();
         self.keyword("store ");
         if memory.ordering() != 0 {
@@ -274,7 +274,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         });
     }
 
-    fn atomic(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
+    fn atomic(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         let memory = instruction.memory();
         self.keyword(instruction.opcode.mnemonic());
         match instruction.opcode {
@@ -310,12 +310,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn branch(&mut self, body: &'m FunctionBody, operands: &[Operand]) {
+    fn branch(&mut self, body: &FunctionBody, operands: &[Operand]) {
         self.keyword("br ");
         self.typed_list(body, operands);
     }
 
-    fn phi(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
+    fn phi(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         self.keyword("phi");
         if instruction.flags != 0 && self.has_fast_math(instruction) {
             self.fast_math(u32::from(instruction.flags));
@@ -332,7 +332,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn switch(&mut self, body: &'m FunctionBody, operands: &[Operand]) {
+    fn switch(&mut self, body: &FunctionBody, operands: &[Operand]) {
         let Some((head, cases)) = operands.split_at_checked(2) else { return };
         self.keyword("switch ");
         self.typed_list(body, head);
@@ -344,7 +344,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.punctuation("\n  ]");
     }
 
-    fn indirect_branch(&mut self, body: &'m FunctionBody, operands: &[Operand]) {
+    fn indirect_branch(&mut self, body: &FunctionBody, operands: &[Operand]) {
         let Some((&address, blocks)) = operands.split_first() else { return };
         self.keyword("indirectbr ");
         self.typed_operand(body, address);
@@ -353,7 +353,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.punctuation("]");
     }
 
-    fn alloca(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
+    fn alloca(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         self.keyword("alloca ");
         if instruction.flags & 1 != 0 {
             self.keyword("inalloca ");
@@ -387,7 +387,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn aggregate_value(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
+    fn aggregate_value(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         self.keyword(instruction.opcode.mnemonic());
         self.punctuation(" ");
         self.typed_list(body, operands);
@@ -398,7 +398,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn shuffle(&mut self, body: &'m FunctionBody, operands: &[Operand]) {
+    fn shuffle(&mut self, body: &FunctionBody, operands: &[Operand]) {
         self.keyword("shufflevector ");
         let Some((vectors, &[mask])) = operands.split_at_checked(2) else { return };
         self.typed_list(body, vectors);
@@ -407,7 +407,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn landing_pad(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
+    fn landing_pad(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         self.keyword("landingpad ");
         self.ty(instruction.ty);
         if instruction.extra != 0 {
@@ -420,7 +420,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn catch_switch(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
+    fn catch_switch(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         let Some((&parent, blocks)) = operands.split_first() else { return };
         self.keyword("catchswitch within ");
         self.operand(body, parent);
@@ -435,7 +435,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn pad(&mut self, body: &'m FunctionBody, opcode: Opcode, operands: &[Operand]) {
+    fn pad(&mut self, body: &FunctionBody, opcode: Opcode, operands: &[Operand]) {
         let Some((&parent, arguments)) = operands.split_first() else { return };
         self.keyword(opcode.mnemonic());
         self.keyword(" within ");
@@ -445,7 +445,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.punctuation("]");
     }
 
-    fn pad_return(&mut self, body: &'m FunctionBody, opcode: Opcode, operands: &[Operand]) {
+    fn pad_return(&mut self, body: &FunctionBody, opcode: Opcode, operands: &[Operand]) {
         let Some((&pad, block)) = operands.split_first() else { return };
         self.keyword(opcode.mnemonic());
         self.keyword(" from ");
@@ -457,7 +457,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn call(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
+    fn call(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         let Some(call) = body.calls.get(instruction.detail as usize) else { return };
         self.keyword(match call.tail {
             0 => "call",
@@ -491,7 +491,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// Everything from the calling convention to the last argument.
-    fn callee(&mut self, body: &'m FunctionBody, call: &Call, callee: Operand, arguments: &[Operand]) {
+    fn callee(&mut self, body: &FunctionBody, call: &Call, callee: Operand, arguments: &[Operand]) {
         let module = self.module;
         self.punctuation(" ");
         if call.convention != 0 {
@@ -522,13 +522,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     #[inline]
-    fn argument(
-        &mut self,
-        body: &'m FunctionBody,
-        attributes: AttributeListId,
-        at: usize,
-        argument: Operand,
-    ) {
+    fn argument(&mut self, body: &FunctionBody, attributes: AttributeListId, at: usize, argument: Operand) {
         let set = if attributes.is_some() {
             self.module.attributes.of(attributes, index::parameter(at))
         } else {
@@ -547,7 +541,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// The group of attributes and the bundles of a call.
-    fn call_tail(&mut self, body: &'m FunctionBody, call: &Call) {
+    fn call_tail(&mut self, body: &FunctionBody, call: &Call) {
         if let Some(set) = self.module.attributes.of(call.attributes, index::FUNCTION) {
             let group = self.group_of_set(set);
             self.group_reference(group);
@@ -570,7 +564,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.punctuation(" ]");
     }
 
-    fn invoke(&mut self, body: &'m FunctionBody, instruction: &Instruction, operands: &[Operand]) {
+    fn invoke(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         let Some(call) = body.calls.get(instruction.detail as usize) else { return };
         let branch = instruction.opcode == Opcode::CallBr;
         let targets = if branch { instruction.extra as usize + 1 } else { 2 };

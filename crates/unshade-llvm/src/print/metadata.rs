@@ -11,6 +11,8 @@ use crate::debug_info::{self, NodeKind};
 use crate::dwarf;
 use crate::ids::{MetadataId, TypeId, narrow};
 use crate::metadata::{Attachments, Metadata, MetadataTable, Node};
+use crate::module::Module;
+use alloc::rc::Rc;
 use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
 
@@ -25,13 +27,14 @@ const AUTO_VARIABLE: u64 = 0x100;
 
 /// A node, with the function whose numbers it uses and its words.
 #[derive(Clone, Copy)]
-struct Nodes<'m> {
+struct Nodes<'t> {
     owner: u32,
+    body: Option<&'t FunctionBody>,
     node: Node,
-    table: &'m MetadataTable,
+    table: &'t MetadataTable,
 }
 
-impl<'m> Nodes<'m> {
+impl Nodes<'_> {
     fn reference(&self, at: u8) -> Option<MetadataId> {
         let reference = self.table.references(self.node).get(usize::from(at))?.checked_sub(1)?;
         Some(MetadataId(narrow(reference)))
@@ -108,8 +111,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.metadata(owner, node);
     }
 
-    fn body_of(&self, owner: u32) -> Option<&'m FunctionBody> {
-        self.bodies.get(owner as usize)?.as_ref()
+    fn body_of(&self, owner: u32) -> Option<Rc<FunctionBody>> {
+        self.slots.body(owner).cloned()
     }
 
     /// `!7`
@@ -139,6 +142,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             return self.slot_reference(slot);
         }
         let body = self.body_of(reference.owner);
+        let body = body.as_deref();
         match self.module.metadata(body, reference.id) {
             Some((Metadata::String(string), table)) => {
                 self.scratch.clear();
@@ -150,7 +154,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             Some((Metadata::Value { value, .. }, _)) => self.typed_value(body, value),
             Some((Metadata::Node(node), table)) => {
-                let nodes = Nodes { owner: reference.owner, node, table };
+                let nodes = Nodes { owner: reference.owner, body, node, table };
                 if self.depth > MAX_DEPTH {
                     return self.out(TokenKind::Text, "<metadata nests too deep>");
                 }
@@ -215,8 +219,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     fn node(&mut self, reference: Reference) {
         let body = self.body_of(reference.owner);
+        let body = body.as_deref();
         let Some((Metadata::Node(node), table)) = self.module.metadata(body, reference.id) else { return };
-        let nodes = Nodes { owner: reference.owner, node, table };
+        let nodes = Nodes { owner: reference.owner, body, node, table };
         // A node that holds itself can't be equal to another, so LLVM makes it distinct.
         let own = u64::from(reference.id.0) + 1;
         if node.distinct || table.references(node).contains(&own) || self.is_always_distinct(&nodes) {
@@ -254,7 +259,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn upgraded_flag(&mut self, nodes: &Nodes<'m>, behaviour: &str) {
+    fn upgraded_flag(&mut self, nodes: &Nodes<'_>, behaviour: &str) {
         self.punctuation("!{");
         self.out(TokenKind::Number, behaviour);
         self.operand_list(nodes, 1);
@@ -262,7 +267,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// Since LLVM 4, units and definitions of subprograms are distinct even if the file does not say so.
-    fn is_always_distinct(&self, nodes: &Nodes<'m>) -> bool {
+    fn is_always_distinct(&self, nodes: &Nodes<'_>) -> bool {
         const FLAGS: u8 = 5;
         const DEFINITION: u64 = 1 << 3;
         self.rules.upgrades
@@ -273,13 +278,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
     }
 
-    fn tuple(&mut self, nodes: &Nodes<'m>) {
+    fn tuple(&mut self, nodes: &Nodes<'_>) {
         self.punctuation("!{");
         self.operand_list(nodes, 0);
         self.punctuation("}");
     }
 
-    fn operand_list(&mut self, nodes: &Nodes<'m>, skip: usize) {
+    fn operand_list(&mut self, nodes: &Nodes<'_>, skip: usize) {
         for (at, &reference) in nodes.table.references(nodes.node).iter().skip(skip).enumerate() {
             if at > 0 {
                 self.punctuation(", ");
@@ -291,7 +296,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn argument_list(&mut self, nodes: &Nodes<'m>) {
+    fn argument_list(&mut self, nodes: &Nodes<'_>) {
         self.keyword("!DIArgList(");
         self.operand_list(nodes, 0);
         self.punctuation(")");
@@ -318,7 +323,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.punctuation(")");
     }
 
-    fn fields(&mut self, nodes: &Nodes<'m>) {
+    fn fields(&mut self, nodes: &Nodes<'_>) {
         let Some((name, fields)) = layout(nodes.node.kind, self.rules.dialect) else { return };
         self.keyword(name);
         let mut first = true;
@@ -338,9 +343,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.punctuation(")");
     }
 
-    fn string_of(&self, nodes: &Nodes<'m>, at: u8) -> &'m [u8] {
-        let body = self.body_of(nodes.owner);
-        let entry = nodes.reference(at).and_then(|id| self.module.metadata(body, id));
+    fn string_of<'t>(&self, nodes: &Nodes<'t>, at: u8) -> &'t [u8]
+    where
+        'm: 't,
+    {
+        let module: &'t Module<'_> = self.module;
+        let entry = nodes.reference(at).and_then(|id| module.metadata(nodes.body, id));
         match entry {
             Some((Metadata::String(string), table)) => table.string(string),
             _ => &[],
@@ -348,7 +356,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// Whether a field is written at all.
-    fn is_shown(&self, nodes: &Nodes<'m>, show: Show) -> bool {
+    fn is_shown(&self, nodes: &Nodes<'_>, show: Show) -> bool {
         match show {
             Show::Text(at) => !self.string_of(nodes, at).is_empty(),
             Show::Ref(at) | Show::Rank(at) => nodes.reference(at).is_some(),
@@ -373,7 +381,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn field(&mut self, nodes: &Nodes<'m>, show: Show) {
+    fn field(&mut self, nodes: &Nodes<'_>, show: Show) {
         match show {
             Show::Text(at) | Show::TextAlways(at) => {
                 let string = self.string_of(nodes, at);
@@ -423,7 +431,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn optional(&mut self, nodes: &Nodes<'m>, id: Option<MetadataId>) {
+    fn optional(&mut self, nodes: &Nodes<'_>, id: Option<MetadataId>) {
         match id {
             Some(id) => self.metadata(nodes.owner, id),
             None => self.keyword("null"),
@@ -512,7 +520,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn checksum(&mut self, nodes: &Nodes<'m>, at: u8) {
+    fn checksum(&mut self, nodes: &Nodes<'_>, at: u8) {
         self.word(&["", "CSK_MD5", "CSK_SHA1", "CSK_SHA256"], nodes.number(at));
         self.punctuation(", ");
         self.keyword("checksum: ");
@@ -520,7 +528,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.quoted(checksum);
     }
 
-    fn bound(&mut self, nodes: &Nodes<'m>, at: u8) {
+    fn bound(&mut self, nodes: &Nodes<'_>, at: u8) {
         if nodes.number(0) >> at & 1 != 0 {
             let number = nodes.number(at + 1) as i64;
             return self.built(TokenKind::Number, |text| push_signed(text, number));
@@ -529,9 +537,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// Integers are written without their type here.
-    fn constant_or_metadata(&mut self, nodes: &Nodes<'m>, at: u8) {
+    fn constant_or_metadata(&mut self, nodes: &Nodes<'_>, at: u8) {
         let Some(id) = nodes.reference(at) else { return };
-        let body = self.body_of(nodes.owner);
+        let body = nodes.body;
         if let Some((Metadata::Value { value, .. }, _)) = self.module.metadata(body, id)
             && let Some((Constant::Integer(_) | Constant::Null, _)) = self.module.constant(body, value)
         {
@@ -540,10 +548,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.metadata(nodes.owner, id);
     }
 
-    fn expression_bound(&mut self, nodes: &Nodes<'m>, at: u8) {
+    fn expression_bound(&mut self, nodes: &Nodes<'_>, at: u8) {
         const CONSTS: u64 = 0x11;
         let Some(id) = nodes.reference(at) else { return };
-        let body = self.body_of(nodes.owner);
+        let body = nodes.body;
         if let Some((Metadata::Node(node), table)) = self.module.metadata(body, id)
             && node.kind == NodeKind::Expression
             && let &[CONSTS, number] = debug_info::modern_expression(table.numbers(node)).as_slice()
@@ -553,7 +561,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.metadata(nodes.owner, id);
     }
 
-    fn enumerator(&mut self, nodes: &Nodes<'m>) {
+    fn enumerator(&mut self, nodes: &Nodes<'_>) {
         let numbers = nodes.table.numbers(nodes.node);
         let (Some(&bits), Some(&width)) = (numbers.first(), numbers.get(1)) else { return };
         let words = numbers.get(2..).unwrap_or_default();
@@ -561,7 +569,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.built(TokenKind::Number, |text| push_wide(text, words, width, bits & 1 == 0));
     }
 
-    fn expression_node(&mut self, nodes: &Nodes<'m>) {
+    fn expression_node(&mut self, nodes: &Nodes<'_>) {
         self.expression_body(nodes.table.numbers(nodes.node));
     }
 

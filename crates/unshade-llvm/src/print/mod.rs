@@ -118,28 +118,13 @@ impl Dialect {
 
 /// Prints a module; what could not be read on the way is returned.
 pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sink: &mut S) -> Diagnostics {
-    let mut findings = Diagnostics::new();
-    let upgraded = if options.dialect.rules().upgrades { upgrade::upgrade(module) } else { None };
-    let module = upgraded.as_ref().unwrap_or(module);
     let rules = options.dialect.rules();
-    let mut finder = Finder::new(module, rules.opaque_pointers, !rules.upgrades);
-    let mut bodies: Vec<Option<FunctionBody>> = Vec::with_capacity(module.functions.len());
-    for (index, function) in module.functions.iter().enumerate() {
-        let mut body = None;
-        if !function.declaration {
-            body = findings.take("llvm-function", module.body(index));
-            if let Some(body) = &mut body {
-                findings.append(core::mem::take(&mut body.diagnostics));
-            }
-        }
-        finder.visit_function(function, body.as_ref());
-        bodies.push(body);
-    }
-    note_debug_version(module, &mut findings);
-    let mut printer = Printer::new(module, &bodies, &finder.finish(), rules, sink);
+    let upgraded = if rules.upgrades { upgrade::upgrade(module) } else { None };
+    let module = upgraded.as_ref().unwrap_or(module);
+    let mut printer = Printer::new(module, rules, sink);
+    note_debug_version(module, &mut printer.findings);
     printer.module(options);
-    findings.append(printer.findings);
-    findings
+    printer.findings
 }
 
 /// Says that LLVM would drop debug info that is printed here, as its version is not the one of today.
@@ -166,7 +151,9 @@ fn note_debug_version(module: &Module<'_>, findings: &mut Diagnostics) {
 /// The state of printing one module.
 struct Printer<'m, 'a, 's, S> {
     module: &'m Module<'a>,
-    bodies: &'m [Option<FunctionBody>],
+    /// The body of the function that is printed; its buffers are used again for the next.
+    body: FunctionBody,
+    structs: Structs<'m, 'a>,
     rules: Rules,
     sink: &'s mut S,
     types: TypeTexts,
@@ -225,14 +212,9 @@ const FIXED_KINDS: &[&[u8]] = &[
 ];
 
 impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
-    fn new(
-        module: &'m Module<'a>,
-        bodies: &'m [Option<FunctionBody>],
-        structs: &[TypeId],
-        rules: Rules,
-        sink: &'s mut S,
-    ) -> Self {
-        let types = TypeTexts::new(&module.types, structs, rules.opaque_pointers);
+    fn new(module: &'m Module<'a>, rules: Rules, sink: &'s mut S) -> Self {
+        let structs = Structs::new(module, rules);
+        let types = TypeTexts::new(&module.types, structs.known(), rules.opaque_pointers);
         let symbols = Symbols::new(module, rules.dialect);
         let kinds = module.metadata_kinds.iter().enumerate().map(|(at, (number, name))| {
             let fixed = FIXED_KINDS.iter().position(|fixed| fixed == name);
@@ -248,7 +230,8 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         };
         Self {
             module,
-            bodies,
+            body: FunctionBody::default(),
+            structs,
             rules,
             sink,
             types,
@@ -257,7 +240,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             symbols,
             locals: Locals::default(),
             attributes: AttributeTexts::new(module.attributes.set_count()),
-            slots: Slots::new(module, bodies, !rules.upgrades),
+            slots: Slots::new(module, !rules.upgrades),
             slot_pool: String::new(),
             slot_texts: Vec::new(),
             kinds: kinds.collect(),
@@ -324,7 +307,11 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
     fn module(&mut self, options: &PrintOptions<'_>) {
         self.number_module();
         self.head(options);
-        self.struct_types();
+        let structs_at = self.sink.mark();
+        if let Structs::Known(order) = &self.structs {
+            let order = order.clone();
+            self.struct_types(structs_at, &order);
+        }
         self.comdats();
         let module = self.module;
         if !module.globals.is_empty() {
@@ -346,6 +333,9 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             let Some(&index) = self.symbols.function_order().get(at) else { break };
             self.punctuation("\n");
             self.function(index as usize);
+        }
+        if let Some(order) = self.structs.finish(module) {
+            self.struct_types(structs_at, &order);
         }
         self.attribute_groups();
         self.named_metadata();
@@ -414,16 +404,90 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         self.punctuation("\n");
     }
 
-    fn struct_types(&mut self) {
-        if self.types.structs().is_empty() {
+    /// Tells the finder of struct types of a function, and of those that stand before it in the module.
+    fn find_structs(&mut self, index: usize, body: &FunctionBody) {
+        if let Structs::Sought { finder, next } = &mut self.structs {
+            for function in self.module.functions.get(*next..=index).unwrap_or_default() {
+                finder.visit_function(function);
+            }
+            finder.visit_body(body);
+            *next = index + 1;
+        }
+    }
+
+    /// Lists the struct types where they belong, before the globals.
+    fn struct_types(&mut self, at: usize, order: &[TypeId]) {
+        let structs = self.types.structs(&self.module.types, order);
+        if structs.is_empty() {
             return;
         }
-        self.sink.put(TokenKind::Punctuation, "\n");
-        for (name, body) in self.types.structs() {
-            self.sink.put(TokenKind::Type, name);
-            self.sink.put(TokenKind::Keyword, " = type ");
-            self.sink.put(TokenKind::Type, body);
-            self.sink.put(TokenKind::Punctuation, "\n");
+        self.sink.insert(at, |sink| {
+            sink.put(TokenKind::Punctuation, "\n");
+            for (name, body) in &structs {
+                sink.put(TokenKind::Type, name);
+                sink.put(TokenKind::Keyword, " = type ");
+                sink.put(TokenKind::Type, body);
+                sink.put(TokenKind::Punctuation, "\n");
+            }
+        });
+    }
+}
+
+/// The order of identified structs, which stand before the functions that it depends on.
+enum Structs<'m, 'a> {
+    Known(Vec<TypeId>),
+    /// To be found while functions are printed.
+    Sought {
+        finder: Finder<'m, 'a>,
+        /// The first function that the finder was not told of.
+        next: usize,
+    },
+}
+
+impl<'m, 'a> Structs<'m, 'a> {
+    fn new(module: &'m Module<'a>, rules: Rules) -> Self {
+        let mut finder = Finder::new(module, rules.opaque_pointers, !rules.upgrades);
+        if !finder.needs_numbers() {
+            let first_body = module.functions.iter().position(|function| !function.declaration);
+            let next = first_body.map_or(module.functions.len(), |first| first + 1);
+            for function in module.functions.get(..next).unwrap_or_default() {
+                finder.visit_function(function);
+            }
+            return if finder.is_done() {
+                Self::Known(finder.finish())
+            } else {
+                Self::Sought { finder, next }
+            };
+        }
+        // Every mention of a struct without a name depends on the order: all bodies are read for it beforehand.
+        let mut body = FunctionBody::default();
+        for (index, function) in module.functions.iter().enumerate() {
+            finder.visit_function(function);
+            if !function.declaration && module.read_body(index, &mut body).is_ok() {
+                finder.visit_body(&body);
+            }
+        }
+        Self::Known(finder.finish())
+    }
+
+    /// The order, if it was known from the start.
+    fn known(&self) -> &[TypeId] {
+        match self {
+            Self::Known(order) => order,
+            Self::Sought { .. } => &[],
+        }
+    }
+
+    /// The order when all functions were visited, unless it was known before.
+    fn finish(&mut self, module: &Module<'_>) -> Option<Vec<TypeId>> {
+        match core::mem::replace(self, Self::Known(Vec::new())) {
+            Self::Known(_) => None,
+            Self::Sought { mut finder, next } => {
+                for function in module.functions.get(next..).unwrap_or_default() {
+                    finder.visit_function(function);
+                }
+                Some(finder.finish())
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::hash::{Hash, Index};
 use crate::ids::{MetadataId, narrow};
 use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::module::Module;
+use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -62,7 +63,8 @@ pub(super) enum Slot {
 /// All numbers given out.
 pub(super) struct Slots<'m, 'a> {
     module: &'m Module<'a>,
-    bodies: &'m [Option<FunctionBody>],
+    /// What is kept of functions that have metadata of their own.
+    kept: Vec<Option<Rc<FunctionBody>>>,
     /// Whether operands are in LLVM 3.7's order.
     old: bool,
     of_module: Vec<u32>,
@@ -76,22 +78,22 @@ pub(super) struct Slots<'m, 'a> {
 }
 
 /// A node that is being numbered, with the operand that comes next.
-struct Visit<'m> {
+struct Visit {
     owner: u32,
     references: [Reference; 2],
-    node: Option<(Node, &'m MetadataTable)>,
+    node: Option<Node>,
     next: usize,
 }
 
 impl<'m, 'a> Slots<'m, 'a> {
-    pub(super) fn new(module: &'m Module<'a>, bodies: &'m [Option<FunctionBody>], old: bool) -> Self {
+    pub(super) fn new(module: &'m Module<'a>, old: bool) -> Self {
         Self {
             module,
-            bodies,
+            kept: vec![None; module.functions.len()],
             old,
             of_module: vec![NONE; module.metadata.len()],
             unnumbered: Vec::new(),
-            of_functions: vec![Vec::new(); bodies.len()],
+            of_functions: vec![Vec::new(); module.functions.len()],
             slots: Vec::new(),
             locations: Vec::new(),
             index: Index::default(),
@@ -108,8 +110,20 @@ impl<'m, 'a> Slots<'m, 'a> {
         self.locations.get(index as usize).map(|(location, _)| *location)
     }
 
-    fn body(&self, owner: u32) -> Option<&'m FunctionBody> {
-        self.bodies.get(owner as usize)?.as_ref()
+    /// Keeps the metadata of a function, if it has any.
+    pub(super) fn keep(&mut self, body: &FunctionBody) {
+        if let Some(slot) = self.kept.get_mut(body.function as usize) {
+            *slot = (!body.metadata.is_empty()).then(|| Rc::new(body.without_instructions()));
+        }
+    }
+
+    /// What is kept of a function.
+    pub(super) fn body(&self, owner: u32) -> Option<&Rc<FunctionBody>> {
+        self.kept.get(owner as usize)?.as_ref()
+    }
+
+    fn table(&self, owner: u32) -> Option<&MetadataTable> {
+        if owner == MODULE { Some(&self.module.metadata) } else { Some(&self.body(owner)?.metadata) }
     }
 
     /// Metadata that a function (or the module) refers to by a number.
@@ -118,8 +132,8 @@ impl<'m, 'a> Slots<'m, 'a> {
         Reference { owner: if of_module { MODULE } else { owner }, id }
     }
 
-    fn entry(&self, reference: Reference) -> Option<(Metadata, &'m MetadataTable)> {
-        self.module.metadata(self.body(reference.owner), reference.id)
+    fn entry(&self, reference: Reference) -> Option<Metadata> {
+        self.table(reference.owner)?.get(reference.id)
     }
 
     fn slot_mut(&mut self, reference: Reference) -> Option<&mut u32> {
@@ -133,12 +147,12 @@ impl<'m, 'a> Slots<'m, 'a> {
             }
             return self.unnumbered.get_mut(at);
         }
-        let body = self.body(reference.owner)?;
+        let table = &self.kept.get(reference.owner as usize)?.as_ref()?.metadata;
         let slots = self.of_functions.get_mut(reference.owner as usize)?;
         if slots.is_empty() {
-            slots.resize(body.metadata.len(), NONE);
+            slots.resize(table.len(), NONE);
         }
-        slots.get_mut(reference.id.0.wrapping_sub(body.metadata.base()) as usize)
+        slots.get_mut(reference.id.0.wrapping_sub(table.base()) as usize)
     }
 
     /// The number of a node, if it has one.
@@ -150,7 +164,7 @@ impl<'m, 'a> Slots<'m, 'a> {
                 None => self.unnumbered.get(self.module.metadata.unnumbered_index(reference.id)?),
             }
         } else {
-            let base = self.body(reference.owner)?.metadata.base();
+            let base = self.table(reference.owner)?.base();
             self.of_functions.get(reference.owner as usize)?.get(reference.id.0.wrapping_sub(base) as usize)
         };
         slot.copied().filter(|&slot| slot != NONE)
@@ -164,13 +178,13 @@ impl<'m, 'a> Slots<'m, 'a> {
         self.run(stack);
     }
 
-    fn run(&mut self, mut stack: Vec<Visit<'m>>) {
+    fn run(&mut self, mut stack: Vec<Visit>) {
         while let Some(visit) = stack.last_mut() {
             let next = visit.next;
             visit.next += 1;
             let owner = visit.owner;
             let reference = match visit.node {
-                Some((node, table)) => match table.operand(node, next, self.old) {
+                Some(node) => match self.table(owner).and_then(|table| table.operand(node, next, self.old)) {
                     Some(0) => continue,
                     Some(reference) => self.reference(owner, MetadataId(narrow(reference.wrapping_sub(1)))),
                     None => {
@@ -191,11 +205,11 @@ impl<'m, 'a> Slots<'m, 'a> {
         }
     }
 
-    fn enter(&mut self, reference: Reference, stack: &mut Vec<Visit<'m>>) {
+    fn enter(&mut self, reference: Reference, stack: &mut Vec<Visit>) {
         if self.get(reference).is_some() {
             return;
         }
-        let Some((Metadata::Node(node), table)) = self.entry(reference) else { return };
+        let Some(Metadata::Node(node)) = self.entry(reference) else { return };
         // LLVM 3.7 numbered expressions, later versions write them in place.
         if node.kind == NodeKind::ArgList || (node.kind == NodeKind::Expression && !self.old) {
             return;
@@ -203,7 +217,7 @@ impl<'m, 'a> Slots<'m, 'a> {
         let mut number = narrow(self.slots.len() as u64);
         let mut fresh = true;
         if node.kind == NodeKind::Location && !node.distinct {
-            let location = self.location_of_node(reference.owner, node, table);
+            let location = self.location_of_node(reference.owner, node);
             match self.find_location(&location) {
                 Some((_, slot)) => {
                     number = slot;
@@ -222,16 +236,19 @@ impl<'m, 'a> Slots<'m, 'a> {
         if fresh {
             self.slots.push(Slot::Node(reference));
             let references = [Reference::NONE; 2];
-            stack.push(Visit { owner: reference.owner, references, node: Some((node, table)), next: 0 });
+            stack.push(Visit { owner: reference.owner, references, node: Some(node), next: 0 });
         }
     }
 
-    fn location_of_node(&self, owner: u32, node: Node, table: &MetadataTable) -> GlobalLocation {
+    fn location_of_node(&self, owner: u32, node: Node) -> GlobalLocation {
+        let table = self.table(owner);
         let reference = |at: usize| {
-            let id = table.references(node).get(at).and_then(|reference| reference.checked_sub(1));
+            let references = table.map_or(&[][..], |table| table.references(node));
+            let id = references.get(at).and_then(|reference| reference.checked_sub(1));
             id.map_or(Reference::NONE, |id| self.reference(owner, MetadataId(narrow(id))))
         };
-        let number = |at: usize| table.numbers(node).get(at).copied().unwrap_or(0);
+        let numbers = table.map_or(&[][..], |table| table.numbers(node));
+        let number = |at: usize| numbers.get(at).copied().unwrap_or(0);
         GlobalLocation {
             line: narrow(number(0)),
             column: narrow(number(1)) & 0xFFFF,

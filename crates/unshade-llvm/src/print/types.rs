@@ -33,12 +33,12 @@ const UNKNOWN: &str = "<unknown type>";
 pub(super) struct TypeTexts {
     texts: Vec<String>,
     spaced: Vec<String>,
-    bodies: Vec<(String, String)>,
+    opaque_pointers: bool,
     total: usize,
 }
 
 impl TypeTexts {
-    /// Writes all types; `order` holds the identified structs as [`struct_order`] found them.
+    /// Writes all types; `order` holds the identified structs as [`Finder`] found them, if some have no name.
     pub(super) fn new(types: &TypeTable, order: &[TypeId], opaque_pointers: bool) -> Self {
         let mut numbers = vec![None; types.len()];
         let mut next = 0u64;
@@ -50,17 +50,12 @@ impl TypeTexts {
                 next += 1;
             }
         }
-        let mut texts = Self {
-            texts: vec![String::new(); types.len()],
-            spaced: Vec::new(),
-            bodies: Vec::new(),
-            total: 0,
-        };
+        let mut texts =
+            Self { texts: vec![String::new(); types.len()], spaced: Vec::new(), opaque_pointers, total: 0 };
         let writer = Writer { types, numbers: &numbers, opaque_pointers };
         for at in 0..types.len() {
             texts.write(&writer, TypeId(narrow(at as u64)), 0);
         }
-        texts.list_structs(&writer, order);
         let spaced = |text: &String| {
             let mut spaced = String::with_capacity(text.len() + 1);
             spaced.push_str(text);
@@ -83,23 +78,23 @@ impl TypeTexts {
         self.spaced.get(id.index()).map_or("<unknown type> ", String::as_str)
     }
 
-    /// The identified structs and their bodies: unnamed ones first.
-    pub(super) fn structs(&self) -> &[(String, String)] {
-        &self.bodies
-    }
-
-    fn list_structs(&mut self, writer: &Writer<'_>, order: &[TypeId]) {
+    /// The identified structs of `order` and their bodies: unnamed ones first. All types have their text by now, so
+    /// that the numbers of unnamed structs are not asked for.
+    pub(super) fn structs(&mut self, types: &TypeTable, order: &[TypeId]) -> Vec<(String, String)> {
+        let writer = Writer { types, numbers: &[], opaque_pointers: self.opaque_pointers };
+        let mut list = Vec::new();
         for named in [false, true] {
             for &id in order {
-                let Type::Struct(structure) = writer.types.get(id) else { continue };
+                let Type::Struct(structure) = types.get(id) else { continue };
                 if structure.literal || structure.name.is_some() != named {
                     continue;
                 }
                 let mut body = String::new();
-                self.write_body(writer, structure, &mut body, 0);
-                self.bodies.push((String::from(self.get(id)), body));
+                self.write_body(&writer, structure, &mut body, 0);
+                list.push((String::from(self.get(id)), body));
             }
         }
+        list
     }
 
     /// Makes the text of a type, unless it is there already.
@@ -343,8 +338,19 @@ impl<'m, 'a> Finder<'m, 'a> {
         finder
     }
 
-    /// Goes on with a function.
-    pub(super) fn visit_function(&mut self, function: &Function, body: Option<&FunctionBody>) {
+    /// Whether the order is known, whatever else there is in the module.
+    pub(super) fn is_done(&self) -> bool {
+        self.missing == 0
+    }
+
+    /// Whether structs without a name may be among those that were not met yet: they are numbered in this order.
+    pub(super) fn needs_numbers(&self) -> bool {
+        let unnamed = |at: usize| matches!(self.module.types.get(TypeId(narrow(at as u64))), Type::Struct(s) if !s.literal && s.name.is_none());
+        (0..self.module.types.len()).any(unnamed)
+    }
+
+    /// Goes on with a function; its body comes after it.
+    pub(super) fn visit_function(&mut self, function: &Function) {
         if self.missing == 0 {
             return;
         }
@@ -352,9 +358,6 @@ impl<'m, 'a> Finder<'m, 'a> {
         self.visit_attributes(function.attributes);
         for value in [function.personality, function.prefix, function.prologue].into_iter().flatten() {
             self.visit_value(None, value);
-        }
-        if let Some(body) = body {
-            self.visit_body(body);
         }
     }
 
@@ -370,7 +373,11 @@ impl<'m, 'a> Finder<'m, 'a> {
         self.order
     }
 
-    fn visit_body(&mut self, body: &FunctionBody) {
+    /// Goes on with the body of the function that was visited last.
+    pub(super) fn visit_body(&mut self, body: &FunctionBody) {
+        if self.missing == 0 {
+            return;
+        }
         self.local_values.clear();
         self.local_values.resize(body.values.len(), false);
         self.local_nodes.clear();
@@ -547,7 +554,9 @@ impl<'m, 'a> Finder<'m, 'a> {
             let id = MetadataId(narrow(reference));
             match self.module.metadata(body, id) {
                 Some((Metadata::Value { value, .. }, _)) => self.visit_value(body, value),
-                Some((Metadata::Node(_), _)) if !self.is_node_seen(id) => self.enter_node(body, id, &mut stack),
+                Some((Metadata::Node(_), _)) if !self.is_node_seen(id) => {
+                    self.enter_node(body, id, &mut stack)
+                }
                 _ => {}
             }
         }
