@@ -350,8 +350,11 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         (stored < self.declared_blocks).then(|| Operand::block(BlockId(narrow(stored))))
     }
 
-    fn operands(&mut self, operands: &[Operand]) -> Slice {
-        Slice::extend(&mut self.body.operands, operands.iter().copied())
+    #[inline(always)]
+    fn operands<const N: usize>(&mut self, operands: &[Operand; N]) -> Slice {
+        let start = narrow(self.body.operands.len() as u64);
+        self.body.operands.extend_from_slice(operands);
+        Slice { start, count: (N & 0xFF) as u32 }
     }
 
     fn ty(&self, stored: u64) -> Option<TypeId> {

@@ -120,16 +120,23 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.slot_token(slot, Link::Reference(METADATA_LINK | u64::from(slot)));
     }
 
+    #[inline]
     fn slot_token(&mut self, slot: u32, link: Link) {
-        // Numbers are given out in order, so their texts are made in order, once each.
+        if self.slot_texts.len() <= slot as usize {
+            self.write_slot_texts(slot);
+        }
+        let text = self.slot_texts.get(slot as usize).map_or("<badref>", |cached| cached.of(&self.slot_pool));
+        self.sink.token(Token { kind: TokenKind::Attribute, text, link: Some(link) });
+    }
+
+    /// Numbers are given out in order, so their texts are made in order, once each.
+    fn write_slot_texts(&mut self, slot: u32) {
         while self.slot_texts.len() <= slot as usize && self.slot_texts.len() < self.slots.all().len() {
             let start = self.slot_pool.len();
             self.slot_pool.push('!');
             push_number(&mut self.slot_pool, self.slot_texts.len() as u64);
             self.slot_texts.push(Cached::since(&self.slot_pool, start, TokenKind::Attribute, TypeId::NONE));
         }
-        let text = self.slot_texts.get(slot as usize).map_or("<badref>", |cached| cached.of(&self.slot_pool));
-        self.sink.token(Token { kind: TokenKind::Attribute, text, link: Some(link) });
     }
 
     /// Metadata as an operand: a number, a string, a value, or written in place.
@@ -137,10 +144,16 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.metadata_reference(self.slots.reference(owner, id));
     }
 
+    #[inline]
     fn metadata_reference(&mut self, reference: Reference) {
-        if let Some(slot) = self.slots.get(reference) {
-            return self.slot_reference(slot);
+        match self.slots.get(reference) {
+            Some(slot) => self.slot_reference(slot),
+            None => self.metadata_in_place(reference),
         }
+    }
+
+    /// Metadata without a number.
+    fn metadata_in_place(&mut self, reference: Reference) {
         let body = self.body_of(reference.owner);
         let body = body.as_deref();
         match self.module.metadata(body, reference.id) {

@@ -127,6 +127,7 @@ impl<'m, 'a> Slots<'m, 'a> {
     }
 
     /// Metadata that a function (or the module) refers to by a number.
+    #[inline]
     pub(super) fn reference(&self, owner: u32, id: MetadataId) -> Reference {
         let of_module = id.index() < self.of_module.len() || self.module.metadata.get(id).is_some();
         Reference { owner: if of_module { MODULE } else { owner }, id }
@@ -171,9 +172,16 @@ impl<'m, 'a> Slots<'m, 'a> {
     }
 
     /// Gives numbers to a node and what it refers to.
+    #[inline]
     pub(super) fn add(&mut self, owner: u32, id: MetadataId) {
-        let mut stack = Vec::new();
         let reference = self.reference(owner, id);
+        if self.get(reference).is_none() {
+            self.add_new(reference);
+        }
+    }
+
+    fn add_new(&mut self, reference: Reference) {
+        let mut stack = Vec::new();
         self.enter(reference, &mut stack);
         self.run(stack);
     }
