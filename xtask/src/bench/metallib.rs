@@ -1,22 +1,19 @@
 //! Metal libraries: the largest one that a package carries, and a whole unpacked wheel.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 
-use super::{in_turn, milliseconds, peak_memory, program, verdict};
-use crate::{corpus, sh};
-
-/// The library that is listed and verified: 147 MB, 17,248 functions.
-const LIBRARY_WHEEL: (&str, &str) = ("mlx-metal", "0.32.4-py3-none-macosx_14");
+use super::{in_turn, large_library, milliseconds, peak_memory, program, unpacked, verdict};
+use crate::sh;
 
 /// The wheel that is scanned.
 const SCANNED_WHEEL: (&str, &str) = ("torch", "2.15.0");
 
 pub(crate) fn run(runs: usize) -> Result<()> {
-    let library = unpacked(LIBRARY_WHEEL)?.join("mlx/lib/mlx.metallib");
+    let library = large_library()?;
     let size = fs::metadata(&library)?.len();
     println!("input: {} ({})", library.display(), sh::megabytes(size));
     let mut met = true;
@@ -67,22 +64,6 @@ pub(crate) fn run(runs: usize) -> Result<()> {
 
     ensure!(met, "not every figure was met");
     Ok(())
-}
-
-/// A wheel's members as files, unpacked once.
-fn unpacked((name, part): (&str, &str)) -> Result<PathBuf> {
-    let wheel = corpus::cached_package(name, part)?;
-    let folder = sh::root().join("target/bench").join(wheel.file_stem().unwrap_or_default());
-    if !folder.exists() {
-        let partial = folder.with_extension("partial");
-        fs::create_dir_all(&partial)?;
-        println!("unpacking {}", wheel.display());
-        let mut unzip = Command::new("python3");
-        sh::capture(unzip.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(&partial))
-            .context("unpacking wheels needs Python 3")?;
-        fs::rename(&partial, &folder)?;
-    }
-    Ok(folder)
 }
 
 /// How many files there are below a folder, and how many bytes they have.

@@ -3,16 +3,19 @@
 //! Machines are noisy, so a claim is a ratio: the two run one after the other, many times, and what is printed is the
 //! ratio of the medians. Where a time is named, it is the best of all warm runs.
 
+mod bitcode;
 mod metallib;
 
 use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use nix::sys::resource::{UsageWho, getrusage};
 
-use crate::sh;
+use crate::{corpus, sh};
 
 /// Options of `cargo xtask bench`.
 #[derive(clap::Args)]
@@ -28,6 +31,7 @@ pub(crate) struct Args {
 /// The suites.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Suite {
+    Bitcode,
     Metallib,
 }
 
@@ -35,6 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let status = sh::cargo().args(["build", "--release", "--quiet", "--package", "unshade-cli"]).status()?;
     ensure!(status.success(), "the program does not build");
     match args.suite {
+        Suite::Bitcode => bitcode::run(args.runs),
         Suite::Metallib => metallib::run(args.runs),
     }
 }
@@ -61,6 +66,15 @@ impl Times {
         sorted.sort();
         sorted.get(sorted.len() / 2).copied().unwrap_or_default()
     }
+}
+
+/// How many times longer the second took than the first: the median of the ratios of runs that followed each other.
+fn ratio(ours: &Times, theirs: &Times) -> f64 {
+    let pairs = ours.0.iter().zip(&theirs.0);
+    let mut ratios: Vec<f64> =
+        pairs.map(|(ours, theirs)| theirs.as_secs_f64() / ours.as_secs_f64()).collect();
+    ratios.sort_by(f64::total_cmp);
+    ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// Runs the commands in turn, once to warm up and then `runs` times, and returns the times of each.
@@ -109,6 +123,27 @@ pub(crate) fn run_peak_memory(args: &PeakMemoryArgs) -> Result<()> {
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
     println!("{}", u64::try_from(usage.max_rss())? * unit);
     Ok(())
+}
+
+/// The largest library that a package carries: 147 MB, 17,248 functions.
+fn large_library() -> Result<PathBuf> {
+    Ok(unpacked(("mlx-metal", "0.32.4-py3-none-macosx_14"))?.join("mlx/lib/mlx.metallib"))
+}
+
+/// A wheel's members as files, unpacked once.
+fn unpacked((name, part): (&str, &str)) -> Result<PathBuf> {
+    let wheel = corpus::cached_package(name, part)?;
+    let folder = sh::root().join("target/bench").join(wheel.file_stem().unwrap_or_default());
+    if !folder.exists() {
+        let partial = folder.with_extension("partial");
+        fs::create_dir_all(&partial)?;
+        println!("unpacking {}", wheel.display());
+        let mut unzip = Command::new("python3");
+        sh::capture(unzip.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(&partial))
+            .context("unpacking wheels needs Python 3")?;
+        fs::rename(&partial, &folder)?;
+    }
+    Ok(folder)
 }
 
 fn milliseconds(time: Duration) -> String {

@@ -58,7 +58,7 @@ impl<'a> BitReader<'a> {
     #[inline(always)]
     fn refill(&mut self) {
         let position = self.position();
-        let shift = (position & 7) as u32;
+        let shift = (position as u64 & 7) as u32;
         let word = match self.data.get(position >> 3..).and_then(|rest| rest.first_chunk::<8>()) {
             Some(chunk) => u64::from_le_bytes(*chunk),
             None => last_word(self.data, position >> 3),

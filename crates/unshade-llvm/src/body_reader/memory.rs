@@ -55,7 +55,7 @@ impl BodyReader<'_, '_> {
     /// The part of a type that an index selects.
     pub(super) fn step(&self, ty: TypeId, index: ValueId) -> Option<TypeId> {
         match self.module.types.get(ty) {
-            Type::Struct(_) => self.module.types.child(ty, self.module.integer(Some(&self.body), index)?),
+            Type::Struct(_) => self.module.types.child(ty, self.module.integer(Some(self.body), index)?),
             _ => self.module.types.child(ty, 0),
         }
     }

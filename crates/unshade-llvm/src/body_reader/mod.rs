@@ -354,7 +354,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     fn operands<const N: usize>(&mut self, operands: &[Operand; N]) -> Slice {
         let start = narrow(self.body.operands.len() as u64);
         self.body.operands.extend_from_slice(operands);
-        Slice { start, count: (N & 0xFF) as u32 }
+        Slice { start, count: narrow(N as u64) }
     }
 
     fn ty(&self, stored: u64) -> Option<TypeId> {

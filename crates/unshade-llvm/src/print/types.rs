@@ -555,7 +555,7 @@ impl<'m, 'a> Finder<'m, 'a> {
             match self.module.metadata(body, id) {
                 Some((Metadata::Value { value, .. }, _)) => self.visit_value(body, value),
                 Some((Metadata::Node(_), _)) if !self.is_node_seen(id) => {
-                    self.enter_node(body, id, &mut stack)
+                    self.enter_node(body, id, &mut stack);
                 }
                 _ => {}
             }

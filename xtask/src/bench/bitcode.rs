@@ -1,0 +1,194 @@
+//! LLVM assembly beside `llvm-dis-14`: one large module, a whole library, one function of it, and memory.
+//!
+//! The large module is 500 functions of MLX, evenly spread over the library, through `llvm-link-14`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use unshade::llvm::Module;
+use unshade::llvm::print::{PrintOptions, module};
+use unshade::metallib::Library;
+
+use super::{Times, in_turn, large_library, milliseconds, peak_memory, program, ratio, verdict};
+use crate::sh;
+
+/// The program that ours is measured against.
+const PEER: &str = "llvm-dis-14";
+/// How many functions are linked into the large module.
+const LINKED: usize = 500;
+/// How many functions are given to the peer one by one.
+const SAMPLED: usize = 1_000;
+
+pub(crate) fn run(runs: usize) -> Result<()> {
+    let folder = sh::root().join("target/bench/bitcode");
+    fs::create_dir_all(&folder)?;
+    let library = large_library()?;
+    let large = linked(&folder, &library)?;
+    let mut met = large_module(&folder, &large, runs)?;
+    met &= whole_library(&folder, &library)?;
+    let mut one = program();
+    one.args(["dis", "--raw"]).arg(&library).arg(function_name(&library)?);
+    let times = &in_turn(&mut [&mut one], runs)?[0];
+    let best = times.best();
+    met &= verdict(
+        "one function of the library, best",
+        &milliseconds(best),
+        "under 15 ms",
+        best < Duration::from_millis(15),
+    );
+    ensure!(met, "not every figure was met");
+    Ok(())
+}
+
+/// One large module, one thread each: whole processes that write a file, then the work without the start.
+fn large_module(folder: &Path, large: &Path, runs: usize) -> Result<bool> {
+    let bytes = fs::read(large)?;
+    println!("input: {} ({})", large.display(), sh::megabytes(bytes.len() as u64));
+    let mut ours = program();
+    ours.env("RAYON_NUM_THREADS", "1").args(["dis", "--raw", "--force"]).arg(large).arg("-o");
+    ours.arg(folder.join("ours.ll"));
+    let mut theirs = Command::new(PEER);
+    theirs.arg(large).arg("-o").arg(folder.join("theirs.ll"));
+    let times = in_turn(&mut [&mut ours, &mut theirs], runs)?;
+    let size = fs::metadata(folder.join("ours.ll"))?.len();
+    let rate = |time: Duration| format!("{:.0} MB/s", size as f64 / 1e6 / time.as_secs_f64());
+    println!(
+        "     {} of text; ours {} ({}), {PEER} {} ({}), medians of whole processes",
+        sh::megabytes(size),
+        milliseconds(times[0].median()),
+        rate(times[0].median()),
+        milliseconds(times[1].median()),
+        rate(times[1].median())
+    );
+    let processes = ratio(&times[0], &times[1]);
+    let mut met = verdict(
+        "large module, whole process to a file",
+        &format!("{processes:.1} x"),
+        "aim 10 x, at least 6 x",
+        processes >= 6.0,
+    );
+    let (inside, outside) = without_start(&bytes, large, runs)?;
+    let alone = ratio(&inside, &outside);
+    println!(
+        "     ours {} in memory, {PEER} less its start {}",
+        rate(inside.median()),
+        rate(outside.median())
+    );
+    met &= verdict(
+        "large module, the work alone",
+        &format!("{alone:.1} x"),
+        "aim 10 x, at least 6 x",
+        alone >= 6.0,
+    );
+    let memory = peak_memory(&ours)?;
+    let most = 10 * bytes.len() as u64 + 16_000_000;
+    met &= verdict(
+        "peak resident memory",
+        &sh::megabytes(memory),
+        &format!("at most {}", sh::megabytes(most)),
+        memory <= most,
+    );
+    Ok(met)
+}
+
+/// The times of reading and printing in this process, and those of the peer less what it takes to start.
+fn without_start(bytes: &[u8], path: &Path, runs: usize) -> Result<(Times, Times)> {
+    let (mut ours, mut theirs) = (Times(Vec::new()), Times(Vec::new()));
+    let mut text = String::new();
+    for _ in 0..runs {
+        text.clear();
+        let started = Instant::now();
+        module(&Module::parse(bytes, 0)?, &PrintOptions::default(), &mut text);
+        ours.0.push(started.elapsed());
+        let run = |arguments: &[&Path]| -> Result<Duration> {
+            let started = Instant::now();
+            let mut command = Command::new(PEER);
+            let status = command.args(arguments).stdout(Stdio::null()).status();
+            ensure!(status.with_context(|| format!("cannot start {PEER}"))?.success(), "{PEER} failed");
+            Ok(started.elapsed())
+        };
+        let start = run(&[Path::new("--version")])?;
+        theirs.0.push(run(&[path, Path::new("-o"), Path::new("/dev/null")])?.saturating_sub(start));
+    }
+    Ok((ours, theirs))
+}
+
+/// The whole library to files with two threads, and the peer on a sample, a process for each function.
+fn whole_library(folder: &Path, library: &Path) -> Result<bool> {
+    let output = folder.join("library");
+    let mut ours = Vec::new();
+    let mut count = 0;
+    for _ in 0..3 {
+        if output.exists() {
+            fs::remove_dir_all(&output)?;
+        }
+        let started = Instant::now();
+        let mut command = program();
+        command.env("RAYON_NUM_THREADS", "2").args(["dis", "--raw"]).arg(library).arg("-o").arg(&output);
+        sh::capture(&mut command)?;
+        ours.push(started.elapsed());
+        count = fs::read_dir(&output)?.count();
+    }
+    fs::remove_dir_all(&output)?;
+    let samples = modules(&folder.join("sample"), library, SAMPLED)?;
+    let started = Instant::now();
+    for sample in &samples {
+        sh::capture(Command::new(PEER).arg(sample))?;
+    }
+    let each = started.elapsed().as_secs_f64() / samples.len() as f64;
+    let best = ours.into_iter().min().unwrap_or_default();
+    let times = each * count as f64 / best.as_secs_f64();
+    println!(
+        "     {count} functions to files in {} (best of 3); {PEER} takes {:.1} ms for each of {}",
+        sh::seconds(best),
+        each * 1e3,
+        samples.len()
+    );
+    Ok(verdict(
+        "library to files, to a process a function",
+        &format!("{times:.0} x"),
+        "at least 100 x",
+        times >= 100.0,
+    ))
+}
+
+/// The modules of `count` functions, evenly spread over a library, as files.
+fn modules(folder: &Path, library: &Path, count: usize) -> Result<Vec<PathBuf>> {
+    fs::create_dir_all(folder)?;
+    let data = fs::read(library)?;
+    let parsed = Library::parse(&data)?;
+    let functions: Vec<_> = parsed.functions().map_while(Result::ok).collect();
+    let step = (functions.len() / count).max(1);
+    let mut paths = Vec::new();
+    for function in functions.iter().step_by(step).take(count) {
+        let Some(module) = parsed.module(function)? else { continue };
+        let path = folder.join(format!("{}.bc", function.index));
+        fs::write(&path, module.bytes())?;
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+/// The large module, linked once.
+fn linked(folder: &Path, library: &Path) -> Result<PathBuf> {
+    let path = folder.join("linked.bc");
+    if !path.exists() {
+        let modules = modules(&folder.join("linked"), library, LINKED)?;
+        let mut link = Command::new("llvm-link-14");
+        sh::capture(link.args(&modules).arg("-o").arg(&path))
+            .context("the large module needs llvm-link-14")?;
+    }
+    Ok(path)
+}
+
+/// The name of a function in the middle of a library.
+fn function_name(library: &Path) -> Result<String> {
+    let data = fs::read(library)?;
+    let parsed = Library::parse(&data)?;
+    let functions: Vec<_> = parsed.functions().map_while(Result::ok).collect();
+    let name = functions.get(functions.len() / 2).and_then(|function| function.name);
+    Ok(String::from_utf8(name.context("a function without a name")?.to_vec())?)
+}
