@@ -418,6 +418,11 @@ impl<'a> Cursor<'a> {
         if count > MAX_ABBREVIATION_OPERANDS || self.abbreviations.definitions.len() >= MAX_ABBREVIATIONS {
             return Err(self.fault(ErrorKind::Limit, "too many abbreviations"));
         }
+        if self.abbreviations.definitions.is_empty() {
+            // As many as most files have.
+            self.abbreviations.definitions.reserve(32);
+            self.abbreviations.scalars.reserve(96);
+        }
         let position = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let start = position(self.abbreviations.scalars.len());
         let mut tail = Tail::None;

@@ -62,27 +62,14 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// Attachments in the order of their kinds.
     fn sorted_attachments(&self, attachments: &[(u32, MetadataId)]) -> Attachments {
         let mut sorted = attachments.to_vec();
-        sorted.sort_by_key(|(kind, _)| self.kind_rank(*kind));
+        sorted.sort_by_key(|(kind, _)| self.kinds.rank(*kind));
         sorted
     }
 
-    fn kind_rank(&self, kind: u32) -> u32 {
-        match self.kinds.get(kind as usize) {
-            Some(&(number, rank, _)) if number == kind => rank,
-            _ => {
-                self.kinds.iter().find(|(number, ..)| *number == kind).map_or(u32::MAX, |&(_, rank, _)| rank)
-            }
-        }
-    }
-
     fn kind_name(&mut self, kind: u32, separator: &str) {
-        let found = match self.kinds.get(kind as usize) {
-            Some((number, _, name)) if *number == kind => Some(name),
-            _ => self.kinds.iter().find(|(number, ..)| *number == kind).map(|(_, _, name)| name),
-        };
         // Attachments of functions are separated by spaces alone.
         let skip = if separator == " " { 1 } else { 0 };
-        match found {
+        match self.kinds.text(kind) {
             Some(name) => self.sink.put(TokenKind::Attribute, name.get(skip..).unwrap_or("")),
             None => self.built(TokenKind::Attribute, |text| {
                 text.push_str(separator);

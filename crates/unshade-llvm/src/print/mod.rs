@@ -15,6 +15,7 @@ mod instruction;
 mod intrinsics;
 mod intrinsics_14;
 mod intrinsics_19;
+mod kinds;
 mod layout;
 mod mangle;
 mod metadata;
@@ -28,7 +29,7 @@ mod upgrade;
 use crate::attribute_names::Order;
 use crate::body::FunctionBody;
 use crate::data_layout::DataLayout;
-use crate::ids::{TypeId, narrow};
+use crate::ids::TypeId;
 use crate::metadata::Metadata;
 use crate::module::Module;
 use alloc::borrow::Cow;
@@ -37,9 +38,10 @@ use alloc::vec::Vec;
 use attributes::AttributeTexts;
 use constants::Nesting;
 use function::Locals;
+use kinds::Kinds;
 use slots::Slots;
 use symbols::{Cached, Symbols};
-use text::{push_escaped_as, push_metadata_name, push_number};
+use text::{push_escaped_as, push_number};
 use types::{Finder, TypeTexts};
 use unshade_core::{Diagnostics, Error, ErrorKind, TokenKind, TokenSink};
 
@@ -167,8 +169,7 @@ struct Printer<'m, 'a, 's, S> {
     slot_pool: String,
     /// The texts of numbers of metadata, parts of the pool.
     slot_texts: Vec<Cached>,
-    /// The names of kinds of attachments between `, !` and a space, by their number in the file, and where LLVM sorts them.
-    kinds: Vec<(u32, u32, String)>,
+    kinds: Kinds,
     scratch: String,
     nesting: Nesting,
     /// How deep metadata nests that is being written in place.
@@ -176,54 +177,11 @@ struct Printer<'m, 'a, 's, S> {
     findings: Diagnostics,
 }
 
-/// Kinds of attachments that LLVM has numbered for good.
-const FIXED_KINDS: &[&[u8]] = &[
-    b"dbg",
-    b"tbaa",
-    b"prof",
-    b"fpmath",
-    b"range",
-    b"tbaa.struct",
-    b"invariant.load",
-    b"alias.scope",
-    b"noalias",
-    b"nontemporal",
-    b"llvm.mem.parallel_loop_access",
-    b"nonnull",
-    b"dereferenceable",
-    b"dereferenceable_or_null",
-    b"make.implicit",
-    b"unpredictable",
-    b"invariant.group",
-    b"align",
-    b"llvm.loop",
-    b"type",
-    b"section_prefix",
-    b"absolute_symbol",
-    b"associated",
-    b"callees",
-    b"irr_loop",
-    b"llvm.access.group",
-    b"callback",
-    b"llvm.preserve.access_index",
-    b"vcall_visibility",
-    b"noundef",
-    b"annotation",
-];
-
 impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
     fn new(module: &'m Module<'a>, rules: Rules, sink: &'s mut S) -> Self {
         let structs = Structs::new(module, rules);
         let types = TypeTexts::new(&module.types, structs.known(), rules.opaque_pointers);
         let symbols = Symbols::new(module, rules.dialect);
-        let kinds = module.metadata_kinds.iter().enumerate().map(|(at, (number, name))| {
-            let fixed = FIXED_KINDS.iter().position(|fixed| fixed == name);
-            let rank = fixed.unwrap_or(FIXED_KINDS.len() + at);
-            let mut text = String::from(", !");
-            push_metadata_name(&mut text, name);
-            text.push(' ');
-            (*number, narrow(rank as u64), text)
-        });
         let layout_text = match layout::upgrade(&module.data_layout_text, &module.triple, rules.dialect) {
             Some(text) => Cow::Owned(text.into_bytes()),
             None => Cow::Borrowed(module.data_layout_text.as_slice()),
@@ -243,7 +201,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             slots: Slots::new(module, !rules.upgrades),
             slot_pool: String::new(),
             slot_texts: Vec::new(),
-            kinds: kinds.collect(),
+            kinds: Kinds::new(module),
             scratch: String::new(),
             nesting: Nesting::new(&module.constants),
             depth: 0,

@@ -72,6 +72,8 @@ pub(super) struct Slots<'m, 'a> {
     unnumbered: Vec<u32>,
     of_functions: Vec<Vec<u32>>,
     slots: Vec<Slot>,
+    /// The buffer of a stack, empty.
+    stack: Vec<Visit>,
     /// Locations, the slot of each, and an index by content.
     locations: Vec<(GlobalLocation, u32)>,
     index: Index,
@@ -95,6 +97,7 @@ impl<'m, 'a> Slots<'m, 'a> {
             unnumbered: Vec::new(),
             of_functions: vec![Vec::new(); module.functions.len()],
             slots: Vec::new(),
+            stack: Vec::new(),
             locations: Vec::new(),
             index: Index::default(),
         }
@@ -181,11 +184,12 @@ impl<'m, 'a> Slots<'m, 'a> {
     }
 
     fn add_new(&mut self, reference: Reference) {
-        let mut stack = Vec::new();
+        let mut stack = core::mem::take(&mut self.stack);
         self.enter(reference, &mut stack);
         self.run(stack);
     }
 
+    /// Numbers what the nodes on the stack refer to.
     fn run(&mut self, mut stack: Vec<Visit>) {
         while let Some(visit) = stack.last_mut() {
             let next = visit.next;
@@ -211,6 +215,7 @@ impl<'m, 'a> Slots<'m, 'a> {
             };
             self.enter(reference, &mut stack);
         }
+        self.stack = stack;
     }
 
     fn enter(&mut self, reference: Reference, stack: &mut Vec<Visit>) {
@@ -305,7 +310,9 @@ impl<'m, 'a> Slots<'m, 'a> {
         let index = self.insert_location(location, slot);
         self.slots.push(Slot::Location(index));
         let references = [location.scope, location.inlined_at];
-        self.run(vec![Visit { owner, references, node: None, next: 0 }]);
+        let mut stack = core::mem::take(&mut self.stack);
+        stack.push(Visit { owner, references, node: None, next: 0 });
+        self.run(stack);
         slot
     }
 }

@@ -143,10 +143,10 @@ pub(crate) fn push_escaped(text: &mut String, bytes: &[u8]) {
 
 /// The same, with backslashes written as LLVM 3.7 wrote them (`old`).
 pub(crate) fn push_escaped_as(text: &mut String, bytes: &[u8], old: bool) {
-    let plain = |byte: u8| (0x20..0x7F).contains(&byte) && byte != b'"' && byte != b'\\';
+    let plain = |byte: u8| (0x20..0x7F).contains(&byte) & (byte != b'"') & (byte != b'\\');
     let mut rest = bytes;
     loop {
-        let run = rest.iter().position(|&byte| !plain(byte)).unwrap_or(rest.len());
+        let run = run_of(rest, plain);
         let (head, tail) = rest.split_at(run);
         text.push_str(core::str::from_utf8(head).unwrap_or(""));
         let Some((&special, after)) = tail.split_first() else { return };
@@ -158,6 +158,15 @@ pub(crate) fn push_escaped_as(text: &mut String, bytes: &[u8], old: bool) {
         }
         rest = after;
     }
+}
+
+/// How many bytes from the start on are all of a kind. Whole chunks are looked at without branches.
+fn run_of(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
+    const CHUNK: usize = 16;
+    let all = |chunk: &[u8]| chunk.iter().fold(true, |all, &byte| all & is(byte));
+    let whole = CHUNK * bytes.chunks_exact(CHUNK).take_while(|chunk| all(chunk)).count();
+    let rest = bytes.get(whole..).unwrap_or_default();
+    whole + rest.iter().position(|&byte| !is(byte)).unwrap_or(rest.len())
 }
 
 /// Appends a name of a value, type or label: as it is if it is plain, else in quotes.
@@ -179,13 +188,19 @@ pub(crate) fn push_metadata_name(text: &mut String, name: &[u8]) {
     if name.is_empty() {
         text.push_str("<empty name> ");
     }
-    for (at, &byte) in name.iter().enumerate() {
-        let letter = byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'$' | b'.' | b'_');
-        if letter || (at > 0 && byte.is_ascii_digit()) {
-            text.push(char::from(byte));
+    let letter = |byte: u8| byte.is_ascii_alphabetic() | matches!(byte, b'-' | b'$' | b'.' | b'_');
+    let mut rest = name;
+    while let Some((&first, after)) = rest.split_first() {
+        let may_start = letter(first) || (rest.len() < name.len() && first.is_ascii_digit());
+        if may_start {
+            let run = 1 + run_of(after, |byte| letter(byte) | byte.is_ascii_digit());
+            let (head, tail) = rest.split_at(run);
+            text.push_str(core::str::from_utf8(head).unwrap_or(""));
+            rest = tail;
         } else {
             text.push('\\');
-            push_hex(text, u64::from(byte), 2);
+            push_hex(text, u64::from(first), 2);
+            rest = after;
         }
     }
 }

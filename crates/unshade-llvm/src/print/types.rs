@@ -10,7 +10,7 @@ use crate::body::FunctionBody;
 use crate::constants::Constant;
 use crate::debug_info::NodeKind;
 use crate::global::Function;
-use crate::ids::{AttributeListId, MetadataId, TypeId, ValueId, narrow};
+use crate::ids::{AttributeListId, MetadataId, Slice, TypeId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::module::Module;
@@ -31,8 +31,12 @@ const UNKNOWN: &str = "<unknown type>";
 
 /// The texts of all types of a module.
 pub(super) struct TypeTexts {
-    texts: Vec<String>,
-    spaced: Vec<String>,
+    /// Each text with a space behind it.
+    pool: String,
+    /// Where the text of each type is in the pool, without the space; empty if it was not made yet.
+    texts: Vec<Slice>,
+    /// Buffers for texts that are being made.
+    buffers: Vec<String>,
     opaque_pointers: bool,
     total: usize,
 }
@@ -50,32 +54,36 @@ impl TypeTexts {
                 next += 1;
             }
         }
-        let mut texts =
-            Self { texts: vec![String::new(); types.len()], spaced: Vec::new(), opaque_pointers, total: 0 };
+        let mut texts = Self {
+            pool: String::with_capacity(16 * types.len()),
+            texts: vec![Slice::default(); types.len()],
+            buffers: Vec::new(),
+            opaque_pointers,
+            total: 0,
+        };
         let writer = Writer { types, numbers: &numbers, opaque_pointers };
         for at in 0..types.len() {
             texts.write(&writer, TypeId(narrow(at as u64)), 0);
         }
-        let spaced = |text: &String| {
-            let mut spaced = String::with_capacity(text.len() + 1);
-            spaced.push_str(text);
-            spaced.push(' ');
-            spaced
-        };
-        texts.spaced = texts.texts.iter().map(spaced).collect();
         texts
     }
 
     /// The text of a type.
     #[inline]
     pub(super) fn get(&self, id: TypeId) -> &str {
-        self.texts.get(id.index()).map_or(UNKNOWN, String::as_str)
+        self.text_of(id, 0).unwrap_or(UNKNOWN)
     }
 
     /// The text of a type with a space behind it.
     #[inline]
     pub(super) fn spaced(&self, id: TypeId) -> &str {
-        self.spaced.get(id.index()).map_or("<unknown type> ", String::as_str)
+        self.text_of(id, 1).unwrap_or("<unknown type> ")
+    }
+
+    #[inline(always)]
+    fn text_of(&self, id: TypeId, more: usize) -> Option<&str> {
+        let Slice { start, count } = *self.texts.get(id.index())?;
+        self.pool.get(start as usize..start as usize + count as usize + more)
     }
 
     /// The identified structs of `order` and their bodies: unnamed ones first. All types have their text by now, so
@@ -103,7 +111,7 @@ impl TypeTexts {
             Some(text) if text.is_empty() => {}
             _ => return,
         }
-        let mut text = String::new();
+        let mut text = self.buffers.pop().unwrap_or_default();
         if depth > MAX_DEPTH || self.total > MAX_ALL_TEXT {
             text.push_str(UNKNOWN);
         } else {
@@ -115,8 +123,12 @@ impl TypeTexts {
         }
         self.total += text.len();
         if let Some(slot) = self.texts.get_mut(id.index()) {
-            *slot = text;
+            *slot = Slice { start: narrow(self.pool.len() as u64), count: narrow(text.len() as u64) };
+            self.pool.push_str(&text);
+            self.pool.push(' ');
         }
+        text.clear();
+        self.buffers.push(text);
     }
 
     fn push(&mut self, writer: &Writer<'_>, id: TypeId, text: &mut String, depth: u32) {
