@@ -254,6 +254,20 @@ impl TypeTable {
         }
     }
 
+    /// The struct with a name that a pointer, array or vector is made of, or that the type is itself.
+    pub fn named_struct(&self, mut id: TypeId) -> Option<TypeId> {
+        // Types can be made of themselves.
+        for _ in 0..64 {
+            id = match self.get(id) {
+                Type::Struct(structure) => return (!structure.literal).then_some(id),
+                Type::Pointer { pointee, .. } => pointee,
+                Type::Array { element, .. } | Type::Vector { element, .. } => element,
+                _ => return None,
+            };
+        }
+        None
+    }
+
     /// The number of a type that is equal by structure.
     pub fn find(&self, wanted: Type) -> Option<TypeId> {
         let found = self.index.find(Self::hash_of(wanted), |id| self.get(TypeId(id)) == wanted)?;

@@ -1,10 +1,10 @@
 //! Metadata: named lists, attachments and nodes.
 
-use super::Printer;
 use super::metadata_fields::{Show, layout};
 use super::slots::{GlobalLocation, MODULE, Reference, Slot};
 use super::symbols::Cached;
 use super::text::{push_metadata_name, push_number, push_signed, push_wide};
+use super::{Entity, Printer};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
 use crate::debug_info::{self, NodeKind};
@@ -13,9 +13,6 @@ use crate::ids::{MetadataId, TypeId, narrow};
 use crate::metadata::{Attachments, Metadata, MetadataTable, Node};
 use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
-
-/// Links of metadata are told from those of values by this bit.
-const METADATA_LINK: u64 = 1 << 63;
 
 /// How deep nodes that are written in place may nest: lists of arguments hold values, locations at most a chain.
 const MAX_DEPTH: u32 = 16;
@@ -114,10 +111,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     /// `!7`
     pub(super) fn slot_reference(&mut self, slot: u32) {
-        self.slot_token(slot, Link::Reference(METADATA_LINK | u64::from(slot)));
+        self.slot_token(slot, Entity::Metadata(slot).reference());
     }
 
-    fn slot_token(&mut self, slot: u32, link: Link) {
+    fn slot_token(&mut self, slot: u32, link: Option<Link>) {
         // Numbers are given out in order, so their texts are made in order, once each.
         while self.slot_texts.len() <= slot as usize && self.slot_texts.len() < self.slots.all().len() {
             let start = self.slot_pool.len();
@@ -126,7 +123,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.slot_texts.push(Cached::since(&self.slot_pool, start, TokenKind::Attribute, TypeId::NONE));
         }
         let text = self.slot_texts.get(slot as usize).map_or("<badref>", |cached| cached.of(&self.slot_pool));
-        self.sink.token(Token { kind: TokenKind::Attribute, text, link: Some(link) });
+        self.sink.token(Token { kind: TokenKind::Attribute, text, link });
     }
 
     /// Metadata as an operand: a number, a string, a value, or written in place.
@@ -198,7 +195,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let mut at = 0;
         while let Some(&slot) = self.slots.all().get(at) {
             let number = narrow(at as u64);
-            self.slot_token(number, Link::Definition(METADATA_LINK | u64::from(number)));
+            self.slot_token(number, Entity::Metadata(number).definition());
             self.punctuation(" = ");
             match slot {
                 Slot::Node(reference) => self.node(reference),

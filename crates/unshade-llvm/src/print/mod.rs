@@ -16,6 +16,7 @@ mod intrinsics;
 mod intrinsics_14;
 mod intrinsics_19;
 mod layout;
+mod links;
 mod mangle;
 mod metadata;
 mod metadata_fields;
@@ -41,7 +42,10 @@ use slots::Slots;
 use symbols::{Cached, Symbols};
 use text::{push_escaped_as, push_metadata_name, push_number};
 use types::{Finder, TypeTexts};
+use unshade_core::token::Token;
 use unshade_core::{Diagnostics, Error, ErrorKind, TokenKind, TokenSink};
+
+pub use links::Entity;
 
 /// Whose text is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -302,13 +306,15 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
 
     #[inline(always)]
     fn ty(&mut self, id: TypeId) {
-        self.sink.put(TokenKind::Type, self.types.get(id));
+        let link = Entity::Type(id).reference();
+        self.sink.token(Token { kind: TokenKind::Type, text: self.types.get(id), link });
     }
 
     /// A type with a space behind it.
     #[inline(always)]
     fn spaced_type(&mut self, id: TypeId) {
-        self.sink.put(TokenKind::Type, self.types.spaced(id));
+        let link = Entity::Type(id).reference();
+        self.sink.token(Token { kind: TokenKind::Type, text: self.types.spaced(id), link });
     }
 
     /// A string in quotes.
@@ -419,8 +425,9 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             return;
         }
         self.sink.put(TokenKind::Punctuation, "\n");
-        for (name, body) in self.types.structs() {
-            self.sink.put(TokenKind::Type, name);
+        for (id, body) in self.types.structs() {
+            let link = Entity::Type(*id).definition();
+            self.sink.token(Token { kind: TokenKind::Type, text: self.types.get(*id), link });
             self.sink.put(TokenKind::Keyword, " = type ");
             self.sink.put(TokenKind::Type, body);
             self.sink.put(TokenKind::Punctuation, "\n");

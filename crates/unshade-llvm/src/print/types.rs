@@ -33,7 +33,7 @@ const UNKNOWN: &str = "<unknown type>";
 pub(super) struct TypeTexts {
     texts: Vec<String>,
     spaced: Vec<String>,
-    bodies: Vec<(String, String)>,
+    bodies: Vec<(TypeId, String)>,
     total: usize,
 }
 
@@ -84,7 +84,7 @@ impl TypeTexts {
     }
 
     /// The identified structs and their bodies: unnamed ones first.
-    pub(super) fn structs(&self) -> &[(String, String)] {
+    pub(super) fn structs(&self) -> &[(TypeId, String)] {
         &self.bodies
     }
 
@@ -97,7 +97,7 @@ impl TypeTexts {
                 }
                 let mut body = String::new();
                 self.write_body(writer, structure, &mut body, 0);
-                self.bodies.push((String::from(self.get(id)), body));
+                self.bodies.push((id, body));
             }
         }
     }
