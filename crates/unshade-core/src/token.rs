@@ -66,9 +66,14 @@ pub trait TokenSink {
     /// The next token.
     fn token(&mut self, token: Token<'_>);
 
-    /// The tokens from here on were decoded from these bytes of the file.
+    /// The tokens from here on were decoded from these bytes of the file; from none of them, if the range is empty.
     fn source(&mut self, range: Range<u64>) {
         let _ = range;
+    }
+
+    /// Whether [`TokenSink::source`] is to be called at all: printers need not find out what nobody wants.
+    fn wants_sources(&self) -> bool {
+        false
     }
 
     /// A token without a link.

@@ -8,6 +8,7 @@
 //! | [`body`], [`instruction`], [`value`] | the inside of a function |
 //! | [`control_flow`], [`uses`], [`statistics`] | what follows from bodies: edges, dominators and loops; users and callers; counts |
 //! | [`debug_info`] | what the words of debug-info nodes mean |
+//! | [`source_map`] | which bytes of the file things were decoded from |
 //! | [`data_layout`] | sizes and alignments |
 //! | [`print`] | LLVM assembly, as `llvm-dis` of a given version writes it |
 //!
@@ -50,6 +51,7 @@ readers! {
     pub mod instruction;
     pub mod metadata;
     pub mod module;
+    pub mod source_map;
     pub mod statistics;
     pub mod types;
     pub mod uses;

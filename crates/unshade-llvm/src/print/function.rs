@@ -179,10 +179,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         } else {
             self.number_attachments(super::slots::MODULE, &function.symbol.attachments);
         }
+        self.source(|map| map.value(function.symbol.value));
         self.function_head(index, function, body, group);
         if let Some(body) = body {
             self.function_attachments(body, function);
             self.punctuation(" {");
+            self.no_source();
             let predecessors = Predecessors::new(body);
             let (mut attachments, mut records) = (0, 0);
             for block in 0..body.blocks.len() {
@@ -198,6 +200,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.locals.clear();
         } else {
             self.punctuation("\n");
+            self.no_source();
         }
     }
 
@@ -428,14 +431,19 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.punctuation("\n");
                 line_is_open = false;
             }
-            self.records_before(body, at, records);
+            if stored {
+                self.no_source();
+                self.records_before(body, at, records);
+            }
             if let Some(start) = record {
+                self.source(|map| map.instruction(body.function, at));
                 self.call_as_record(body, instruction, start);
                 continue;
             }
             if self.rebuilt_call(body, instruction) == Some(Rebuilt::Dropped) {
                 continue;
             }
+            self.source(|map| map.instruction(body.function, at));
             self.punctuation(if line_is_open { "\n  " } else { "  " });
             line_is_open = true;
             self.instruction(body, instruction);
@@ -450,6 +458,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         if line_is_open {
             self.punctuation("\n");
         }
+        self.no_source();
     }
 
     /// What is attached to an instruction; what belongs to earlier ones, which were not printed, is passed over.

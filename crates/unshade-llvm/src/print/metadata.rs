@@ -170,7 +170,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         if !module.named_metadata.is_empty() {
             self.punctuation("\n");
         }
-        for named in &module.named_metadata {
+        for (at, named) in module.named_metadata.iter().enumerate() {
+            self.source(|map| map.named(at));
             self.built(TokenKind::Attribute, |text| {
                 text.push('!');
                 push_metadata_name(text, &named.name);
@@ -184,6 +185,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             self.punctuation("}\n");
         }
+        self.no_source();
     }
 
     /// All nodes that were numbered.
@@ -195,6 +197,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let mut at = 0;
         while let Some(&slot) = self.slots.all().get(at) {
             let number = narrow(at as u64);
+            self.source(|map| match slot {
+                Slot::Node(reference) => map.metadata(reference.owner, reference.id),
+                Slot::Location(_) => 0..0,
+            });
             self.slot_token(number, Entity::Metadata(number).definition());
             self.punctuation(" = ");
             match slot {

@@ -21,6 +21,7 @@ mod mangle;
 mod metadata;
 mod metadata_fields;
 mod slots;
+mod sources;
 mod symbols;
 pub(crate) mod text;
 mod types;
@@ -32,6 +33,7 @@ use crate::data_layout::DataLayout;
 use crate::ids::{TypeId, narrow};
 use crate::metadata::Metadata;
 use crate::module::Module;
+use crate::source_map::{Setting, SourceMap};
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -141,6 +143,7 @@ pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sin
     }
     note_debug_version(module, &mut findings);
     let mut printer = Printer::new(module, &bodies, &finder.finish(), rules, sink);
+    printer.find_sources();
     printer.module(options);
     findings.append(printer.findings);
     findings
@@ -191,6 +194,7 @@ struct Printer<'m, 'a, 's, S> {
     /// How deep metadata nests that is being written in place.
     depth: u32,
     findings: Diagnostics,
+    sources: SourceMap,
 }
 
 /// Kinds of attachments that LLVM has numbered for good.
@@ -269,6 +273,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             nesting: Nesting::new(&module.constants),
             depth: 0,
             findings: Diagnostics::new(),
+            sources: SourceMap::default(),
         }
     }
 
@@ -336,17 +341,21 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         if !module.globals.is_empty() {
             self.punctuation("\n");
         }
-        for index in 0..module.globals.len() {
+        for (index, global) in module.globals.iter().enumerate() {
+            self.source(|map| map.value(global.symbol.value));
             self.global(index);
         }
+        self.no_source();
         for indirect in [false, true] {
             let mut aliases = module.aliases.iter().filter(|alias| alias.indirect == indirect).peekable();
             if aliases.peek().is_some() {
                 self.punctuation("\n");
             }
             for alias in aliases {
+                self.source(|map| map.value(alias.symbol.value));
                 self.alias(alias);
             }
+            self.no_source();
         }
         for at in 0..self.symbols.function_order().len() {
             let Some(&index) = self.symbols.function_order().get(at) else { break };
@@ -392,16 +401,20 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             let fallback = options.module_id.map(str::as_bytes).unwrap_or_default();
             let name = module.source_filename.as_deref().unwrap_or(fallback);
             if !name.is_empty() {
+                self.source(|map| map.setting(Setting::SourceFilename));
                 self.setting("source_filename", name);
             }
         }
         if !self.layout_text.is_empty() {
             let layout = self.layout_text.clone();
+            self.source(|map| map.setting(Setting::DataLayout));
             self.setting("target datalayout", &layout);
         }
         if !module.triple.is_empty() {
+            self.source(|map| map.setting(Setting::Triple));
             self.setting("target triple", &module.triple);
         }
+        self.no_source();
         if !module.assembly.is_empty() {
             self.punctuation("\n");
             let text = module.assembly.strip_suffix(b"\n").unwrap_or(&module.assembly);
@@ -426,11 +439,15 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         }
         self.sink.put(TokenKind::Punctuation, "\n");
         for (id, body) in self.types.structs() {
+            if self.sink.wants_sources() {
+                self.sink.source(self.sources.ty(*id));
+            }
             let link = Entity::Type(*id).definition();
             self.sink.token(Token { kind: TokenKind::Type, text: self.types.get(*id), link });
             self.sink.put(TokenKind::Keyword, " = type ");
             self.sink.put(TokenKind::Type, body);
             self.sink.put(TokenKind::Punctuation, "\n");
         }
+        self.no_source();
     }
 }
