@@ -48,7 +48,7 @@ impl Locals {
         Some((cached, cached.of(&self.pool)))
     }
 
-    fn block(&self, id: BlockId) -> &str {
+    pub(super) fn block(&self, id: BlockId) -> &str {
         self.blocks.get(id.index()).map_or("<badref>", |cached| cached.of(&self.pool))
     }
 
@@ -61,7 +61,7 @@ impl Locals {
     }
 
     /// Numbers parameters, blocks and results in the order of the text, and writes all texts.
-    fn fill(&mut self, module: &Module<'_>, body: &FunctionBody, old: bool) {
+    pub(super) fn fill(&mut self, module: &Module<'_>, body: &FunctionBody, old: bool) {
         self.clear();
         self.function = body.function;
         self.base = body.value_base;

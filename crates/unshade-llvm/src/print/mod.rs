@@ -20,6 +20,7 @@ mod links;
 mod mangle;
 mod metadata;
 mod metadata_fields;
+mod single;
 mod slots;
 mod sources;
 mod symbols;
@@ -48,6 +49,7 @@ use unshade_core::token::Token;
 use unshade_core::{Diagnostics, Error, ErrorKind, TokenKind, TokenSink};
 
 pub use links::Entity;
+pub use single::{TypeNames, block_labels, dxil_operation, plain_constant};
 
 /// Whose text is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
