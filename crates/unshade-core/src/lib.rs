@@ -7,6 +7,7 @@
 //! | [`diagnostic`] | findings that do not stop a reader, with a severity and a rule's name |
 //! | [`outline`] | the tree of fields of a file: name, value, meaning, byte range |
 //! | [`token`] | text as a stream of tokens, for plain text, colour, JSON and pages alike |
+//! | [`graph`] | directed graphs: dominators and loops |
 //! | [`escape`] | showing names that come from files |
 //! | [`fourcc`] | four-character codes |
 //! | [`open_enum!`] | numbers with names, where a number without a name survives |
@@ -26,6 +27,7 @@ pub mod diagnostic;
 pub mod error;
 pub mod escape;
 pub mod fourcc;
+pub mod graph;
 mod open_enum;
 pub mod outline;
 pub mod reader;

@@ -66,7 +66,7 @@ pub trait TokenSink {
     /// The next token.
     fn token(&mut self, token: Token<'_>);
 
-    /// The tokens from here on were decoded from these bytes of the file.
+    /// The tokens from here on were decoded from these bytes of the file; from none of them, if the range is empty.
     fn source(&mut self, range: Range<u64>) {
         let _ = range;
     }
@@ -79,6 +79,11 @@ pub trait TokenSink {
     fn insert(&mut self, mark: usize, write: impl FnOnce(&mut Self))
     where
         Self: Sized;
+
+    /// Whether [`TokenSink::source`] is to be called at all: printers need not find out what nobody wants.
+    fn wants_sources(&self) -> bool {
+        false
+    }
 
     /// A token without a link.
     fn put(&mut self, kind: TokenKind, text: &str) {

@@ -129,6 +129,11 @@ mod code {
     pub(super) const PTRAUTH: u32 = 33;
 }
 
+/// Whether a record of this code is the next value.
+pub(crate) fn is_entry(code: u32) -> bool {
+    code != code::SETTYPE
+}
+
 impl Constants {
     /// The constant of this index, as [`ValueKind::Constant`] gives it.
     #[inline]
@@ -210,7 +215,7 @@ impl Constants {
                 Entry::Block(_) => cursor.skip_block()?,
                 Entry::Record(id) => {
                     cursor.read_record(id, &mut record)?;
-                    if record.code == code::SETTYPE {
+                    if !is_entry(record.code) {
                         ty = TypeId(record.values.first().map_or(u32::MAX, |&id| narrow(id)));
                         continue;
                     }

@@ -39,6 +39,9 @@ macro_rules! opcodes {
         }
 
         impl Opcode {
+            /// All of them, by number.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
             /// The word that LLVM writes.
             pub fn mnemonic(self) -> &'static str {
                 let spaced = self.mnemonic_and_space();

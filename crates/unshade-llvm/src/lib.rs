@@ -6,7 +6,9 @@
 //! | [`module`] | a module and what it declares |
 //! | [`types`], [`attributes`], [`constants`], [`metadata`], [`global`] | its tables |
 //! | [`body`], [`instruction`], [`value`] | the inside of a function |
+//! | [`control_flow`], [`uses`], [`statistics`] | what follows from bodies: edges, dominators and loops; users and callers; counts |
 //! | [`debug_info`] | what the words of debug-info nodes mean |
+//! | [`source_map`] | which bytes of the file things were decoded from |
 //! | [`data_layout`] | sizes and alignments |
 //! | [`print`] | LLVM assembly, as `llvm-dis` of a given version writes it |
 //!
@@ -40,6 +42,7 @@ readers! {
     pub mod body;
     mod body_reader;
     pub mod constants;
+    pub mod control_flow;
     pub mod data_layout;
     pub mod debug_info;
     pub mod global;
@@ -48,7 +51,10 @@ readers! {
     pub mod instruction;
     pub mod metadata;
     pub mod module;
+    pub mod source_map;
+    pub mod statistics;
     pub mod types;
+    pub mod uses;
     pub mod value;
 }
 

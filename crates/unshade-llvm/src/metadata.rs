@@ -97,6 +97,20 @@ pub(crate) mod code {
     pub(crate) const ARG_LIST: u32 = 46;
 }
 
+/// Whether a record of this code is the next entry; `STRINGS` are several.
+pub(crate) fn is_entry(code: u32) -> bool {
+    !matches!(
+        code,
+        code::NAME
+            | code::NAMED_NODE
+            | code::KIND
+            | code::GLOBAL_DECL_ATTACHMENT
+            | code::INDEX_OFFSET
+            | code::INDEX
+            | code::STRINGS
+    )
+}
+
 impl MetadataTable {
     /// Empties the table, whose first entry will have the number `base`.
     pub(crate) fn clear(&mut self, base: u32) {

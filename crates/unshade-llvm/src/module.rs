@@ -16,6 +16,7 @@ use crate::data_layout::DataLayout;
 use crate::global::{Alias, Comdat, Function, GlobalVariable};
 use crate::ids::{MetadataId, ValueId, narrow};
 use crate::metadata::{Extras, Metadata, MetadataTable, MetadataTypes, NamedMetadata, Node};
+use crate::source_map::Setting;
 use crate::types::{Type, TypeTable};
 use crate::value::{Value, ValueKind};
 use alloc::vec::Vec;
@@ -26,6 +27,8 @@ use unshade_core::{Diagnostics, Error, ErrorKind, Result};
 pub struct Module<'a> {
     stream: &'a [u8],
     base: u64,
+    /// Where the module's block stands in the stream, in bits.
+    position: usize,
     abbreviations: Abbreviations,
     /// What wrote the file, from its identification block; empty if there is none.
     pub producer: Vec<u8>,
@@ -95,6 +98,29 @@ mod code {
     pub(super) const IFUNC: u32 = 18;
 }
 
+/// What a record of the module's block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A global, function or alias: the next value.
+    Symbol,
+    /// One of the module's own words.
+    Setting(Setting),
+    /// Something else.
+    Other,
+}
+
+impl Kind {
+    pub(crate) fn of(code: u32) -> Self {
+        match code {
+            code::GLOBALVAR | code::FUNCTION | code::ALIAS | code::ALIAS_OLD | code::IFUNC => Self::Symbol,
+            code::SOURCE_FILENAME => Self::Setting(Setting::SourceFilename),
+            code::DATALAYOUT => Self::Setting(Setting::DataLayout),
+            code::TRIPLE => Self::Setting(Setting::Triple),
+            _ => Self::Other,
+        }
+    }
+}
+
 fn text(values: &[u64]) -> Vec<u8> {
     values.iter().map(|&c| c.to_le_bytes()[0]).collect()
 }
@@ -111,8 +137,8 @@ impl<'a> Module<'a> {
         let base = base.saturating_add(range.start as u64);
         let stream = bytes.get(range).unwrap_or_default();
         let mut module = Self { stream, base, ..Self::default() };
-        let position = module.scan()?;
-        let mut cursor = Cursor::resume(stream, base, &Abbreviations::default(), position);
+        module.position = module.scan()?;
+        let mut cursor = module.cursor_at_module();
         cursor.enter_block(blocks::MODULE)?;
         let read = module.read_module(&mut cursor);
         module.abbreviations = cursor.abbreviations().clone();
@@ -296,7 +322,7 @@ impl<'a> Module<'a> {
             let error = Error::new(ErrorKind::BadValue, record.offset, "record of the module that can't be read")
                 .found(alloc::format!("code {} of {} operands", record.code, values.len()));
             self.diagnostics.error("llvm-module", error);
-            if matches!(record.code, code::GLOBALVAR | code::FUNCTION | code::ALIAS | code::ALIAS_OLD | code::IFUNC) {
+            if Kind::of(record.code) == Kind::Symbol {
                 // It has a number all the same.
                 self.values.push(Value { kind: ValueKind::Unresolved, ty: crate::ids::TypeId::NONE });
             }
@@ -348,6 +374,11 @@ impl<'a> Module<'a> {
             let message = "the functions with bodies and the bodies are not equal in number";
             self.diagnostics.error("llvm-module", Error::new(ErrorKind::BadValue, self.base, message));
         }
+    }
+
+    /// A cursor at the module's block, which knows no abbreviations yet.
+    pub(crate) fn cursor_at_module(&self) -> Cursor<'a> {
+        Cursor::resume(self.stream, self.base, &Abbreviations::default(), self.position)
     }
 
     /// A cursor at a block of the stream.

@@ -138,6 +138,11 @@ mod code {
     pub(super) const TARGET_TYPE: u32 = 26;
 }
 
+/// Whether a record of this code is the next type.
+pub(crate) fn is_entry(code: u32) -> bool {
+    !matches!(code, code::NUMENTRY | code::STRUCT_NAME)
+}
+
 /// Types without parameters, by their record's code.
 const SIMPLE: &[(u32, Type)] = &[
     (2, Type::Void),
@@ -252,6 +257,20 @@ impl TypeTable {
             Type::Array { element, .. } | Type::Vector { element, .. } => Some(element),
             _ => None,
         }
+    }
+
+    /// The struct with a name that a pointer, array or vector is made of, or that the type is itself.
+    pub fn named_struct(&self, mut id: TypeId) -> Option<TypeId> {
+        // Types can be made of themselves.
+        for _ in 0..64 {
+            id = match self.get(id) {
+                Type::Struct(structure) => return (!structure.literal).then_some(id),
+                Type::Pointer { pointee, .. } => pointee,
+                Type::Array { element, .. } | Type::Vector { element, .. } => element,
+                _ => return None,
+            };
+        }
+        None
     }
 
     /// The number of a type that is equal by structure.
@@ -390,8 +409,8 @@ impl TypeTable {
 
     fn take(&mut self, record: &Record, name: &mut Option<u32>, findings: &mut Diagnostics) {
         match record.code {
-            code::NUMENTRY => {}
             code::STRUCT_NAME => *name = Some(self.add_name(&record.values)),
+            code if !is_entry(code) => {}
             _ => {
                 let ty = self.decode(record, name);
                 let ty = ty.unwrap_or_else(|| {

@@ -3,8 +3,13 @@
 //! `UNSHADE_ROUNDS` sets how often each module is damaged, `UNSHADE_MODULES` a folder of further modules to damage.
 
 use std::path::PathBuf;
-use unshade_llvm::Module;
+use unshade_llvm::control_flow::ControlFlow;
 use unshade_llvm::print::{self, Dialect, PrintOptions};
+use unshade_llvm::source_map::SourceMap;
+use unshade_llvm::statistics::Statistics;
+use unshade_llvm::uses::{CallGraph, Uses};
+use unshade_llvm::value::OperandKind;
+use unshade_llvm::{BlockId, Module};
 
 const NAMES: [&str; 5] = ["instructions", "exceptions", "symbols", "debug_info", "air_like"];
 const DIALECTS: [Dialect; 3] = [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19];
@@ -21,7 +26,24 @@ fn run(bytes: &[u8], dialect: Dialect) {
         let mut text = String::new();
         print::module(&module, &PrintOptions { dialect, module_id: Some("x") }, &mut text);
         assert!(text.len() < MOST_TEXT);
+        analyse(&module);
     }
+}
+
+/// Everything that follows from a module besides its text.
+fn analyse(module: &Module<'_>) {
+    let bodies: Vec<_> = (0..module.functions.len()).filter_map(|at| module.body(at).ok()).collect();
+    let mut statistics = Statistics::new(module);
+    for body in &bodies {
+        statistics.add(module, body);
+        let flow = ControlFlow::new(body);
+        assert_eq!(flow.graph().len(), body.blocks.len());
+        assert!(Uses::of_body(body).of(OperandKind::Block(BlockId(0))).count() <= body.operands.len());
+    }
+    CallGraph::new(module, &bodies);
+    Uses::of_module(module);
+    let mut map = SourceMap::new(module);
+    bodies.iter().for_each(|body| map.add(module, body));
 }
 
 /// Xorshift, so that every run is the same.

@@ -248,6 +248,17 @@ impl<'a> Cursor<'a> {
         self.base.saturating_add((self.bits.position() >> 3) as u64)
     }
 
+    /// The file offset of the byte that holds the first bit of the item that [`Cursor::advance_entry`] gave last.
+    pub fn item_offset(&self) -> u64 {
+        let start = self.position().saturating_sub(self.width as usize);
+        self.base.saturating_add((start >> 3) as u64)
+    }
+
+    /// The file offset behind the byte that holds the last bit that was read.
+    pub fn end_offset(&self) -> u64 {
+        self.base.saturating_add(self.position().div_ceil(8) as u64)
+    }
+
     /// Whether fewer than 32 bits are left, which holds no further block.
     pub fn at_end(&self) -> bool {
         self.bits.remaining() < 32

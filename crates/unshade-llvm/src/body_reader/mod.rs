@@ -80,6 +80,19 @@ pub(crate) mod code {
     pub(crate) const DEBUG_RECORD_LABEL: u32 = 65;
 }
 
+/// Whether a record of this code is an instruction, or what became several.
+pub(crate) fn is_instruction(code: u32) -> bool {
+    !matches!(
+        code,
+        code::DECLAREBLOCKS
+            | code::DEBUG_LOC
+            | code::DEBUG_LOC_AGAIN
+            | code::OPERAND_BUNDLE
+            | code::BLOCKADDR_USERS
+            | code::DEBUG_RECORD_VALUE..=code::DEBUG_RECORD_LABEL
+    )
+}
+
 /// The operands of the record being decoded, taken from the front.
 #[derive(Clone, Copy)]
 struct Fields<'r> {

@@ -3,15 +3,16 @@
 //! Groups are numbered when they are first met: global variables and functions first, calls as their functions
 //! are printed. Equal text is one group, as sets are equal by content in LLVM.
 
-use super::Printer;
 use super::text::{push_escaped, push_number};
+use super::{Entity, Printer};
 use crate::attribute_names::{Order, name, rank};
 use crate::attributes::{Attribute, Attributes, index, kind};
-use crate::ids::{AttributeSetId, TypeId};
+use crate::ids::{AttributeSetId, TypeId, narrow};
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
 
 /// Texts of sets, made when they are first needed.
@@ -252,11 +253,16 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// ` #0`
     pub(super) fn group_reference(&mut self, group: Option<u32>) {
         if let Some(group) = group {
-            self.built(TokenKind::Attribute, |text| {
-                text.push_str(" #");
-                push_number(text, u64::from(group));
-            });
+            self.group_token(group, Entity::Attributes(group).reference());
         }
+    }
+
+    fn group_token(&mut self, group: u32, link: Option<Link>) {
+        self.punctuation(" ");
+        self.scratch.clear();
+        self.scratch.push('#');
+        push_number(&mut self.scratch, u64::from(group));
+        self.sink.token(Token { kind: TokenKind::Attribute, text: &self.scratch, link });
     }
 
     /// The comment above a function.
@@ -278,10 +284,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let groups = core::mem::take(&mut self.attributes.groups);
         for (at, group) in groups.iter().enumerate() {
             self.keyword("attributes");
-            self.built(TokenKind::Attribute, |text| {
-                text.push_str(" #");
-                push_number(text, at as u64);
-            });
+            let at = narrow(at as u64);
+            self.group_token(at, Entity::Attributes(at).definition());
             self.punctuation(" = { ");
             self.out(TokenKind::Attribute, &group.text);
             self.punctuation(" }\n");

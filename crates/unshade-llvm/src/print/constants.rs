@@ -1,13 +1,14 @@
 //! Constants and operands.
 
 use super::text::{push_escaped_as, push_signed, push_wide};
-use super::{Printer, symbols};
+use super::{Entity, Printer, links, symbols};
 use crate::body::FunctionBody;
 use crate::constants::{Constant, Constants, Expression};
 use crate::ids::{BlockId, Slice, TypeId, ValueId};
 use crate::instruction::{Opcode, predicate};
 use crate::types::Type;
 use crate::value::{Value, ValueKind};
+use unshade_core::token::Token;
 use unshade_core::{TokenKind, TokenSink};
 
 /// How deep constants may nest.
@@ -67,12 +68,14 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     pub(super) fn value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
         if let Some((cached, text)) = self.symbols.get(id) {
             if !text.is_empty() {
-                return self.sink.put(cached.kind, text);
+                let link = links::of_value(cached, self.locals.function, id);
+                return self.sink.token(Token { kind: cached.kind, text, link });
             }
         } else if let Some((cached, text)) = self.locals.get(id)
             && !text.is_empty()
         {
-            return self.sink.put(cached.kind, text);
+            let link = links::of_value(cached, self.locals.function, id);
+            return self.sink.token(Token { kind: cached.kind, text, link });
         }
         self.slow_value(body, id);
     }
@@ -95,8 +98,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         if let Some((cached, text)) = self.symbols.get(id).or_else(|| self.locals.get(id))
             && !text.is_empty()
         {
-            self.sink.put(TokenKind::Type, self.types.spaced(cached.ty));
-            return self.sink.put(cached.kind, text);
+            let ty = Entity::Type(cached.ty).reference();
+            self.sink.token(Token { kind: TokenKind::Type, text: self.types.spaced(cached.ty), link: ty });
+            let link = links::of_value(cached, self.locals.function, id);
+            return self.sink.token(Token { kind: cached.kind, text, link });
         }
         self.type_of(body, id);
         self.punctuation(" ");
@@ -109,8 +114,11 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let Some(value) = module.value(body, id) else { return self.out(TokenKind::Text, "<badref>") };
         if !matches!(value.kind, ValueKind::Constant(_)) {
             let cached = self.symbols.get(id).or_else(|| self.locals.get(id));
-            let (kind, text) = cached.map_or((TokenKind::Text, ""), |(cached, text)| (cached.kind, text));
-            return self.sink.put(kind, if text.is_empty() { "<badref>" } else { text });
+            let Some((cached, text)) = cached.filter(|(_, text)| !text.is_empty()) else {
+                return self.out(TokenKind::Text, "<badref>");
+            };
+            let link = links::of_value(cached, self.locals.function, id);
+            return self.sink.token(Token { kind: cached.kind, text, link });
         }
         if !self.nesting.enter(id) {
             return self.out(TokenKind::Text, "<constant nests too deep>");
@@ -361,7 +369,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             // A block of another function: number that function's values for the name alone.
             let other = self.module.body(index as usize).ok();
             let text = other.map(|other| super::function::label_of(self.module, &other, block));
-            self.out(TokenKind::Label, text.as_deref().unwrap_or("<badref>"));
+            let text = text.as_deref().unwrap_or("<badref>");
+            let link = Entity::Block { function: index, id: block }.reference();
+            self.sink.token(Token { kind: TokenKind::Label, text, link });
         }
         self.punctuation(")");
     }

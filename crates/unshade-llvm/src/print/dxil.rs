@@ -5,7 +5,7 @@
 //! by the resource's shape for `AnnotateHandle`.
 
 use super::Printer;
-use super::dxil_operations::{CORE, EXPERIMENTAL};
+use super::single::dxil_operation;
 use super::text::{push_escaped, push_number};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
@@ -18,7 +18,7 @@ use crate::value::{Operand, OperandKind};
 use alloc::string::String;
 use unshade_core::{TokenKind, TokenSink};
 
-const ANNOTATE_HANDLE: u64 = 216;
+const ANNOTATE_HANDLE: u32 = 216;
 /// How far the scope of a variable is followed to its function.
 const MAX_SCOPES: usize = 256;
 
@@ -101,18 +101,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     fn operation_comment(&mut self, body: &FunctionBody, operands: &[Operand]) {
         let Some(number) = operands.get(1).and_then(|operand| operand.as_value()) else { return };
-        let Some(number) = self.module.integer(Some(body), number).map(|number| number & 0xFFFF_FFFF) else {
-            return;
-        };
-        let table = match number >> 16 {
-            0 => Some(CORE),
-            0x8000 => Some(EXPERIMENTAL),
-            _ => None,
-        };
-        let Some(&(name, parameters)) = table.and_then(|table| table.get((number & 0xFFFF) as usize)) else {
+        let Some(number) = self.module.integer(Some(body), number) else { return };
+        let number = (number & 0xFFFF_FFFF) as u32;
+        let Some((name, parameters)) = dxil_operation(number) else {
             return self.built(TokenKind::Comment, |text| {
                 text.push_str("  ; invalid DXIL opcode #");
-                push_number(text, number);
+                push_number(text, u64::from(number));
             });
         };
         self.out(TokenKind::Comment, "  ; ");

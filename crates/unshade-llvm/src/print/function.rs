@@ -3,7 +3,7 @@
 use super::instruction::Rebuilt;
 use super::symbols::{Cached, push_plain_constant};
 use super::text::{columns, push_name, push_number};
-use super::{Dialect, Printer};
+use super::{Dialect, Entity, Printer};
 use crate::attributes::index;
 use crate::body::FunctionBody;
 use crate::global::Function;
@@ -15,7 +15,7 @@ use crate::types::Type;
 use crate::value::{OperandKind, ValueKind};
 use alloc::string::String;
 use alloc::vec::Vec;
-use unshade_core::token::{Link, Token};
+use unshade_core::token::Token;
 use unshade_core::{TokenKind, TokenSink};
 
 /// The column in which LLVM lists the predecessors of a block.
@@ -26,6 +26,8 @@ const SPACES: &str = "                                                  ";
 #[derive(Default)]
 pub(super) struct Locals {
     pool: String,
+    /// The function whose values these are.
+    pub(super) function: u32,
     base: u32,
     values: Vec<Cached>,
     unnumbered: Vec<Cached>,
@@ -46,7 +48,7 @@ impl Locals {
         Some((cached, cached.of(&self.pool)))
     }
 
-    fn block(&self, id: BlockId) -> &str {
+    pub(super) fn block(&self, id: BlockId) -> &str {
         self.blocks.get(id.index()).map_or("<badref>", |cached| cached.of(&self.pool))
     }
 
@@ -59,8 +61,9 @@ impl Locals {
     }
 
     /// Numbers parameters, blocks and results in the order of the text, and writes all texts.
-    fn fill(&mut self, module: &Module<'_>, body: &FunctionBody, old: bool) {
+    pub(super) fn fill(&mut self, module: &Module<'_>, body: &FunctionBody, old: bool) {
         self.clear();
+        self.function = body.function;
         self.base = body.value_base;
         let mut next = 0u64;
         let none = Cached::NONE;
@@ -191,10 +194,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         } else {
             self.number_attachments(super::slots::MODULE, &function.symbol.attachments);
         }
+        self.source(|map| map.value(function.symbol.value));
         self.function_head(index, function, body, group);
         if let Some(body) = body {
             self.function_attachments(body, function);
             self.punctuation(" {");
+            self.no_source();
             let predecessors = Predecessors::new(body);
             let (mut attachments, mut records) = (0, 0);
             for block in 0..body.blocks.len() {
@@ -210,6 +215,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.locals.clear();
         } else {
             self.punctuation("\n");
+            self.no_source();
         }
     }
 
@@ -317,7 +323,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.result_attributes(index, function, result);
         self.ty(result);
         self.punctuation(" ");
-        self.symbol(symbol.value);
+        self.symbol_definition(symbol.value);
         self.punctuation("(");
         let dropped = self.symbols.dropped_parameter(index);
         let mut first = true;
@@ -405,14 +411,18 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     /// A block as an operand, without its type.
     pub(super) fn block(&mut self, id: BlockId) {
-        let text = self.locals.block(id);
-        self.sink.put(TokenKind::Label, text);
+        self.block_reference(TokenKind::Label, id);
+    }
+
+    fn block_reference(&mut self, kind: TokenKind, id: BlockId) {
+        let link = Entity::Block { function: self.locals.function, id }.reference();
+        self.sink.token(Token { kind, text: self.locals.block(id), link });
     }
 
     /// A value where it is defined.
     #[inline]
     pub(super) fn definition(&mut self, body: &FunctionBody, id: ValueId) {
-        let link = Some(Link::Definition(u64::from(body.function) << 32 | u64::from(id.0)));
+        let link = Entity::Value { function: body.function, id }.definition();
         let text = self.locals.get(id).map_or("<badref>", |(_, text)| text);
         self.sink.token(Token { kind: TokenKind::Register, text, link });
     }
@@ -436,14 +446,19 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.punctuation("\n");
                 line_is_open = false;
             }
-            self.records_before(body, at, records);
+            if stored {
+                self.no_source();
+                self.records_before(body, at, records);
+            }
             if let Some(start) = record {
+                self.source(|map| map.instruction(body.function, at));
                 self.call_as_record(body, instruction, start);
                 continue;
             }
             if self.rebuilt_call(body, instruction) == Some(Rebuilt::Dropped) {
                 continue;
             }
+            self.source(|map| map.instruction(body.function, at));
             self.punctuation(if line_is_open { "\n  " } else { "  " });
             line_is_open = true;
             self.instruction(body, instruction);
@@ -458,6 +473,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         if line_is_open {
             self.punctuation("\n");
         }
+        self.no_source();
     }
 
     /// What is attached to an instruction; what belongs to earlier ones, which were not printed, is passed over.
@@ -504,17 +520,20 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         if entry || labelled {
             self.sink.put(TokenKind::Punctuation, "\n");
         }
+        let link = Entity::Block { function: self.locals.function, id }.definition();
         if named || (!entry && labelled) {
             let text = label.of(&self.locals.pool).get(1..).unwrap_or("");
             let comment = self.rules.label_comments && !named;
             if comment {
                 self.sink.put(TokenKind::Comment, "; <label>:");
             }
-            self.sink.put(TokenKind::Label, text);
+            self.sink.token(Token { kind: TokenKind::Label, text, link });
             width = columns(text) + if comment { 10 } else { 1 };
             if !comment {
                 self.sink.put(TokenKind::Punctuation, ":");
             }
+        } else {
+            self.sink.token(Token { kind: TokenKind::Label, text: "", link });
         }
         if entry {
             if named {
@@ -531,8 +550,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
         for (at, &block) in list.iter().enumerate() {
             self.out(TokenKind::Comment, if at > 0 { ", " } else { "; preds = " });
-            let text = self.locals.block(block);
-            self.sink.put(TokenKind::Comment, text);
+            self.block_reference(TokenKind::Comment, block);
         }
         self.punctuation("\n");
     }

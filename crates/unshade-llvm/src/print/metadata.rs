@@ -1,10 +1,10 @@
 //! Metadata: named lists, attachments and nodes.
 
-use super::Printer;
 use super::metadata_fields::{Show, layout};
 use super::slots::{GlobalLocation, MODULE, Reference, Slot};
 use super::symbols::Cached;
 use super::text::{push_metadata_name, push_number, push_signed, push_wide};
+use super::{Entity, Printer};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
 use crate::debug_info::{self, NodeKind};
@@ -15,9 +15,6 @@ use crate::module::Module;
 use alloc::rc::Rc;
 use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
-
-/// Links of metadata are told from those of values by this bit.
-const METADATA_LINK: u64 = 1 << 63;
 
 /// How deep nodes that are written in place may nest: lists of arguments hold values, locations at most a chain.
 const MAX_DEPTH: u32 = 16;
@@ -104,16 +101,16 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     /// `!7`
     pub(super) fn slot_reference(&mut self, slot: u32) {
-        self.slot_token(slot, Link::Reference(METADATA_LINK | u64::from(slot)));
+        self.slot_token(slot, Entity::Metadata(slot).reference());
     }
 
     #[inline]
-    fn slot_token(&mut self, slot: u32, link: Link) {
+    fn slot_token(&mut self, slot: u32, link: Option<Link>) {
         if self.slot_texts.len() <= slot as usize {
             self.write_slot_texts(slot);
         }
         let text = self.slot_texts.get(slot as usize).map_or("<badref>", |cached| cached.of(&self.slot_pool));
-        self.sink.token(Token { kind: TokenKind::Attribute, text, link: Some(link) });
+        self.sink.token(Token { kind: TokenKind::Attribute, text, link });
     }
 
     /// Numbers are given out in order, so their texts are made in order, once each.
@@ -177,7 +174,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         if !module.named_metadata.is_empty() {
             self.punctuation("\n");
         }
-        for named in &module.named_metadata {
+        for (at, named) in module.named_metadata.iter().enumerate() {
+            self.source(|map| map.named(at));
             self.built(TokenKind::Attribute, |text| {
                 text.push('!');
                 push_metadata_name(text, &named.name);
@@ -191,6 +189,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             self.punctuation("}\n");
         }
+        self.no_source();
     }
 
     /// All nodes that were numbered.
@@ -202,7 +201,11 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let mut at = 0;
         while let Some(&slot) = self.slots.all().get(at) {
             let number = narrow(at as u64);
-            self.slot_token(number, Link::Definition(METADATA_LINK | u64::from(number)));
+            self.source(|map| match slot {
+                Slot::Node(reference) => map.metadata(reference.owner, reference.id),
+                Slot::Location(_) => 0..0,
+            });
+            self.slot_token(number, Entity::Metadata(number).definition());
             self.punctuation(" = ");
             match slot {
                 Slot::Node(reference) => self.node(reference),

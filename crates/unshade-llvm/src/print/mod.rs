@@ -17,10 +17,13 @@ mod intrinsics_14;
 mod intrinsics_19;
 mod kinds;
 mod layout;
+mod links;
 mod mangle;
 mod metadata;
 mod metadata_fields;
+mod single;
 mod slots;
+mod sources;
 mod symbols;
 pub(crate) mod text;
 mod types;
@@ -32,6 +35,7 @@ use crate::data_layout::DataLayout;
 use crate::ids::TypeId;
 use crate::metadata::Metadata;
 use crate::module::Module;
+use crate::source_map::{Setting, SourceMap};
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -43,7 +47,11 @@ use slots::Slots;
 use symbols::{Cached, Symbols};
 use text::{push_escaped_as, push_number};
 use types::{Finder, TypeTexts};
+use unshade_core::token::Token;
 use unshade_core::{Diagnostics, Error, ErrorKind, TokenKind, TokenSink};
+
+pub use links::Entity;
+pub use single::{TypeNames, block_labels, dxil_operation, plain_constant};
 
 /// Whose text is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -125,6 +133,7 @@ pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sin
     let module = upgraded.as_ref().unwrap_or(module);
     let mut printer = Printer::new(module, rules, sink);
     note_debug_version(module, &mut printer.findings);
+    printer.find_sources();
     printer.module(options);
     printer.findings
 }
@@ -175,6 +184,7 @@ struct Printer<'m, 'a, 's, S> {
     /// How deep metadata nests that is being written in place.
     depth: u32,
     findings: Diagnostics,
+    sources: SourceMap,
 }
 
 impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
@@ -206,6 +216,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             nesting: Nesting::new(&module.constants),
             depth: 0,
             findings: Diagnostics::new(),
+            sources: SourceMap::default(),
         }
     }
 
@@ -243,13 +254,15 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
 
     #[inline(always)]
     fn ty(&mut self, id: TypeId) {
-        self.sink.put(TokenKind::Type, self.types.get(id));
+        let link = Entity::Type(id).reference();
+        self.sink.token(Token { kind: TokenKind::Type, text: self.types.get(id), link });
     }
 
     /// A type with a space behind it.
     #[inline(always)]
     fn spaced_type(&mut self, id: TypeId) {
-        self.sink.put(TokenKind::Type, self.types.spaced(id));
+        let link = Entity::Type(id).reference();
+        self.sink.token(Token { kind: TokenKind::Type, text: self.types.spaced(id), link });
     }
 
     /// A string in quotes.
@@ -275,17 +288,21 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         if !module.globals.is_empty() {
             self.punctuation("\n");
         }
-        for index in 0..module.globals.len() {
+        for (index, global) in module.globals.iter().enumerate() {
+            self.source(|map| map.value(global.symbol.value));
             self.global(index);
         }
+        self.no_source();
         for indirect in [false, true] {
             let mut aliases = module.aliases.iter().filter(|alias| alias.indirect == indirect).peekable();
             if aliases.peek().is_some() {
                 self.punctuation("\n");
             }
             for alias in aliases {
+                self.source(|map| map.value(alias.symbol.value));
                 self.alias(alias);
             }
+            self.no_source();
         }
         for at in 0..self.symbols.function_order().len() {
             let Some(&index) = self.symbols.function_order().get(at) else { break };
@@ -334,16 +351,20 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             let fallback = options.module_id.map(str::as_bytes).unwrap_or_default();
             let name = module.source_filename.as_deref().unwrap_or(fallback);
             if !name.is_empty() {
+                self.source(|map| map.setting(Setting::SourceFilename));
                 self.setting("source_filename", name);
             }
         }
         if !self.layout_text.is_empty() {
             let layout = self.layout_text.clone();
+            self.source(|map| map.setting(Setting::DataLayout));
             self.setting("target datalayout", &layout);
         }
         if !module.triple.is_empty() {
+            self.source(|map| map.setting(Setting::Triple));
             self.setting("target triple", &module.triple);
         }
+        self.no_source();
         if !module.assembly.is_empty() {
             self.punctuation("\n");
             let text = module.assembly.strip_suffix(b"\n").unwrap_or(&module.assembly);
@@ -379,15 +400,21 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         if structs.is_empty() {
             return;
         }
+        let (types, sources) = (&self.types, &self.sources);
         self.sink.insert(at, |sink| {
             sink.put(TokenKind::Punctuation, "\n");
-            for (name, body) in &structs {
-                sink.put(TokenKind::Type, name);
+            for (id, body) in &structs {
+                if sink.wants_sources() {
+                    sink.source(sources.ty(*id));
+                }
+                let link = Entity::Type(*id).definition();
+                sink.token(Token { kind: TokenKind::Type, text: types.get(*id), link });
                 sink.put(TokenKind::Keyword, " = type ");
                 sink.put(TokenKind::Type, body);
                 sink.put(TokenKind::Punctuation, "\n");
             }
         });
+        self.no_source();
     }
 }
 

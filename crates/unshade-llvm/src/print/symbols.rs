@@ -3,7 +3,7 @@
 use super::intrinsics::Intrinsic;
 use super::mangle::{self, Rewrite};
 use super::text::{push_name, push_number};
-use super::{Dialect, Printer, slots};
+use super::{Dialect, Entity, Printer, slots};
 use crate::constants::Constant;
 use crate::global::{Alias, Symbol};
 use crate::ids::{TypeId, ValueId, narrow};
@@ -12,6 +12,7 @@ use crate::types::{Type, TypeTable};
 use crate::value::{Value, ValueKind};
 use alloc::string::String;
 use alloc::vec::Vec;
+use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
 
 /// A text that was made once: a part of a pool. Empty texts have to be made each time.
@@ -263,9 +264,19 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
+    /// A symbol where it is used.
     pub(super) fn symbol(&mut self, id: ValueId) {
+        self.linked_symbol(id, Entity::Symbol(id).reference());
+    }
+
+    /// A symbol where it is defined or declared.
+    pub(super) fn symbol_definition(&mut self, id: ValueId) {
+        self.linked_symbol(id, Entity::Symbol(id).definition());
+    }
+
+    fn linked_symbol(&mut self, id: ValueId, link: Option<Link>) {
         match self.symbols.get(id) {
-            Some((cached, text)) => self.sink.put(cached.kind, text),
+            Some((cached, text)) => self.sink.token(Token { kind: cached.kind, text, link }),
             None => self.sink.put(TokenKind::Text, "<badref>"),
         }
     }
@@ -274,7 +285,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let module = self.module;
         let Some(global) = module.globals.get(index) else { return };
         let symbol = &global.symbol;
-        self.symbol(symbol.value);
+        self.symbol_definition(symbol.value);
         self.punctuation(" = ");
         let external = global.initializer.is_none() && symbol.linkage == crate::global::Linkage::External;
         self.linkage(symbol, external);
@@ -384,7 +395,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     pub(super) fn alias(&mut self, alias: &'m Alias) {
         let symbol = &alias.symbol;
-        self.symbol(symbol.value);
+        self.symbol_definition(symbol.value);
         self.punctuation(" = ");
         self.linkage(symbol, false);
         if !alias.indirect {

@@ -88,7 +88,7 @@ impl TypeTexts {
 
     /// The identified structs of `order` and their bodies: unnamed ones first. All types have their text by now, so
     /// that the numbers of unnamed structs are not asked for.
-    pub(super) fn structs(&mut self, types: &TypeTable, order: &[TypeId]) -> Vec<(String, String)> {
+    pub(super) fn structs(&mut self, types: &TypeTable, order: &[TypeId]) -> Vec<(TypeId, String)> {
         let writer = Writer { types, numbers: &[], opaque_pointers: self.opaque_pointers };
         let mut list = Vec::new();
         for named in [false, true] {
@@ -99,7 +99,7 @@ impl TypeTexts {
                 }
                 let mut body = String::new();
                 self.write_body(&writer, structure, &mut body, 0);
-                list.push((String::from(self.get(id)), body));
+                list.push((id, body));
             }
         }
         list

@@ -3,15 +3,19 @@
 //! The shapes are versioned by [`SCHEMA`] and told in `docs/json.md`. Offsets and sizes are exact numbers of bytes;
 //! names that are no UTF-8, or that hold characters that can't be shown, are escaped.
 
+mod control_flow;
 mod finding;
 mod function;
 mod library;
+mod statistics;
 
+pub use control_flow::{BlockView, ControlFlowView, EdgeView, LoopView};
 pub use finding::FindingView;
 pub use function::{
     ConstantView, FunctionRow, FunctionView, MetadataView, ReflectionView, VertexAttributeView,
 };
 pub use library::{HashesView, LibraryView, LinkView, SourcesView, TypeCount, VersionCount};
+pub use statistics::{CallCount, MemoryCount, NameCount, StatisticsView, Tally};
 
 /// The version of the shapes. It goes up when a field changes its meaning or goes away, not when one is added.
 pub const SCHEMA: u32 = 1;
