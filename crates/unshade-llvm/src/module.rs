@@ -73,6 +73,8 @@ pub struct Module<'a> {
     pub sync_scopes: Vec<Vec<u8>>,
     /// Orders of the uses of module-level values.
     pub use_lists: Vec<UseList>,
+    /// Values that an upgrade added, numbered from [`Module::EXTRA`] on.
+    pub(crate) extra: Vec<Value>,
     /// The string table.
     pub(crate) strings: &'a [u8],
     /// What was wrong.
@@ -374,7 +376,30 @@ impl<'a> Module<'a> {
     pub fn value(&self, body: Option<&FunctionBody>, id: ValueId) -> Option<Value> {
         match self.values.get(id.index()) {
             Some(value) => Some(*value),
-            None => body?.value(id),
+            None => body.and_then(|body| body.value(id)).or_else(|| self.extra_value(id)),
+        }
+    }
+
+    /// Where the numbers of values start that no record defines: above those of every function.
+    pub(crate) const EXTRA: u32 = 3 << 28;
+
+    #[cold]
+    fn extra_value(&self, id: ValueId) -> Option<Value> {
+        self.extra.get(id.0.checked_sub(Self::EXTRA)? as usize).copied()
+    }
+
+    /// Adds a value that no record defines.
+    pub(crate) fn add_extra(&mut self, value: Value) -> ValueId {
+        let id = ValueId(Self::EXTRA.saturating_add(narrow(self.extra.len() as u64)));
+        self.extra.push(value);
+        id
+    }
+
+    /// The value of this number among those that no function defines.
+    pub(crate) fn value_mut(&mut self, id: ValueId) -> Option<&mut Value> {
+        match id.0.checked_sub(Self::EXTRA) {
+            Some(at) => self.extra.get_mut(at as usize),
+            None => self.values.get_mut(id.index()),
         }
     }
 
@@ -383,10 +408,10 @@ impl<'a> Module<'a> {
     pub fn constant<'s>(&'s self, body: Option<&'s FunctionBody>, id: ValueId) -> Option<(Constant, &'s Constants)> {
         let (value, constants) = match self.values.get(id.index()) {
             Some(value) => (*value, &self.constants),
-            None => {
-                let body = body?;
-                (body.value(id)?, &body.constants)
-            }
+            None => match body.and_then(|body| Some((body.value(id)?, &body.constants))) {
+                Some(local) => local,
+                None => (self.extra_value(id)?, &self.constants),
+            },
         };
         match value.kind {
             ValueKind::Constant(index) => Some((constants.get(index), constants)),

@@ -140,7 +140,7 @@ pub(super) fn label_of(module: &Module<'_>, body: &FunctionBody, block: BlockId)
 const CONVENTIONS: &[(u32, &str)] = &[
     (8, "fastcc"), (9, "coldcc"), (10, "ghccc"), (11, "cc11"), (12, "webkit_jscc"), (13, "anyregcc"),
     (14, "preserve_mostcc"), (15, "preserve_allcc"), (16, "swiftcc"), (17, "cxx_fast_tlscc"), (18, "tailcc"),
-    (19, "cfguard_checkcc"), (20, "swifttailcc"), (21, "preserve_nonecc"), (64, "x86_stdcallcc"),
+    (19, "cfguard_checkcc"), (20, "swifttailcc"), (64, "x86_stdcallcc"),
     (65, "x86_fastcallcc"), (66, "arm_apcscc"), (67, "arm_aapcscc"), (68, "arm_aapcs_vfpcc"), (69, "msp430_intrcc"),
     (70, "x86_thiscallcc"), (71, "ptx_kernel"), (72, "ptx_device"), (75, "spir_func"), (76, "spir_kernel"),
     (77, "intel_ocl_bicc"), (78, "x86_64_sysvcc"), (79, "win64cc"), (80, "x86_vectorcallcc"), (81, "hhvmcc"),
@@ -150,10 +150,23 @@ const CONVENTIONS: &[(u32, &str)] = &[
     (98, "aarch64_sve_vector_pcs"), (100, "amdgpu_gfx"),
 ];
 
+/// Those that LLVM 19 knows besides.
+#[rustfmt::skip]
+const LATER_CONVENTIONS: &[(u32, &str)] = &[
+    (21, "preserve_nonecc"), (102, "aarch64_sme_preservemost_from_x0"), (103, "aarch64_sme_preservemost_from_x2"),
+    (104, "amdgpu_cs_chain"), (105, "amdgpu_cs_chain_preserve"), (106, "m68k_rtdcc"), (107, "graalcc"),
+    (110, "riscv_vector_cc"), (111, "aarch64_sme_preservemost_from_x1"),
+];
+/// The one that it forgot: WebKit's.
+const FORGOTTEN_CONVENTION: u32 = 12;
+
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// A calling convention other than that of C, with a space behind it.
     pub(super) fn convention(&mut self, convention: u32) {
-        match CONVENTIONS.iter().find(|(number, _)| *number == convention) {
+        let newest = self.rules.dialect == Dialect::Llvm19;
+        let later = LATER_CONVENTIONS.iter().filter(|_| newest);
+        let known = CONVENTIONS.iter().filter(|_| !newest || convention != FORGOTTEN_CONVENTION);
+        match known.chain(later).find(|(number, _)| *number == convention) {
             Some((_, name)) if self.rules.dialect != Dialect::Dxc || *name != "cc11" => self.keyword(name),
             _ => self.built(TokenKind::Keyword, |text| {
                 text.push_str("cc");
@@ -423,6 +436,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             self.records_before(body, at, records);
             if let Some(start) = record {
+                if self.rebuilt_call(body, instruction) == Some(Rebuilt::Dropped) {
+                    continue;
+                }
                 self.call_as_record(body, instruction, start);
                 continue;
             }

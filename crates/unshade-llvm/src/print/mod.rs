@@ -15,6 +15,7 @@ mod instruction;
 mod intrinsics;
 mod intrinsics_14;
 mod intrinsics_19;
+mod intrinsics_targets;
 mod layout;
 mod mangle;
 mod metadata;
@@ -119,10 +120,9 @@ impl Dialect {
 /// Prints a module; what could not be read on the way is returned.
 pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sink: &mut S) -> Diagnostics {
     let mut findings = Diagnostics::new();
-    let upgraded = if options.dialect.rules().upgrades { upgrade::upgrade(module) } else { None };
-    let module = upgraded.as_ref().unwrap_or(module);
     let rules = options.dialect.rules();
     let mut finder = Finder::new(module, rules.opaque_pointers, !rules.upgrades);
+    let mut needs = upgrade::Needs::new(module, rules.dialect);
     let mut bodies: Vec<Option<FunctionBody>> = Vec::with_capacity(module.functions.len());
     for (index, function) in module.functions.iter().enumerate() {
         let mut body = None;
@@ -130,16 +130,41 @@ pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sin
             body = findings.take("llvm-function", module.body(index));
             if let Some(body) = &mut body {
                 findings.append(core::mem::take(&mut body.diagnostics));
+                needs.look_at(body);
             }
         }
-        finder.visit_function(function, body.as_ref());
+        if !needs.found() {
+            finder.visit_function(function, body.as_ref());
+        }
         bodies.push(body);
     }
-    note_debug_version(module, &mut findings);
-    let mut printer = Printer::new(module, &bodies, &finder.finish(), rules, sink);
+    if needs.found() {
+        let upgraded = upgrade::upgrade(module, rules.dialect, bodies);
+        let (module, bodies) = (&upgraded.module, &upgraded.bodies);
+        let mut finder = Finder::new(module, rules.opaque_pointers, !rules.upgrades);
+        for (function, body) in module.functions.iter().zip(bodies) {
+            finder.visit_function(function, body.as_ref());
+        }
+        print_module(module, bodies, finder, options, &mut findings, sink);
+    } else {
+        print_module(module, &bodies, finder, options, &mut findings, sink);
+    }
+    findings
+}
+
+fn print_module<S: TokenSink>(
+    module: &Module<'_>,
+    bodies: &[Option<FunctionBody>],
+    finder: Finder<'_, '_>,
+    options: &PrintOptions<'_>,
+    findings: &mut Diagnostics,
+    sink: &mut S,
+) {
+    note_debug_version(module, findings);
+    let rules = options.dialect.rules();
+    let mut printer = Printer::new(module, bodies, &finder.finish(), rules, sink);
     printer.module(options);
     findings.append(printer.findings);
-    findings
 }
 
 /// Says that LLVM would drop debug info that is printed here, as its version is not the one of today.
