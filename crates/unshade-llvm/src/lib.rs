@@ -8,6 +8,7 @@
 //! | [`body`], [`instruction`], [`value`] | the inside of a function |
 //! | [`debug_info`] | what the words of debug-info nodes mean |
 //! | [`data_layout`] | sizes and alignments |
+//! | [`summary`] | what a module tells ThinLTO of its symbols |
 //! | [`print`] | LLVM assembly, as `llvm-dis` of a given version writes it |
 //!
 //! The crate is `no_std` and has no `unsafe`. Hostile input can make it tell of errors, and print what is sound;
@@ -47,7 +48,9 @@ readers! {
     pub mod ids;
     pub mod instruction;
     pub mod metadata;
+    mod md5;
     pub mod module;
+    pub mod summary;
     pub mod types;
     pub mod value;
 }

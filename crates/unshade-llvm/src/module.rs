@@ -75,6 +75,8 @@ pub struct Module<'a> {
     pub use_lists: Vec<UseList>,
     /// Values that an upgrade added, numbered from [`Module::EXTRA`] on.
     pub(crate) extra: Vec<Value>,
+    /// Where what its summary is read from stands.
+    pub(crate) summary_parts: crate::summary::Parts,
     /// The string table.
     pub(crate) strings: &'a [u8],
     /// What was wrong.
@@ -94,6 +96,7 @@ mod code {
     pub(super) const COMDAT: u32 = 12;
     pub(super) const ALIAS: u32 = 14;
     pub(super) const SOURCE_FILENAME: u32 = 16;
+    pub(super) const HASH: u32 = 17;
     pub(super) const IFUNC: u32 = 18;
 }
 
@@ -249,6 +252,11 @@ impl<'a> Module<'a> {
                 bodies.push(cursor.position());
                 cursor.skip_block()
             }
+            blocks::MODULE_STRTAB => for_records(cursor, block, |record| self.summary_parts.add_module(record)),
+            block if crate::summary::is_summary(block) => {
+                self.summary_parts.add_block(block, cursor.position());
+                cursor.skip_block()
+            }
             _ => cursor.skip_block(),
         }
     }
@@ -291,7 +299,11 @@ impl<'a> Module<'a> {
                 self.take_alias(values, record.code == code::ALIAS_OLD, record.code == code::IFUNC)
             }
             code::COMDAT => self.take_comdat(values),
-            // Libraries to link, positions of tables, hashes: nothing that is printed.
+            code::HASH => {
+                self.summary_parts.set_hash(values);
+                Some(())
+            }
+            // Libraries to link, positions of tables: nothing that is printed.
             _ => Some(()),
         };
         if taken.is_none() {
@@ -310,6 +322,13 @@ impl<'a> Module<'a> {
         let skip = match record.code {
             1 => 1,
             3 => 2,
+            // Indices of summaries have numbers instead of names.
+            5 => {
+                if let &[value, number] = record.values.as_slice() {
+                    self.summary_parts.add_number(value, number);
+                }
+                return;
+            }
             _ => return,
         };
         let (Some(&value), Some(name)) = (record.values.first(), record.values.get(skip..)) else { return };

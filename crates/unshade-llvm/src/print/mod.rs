@@ -21,6 +21,7 @@ mod mangle;
 mod metadata;
 mod metadata_fields;
 mod slots;
+mod summary;
 mod symbols;
 pub(crate) mod text;
 mod types;
@@ -375,6 +376,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         self.attribute_groups();
         self.named_metadata();
         self.metadata_nodes();
+        self.summary(options);
     }
 
     /// Numbers what LLVM numbers before it prints anything.
