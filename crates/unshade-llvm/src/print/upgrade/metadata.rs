@@ -338,7 +338,8 @@ pub(super) fn upgrade_attachments(
 
 /// Lists of local values were dropped from the language, and empty lists are one.
 fn share_empty_tuples(module: &Module<'_>, body: &mut FunctionBody) {
-    let Some((empty, _)) = module.metadata.iter().find(|(_, entry)| entry.is_empty_tuple()) else { return };
+    let entries = module.metadata.iter().chain(body.metadata.iter());
+    let Some((empty, _)) = entries.into_iter().find(|(_, entry)| entry.is_empty_tuple()) else { return };
     for operand in &mut body.operands {
         if let OperandKind::Metadata(id) = operand.kind()
             && body.metadata.get(id).is_some_and(Metadata::is_empty_tuple)

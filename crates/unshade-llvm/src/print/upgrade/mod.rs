@@ -48,7 +48,8 @@ impl<'m, 'a> Needs<'m, 'a> {
                 || metadata::is_old(module)
                 || objc::is_old(module)
                 || functions::is_old(module, dialect)
-                || intrinsics::is_old(module, dialect));
+                || intrinsics::is_old(module, dialect)
+                || (dialect == Dialect::Llvm19 && expressions::is_old(module)));
         let calls = functions::Needs::new(module, dialect);
         let (attachments, declares) = (metadata::Kinds::new(module), locals::Declares::new(module));
         Self { module, dialect, found, calls, attachments, declares }
@@ -86,6 +87,13 @@ pub(super) fn upgrade<'a>(
     globals::upgrade(module, dialect);
     metadata::upgrade(module);
     let plan = intrinsics::upgrade(module, dialect);
+    let mut expressions = expressions::Known::default();
+    let expands = opaque
+        && (expressions::is_old(module)
+            || upgraded.bodies.iter().flatten().any(|body| expressions::any_old(module, body)));
+    if expands {
+        expressions::blank_module_metadata(module, &mut expressions);
+    }
     let declares = locals::Declares::new(module);
     let (kinds, mut offset) = (metadata::Kinds::new(module), None);
     for body in upgraded.bodies.iter_mut().flatten() {
@@ -94,8 +102,8 @@ pub(super) fn upgrade<'a>(
         if !plan.is_empty() {
             plan.upgrade_calls(module, body);
         }
-        if opaque {
-            expressions::expand(module, body);
+        if expands {
+            expressions::expand(module, body, &mut expressions);
         }
         metadata::upgrade_attachments(module, body, &kinds, &mut offset);
     }
