@@ -74,6 +74,9 @@ pub trait TokenSink {
     /// How much was taken so far: a place for [`TokenSink::insert`].
     fn mark(&self) -> usize;
 
+    /// Forgets what was taken since a mark.
+    fn truncate(&mut self, mark: usize);
+
     /// Takes tokens that belong at a mark, before what was put since then: some listings have a head that depends on
     /// what follows it.
     fn insert(&mut self, mark: usize, write: impl FnOnce(&mut Self))
@@ -109,6 +112,10 @@ impl TokenSink for String {
 
     fn mark(&self) -> usize {
         self.len()
+    }
+
+    fn truncate(&mut self, mark: usize) {
+        String::truncate(self, mark);
     }
 
     fn insert(&mut self, mark: usize, write: impl FnOnce(&mut Self)) {

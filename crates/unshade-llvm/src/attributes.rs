@@ -31,7 +31,8 @@ pub enum Attribute {
         /// The value.
         value: Slice,
     },
-    /// Ranges of integers of one width: words in [`Attributes::words`], a pair for every range.
+    /// Ranges of integers of one width: words in [`Attributes::words`], as many as a number of the width takes, least
+    /// significant first, for each lower and upper bound in turn.
     Ranges {
         /// The kind.
         kind: u32,
@@ -78,6 +79,9 @@ pub struct Attributes {
     index: Index,
     groups: Vec<(u64, u32, AttributeSetId)>,
 }
+
+/// The widest integers that ranges are read of.
+const MAX_RANGE_WIDTH: u32 = 1 << 10;
 
 /// Numbers of kinds that are treated apart.
 pub(crate) mod kind {
@@ -197,12 +201,22 @@ impl Attributes {
         count: u64,
         values: &mut impl Iterator<Item = u64>,
     ) -> Option<Attribute> {
+        if width > MAX_RANGE_WIDTH {
+            return None;
+        }
         let mut bounds = Vec::new();
-        for _ in 0..count.checked_mul(2)? {
-            if width > 64 {
-                return None;
+        for _ in 0..count {
+            // Wider ones say how many words there are: the lower bound's, and in the upper half the upper bound's.
+            let words = if width > 64 { values.next()? } else { 1 << 32 | 1 };
+            for stored in [words & 0xFFFF_FFFF, words >> 32] {
+                let size = u64::from(width.div_ceil(64).max(1));
+                for at in 0..size {
+                    bounds.push(if at < stored { unrotate(values.next()?) } else { 0 });
+                }
+                if stored > size {
+                    return None;
+                }
             }
-            bounds.push(unrotate(values.next()?));
         }
         Some(Attribute::Ranges { kind, width, bounds: Slice::extend(&mut self.words, bounds) })
     }
@@ -236,7 +250,7 @@ impl Attributes {
                 }
             }
         }
-        self.add_list(entries);
+        let _ = self.add_list(entries);
     }
 
     fn take_old_list(&mut self, record: &Record) {
@@ -248,13 +262,33 @@ impl Attributes {
                 _ => None,
             })
             .collect();
-        self.add_list(entries);
+        let _ = self.add_list(entries);
     }
 
-    fn add_list(&mut self, entries: Vec<(u32, AttributeSetId)>) {
+    fn add_list(&mut self, entries: Vec<(u32, AttributeSetId)>) -> AttributeListId {
         let entries = entries.into_iter().filter(|&(_, set)| !self.set(set).is_empty()).collect::<Vec<_>>();
         let slice = Slice::extend(&mut self.entries, entries);
+        let id = narrow(self.lists.len() as u64);
         self.lists.push(slice);
+        AttributeListId(id)
+    }
+
+    /// Adds a list like another in which the attributes of one thing are changed.
+    pub(crate) fn change(
+        &mut self,
+        list: AttributeListId,
+        index: u32,
+        change: impl FnOnce(&mut Vec<Attribute>),
+    ) -> AttributeListId {
+        let mut entries = self.list(list).to_vec();
+        let mut set = self.of(list, index).map_or_else(Vec::new, |set| self.set(set).to_vec());
+        change(&mut set);
+        let set = self.intern(set);
+        match entries.iter_mut().find(|(of, _)| *of == index) {
+            Some(entry) => entry.1 = set,
+            None => entries.push((index, set)),
+        }
+        self.add_list(entries)
     }
 
     fn intern(&mut self, set: Vec<Attribute>) -> AttributeSetId {

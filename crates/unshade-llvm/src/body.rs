@@ -22,6 +22,8 @@ pub struct FunctionBody {
     pub values: Vec<Value>,
     /// Values that the file has no number for, which stand in place of old forms of instructions.
     pub unnumbered: Vec<Value>,
+    /// Names of those that have one, by their place among them.
+    pub unnumbered_names: Vec<Slice>,
     /// The function's own constants.
     pub constants: Constants,
     /// The instructions of each block.
@@ -181,6 +183,14 @@ impl FunctionBody {
         matches!(value, Some(Value { kind: ValueKind::Instruction(_) | ValueKind::Argument(_), .. }))
     }
 
+    /// A value of the function, to be changed.
+    pub(crate) fn value_mut(&mut self, id: ValueId) -> Option<&mut Value> {
+        match self.values.get_mut(id.0.wrapping_sub(self.value_base) as usize) {
+            Some(value) => Some(value),
+            None => self.unnumbered.get_mut(id.0.checked_sub(Self::UNNUMBERED)? as usize),
+        }
+    }
+
     /// Where unnumbered values start.
     pub const UNNUMBERED: u32 = 1 << 29;
 
@@ -189,7 +199,17 @@ impl FunctionBody {
     pub fn value_name(&self, id: ValueId) -> &[u8] {
         match self.value_names.get(id.0.wrapping_sub(self.value_base) as usize) {
             Some(name) => name.of(&self.name_bytes),
-            None => &[],
+            None => {
+                let at = id.0.wrapping_sub(Self::UNNUMBERED) as usize;
+                self.unnumbered_names.get(at).map_or(&[], |name| name.of(&self.name_bytes))
+            }
+        }
+    }
+
+    /// Takes the name of a value away.
+    pub(crate) fn forget_name(&mut self, id: ValueId) {
+        if let Some(name) = self.value_names.get_mut(id.0.wrapping_sub(self.value_base) as usize) {
+            *name = Slice::default();
         }
     }
 

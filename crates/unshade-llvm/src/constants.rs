@@ -190,6 +190,56 @@ impl Constants {
         index
     }
 
+    /// An aggregate of these elements, yet to be added.
+    pub(crate) fn aggregate(&mut self, elements: &[ValueId]) -> Constant {
+        Constant::Aggregate(Slice::extend(&mut self.values, elements.iter().copied()))
+    }
+
+    /// Whether an aggregate or expression holds a value.
+    pub(crate) fn mention(&self, id: ValueId) -> bool {
+        self.values.contains(&id)
+    }
+
+    /// All expressions.
+    pub(crate) fn expressions(&self) -> &[Expression] {
+        &self.expressions
+    }
+
+    /// Everything that is written in assembly.
+    pub(crate) fn all_assembly(&self) -> &[Assembly] {
+        &self.assembly
+    }
+
+    /// A cast of a value, yet to be added.
+    pub(crate) fn cast(&mut self, opcode: Opcode, of: ValueId) -> Constant {
+        let operands = Slice::extend(&mut self.values, [of]);
+        self.add_expression(Expression {
+            opcode,
+            flags: 0,
+            ty: TypeId::NONE,
+            in_range: 0,
+            bounds: Slice::default(),
+            operands,
+        })
+    }
+
+    /// Assembly, yet to be added.
+    pub(crate) fn add_assembly(&mut self, text: &[u8], constraints: &[u8], flags: u32) -> Constant {
+        let text = Slice::extend(&mut self.bytes, text.iter().copied());
+        let constraints = Slice::extend(&mut self.bytes, constraints.iter().copied());
+        let index = narrow(self.assembly.len() as u64);
+        self.assembly.push(Assembly { text, constraints, flags });
+        Constant::Assembly(index)
+    }
+
+    /// Puts another text into a piece of assembly.
+    pub(crate) fn set_assembly(&mut self, index: u32, text: &[u8]) {
+        let text = Slice::extend(&mut self.bytes, text.iter().copied());
+        if let Some(assembly) = self.assembly.get_mut(index as usize) {
+            assembly.text = text;
+        }
+    }
+
     pub(crate) fn add_words(&mut self, words: &[u64]) -> Slice {
         Slice::extend(&mut self.words, words.iter().copied())
     }

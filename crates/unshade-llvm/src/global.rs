@@ -147,6 +147,20 @@ pub struct Function {
     pub personality: Option<ValueId>,
     /// Where its body starts in the stream, in bits.
     pub(crate) body: Option<usize>,
+    /// Where an upgrade put it.
+    pub(crate) place: Place,
+}
+
+/// Where an upgrade put a function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Where the file has it.
+    #[default]
+    Kept,
+    /// Behind all that were kept.
+    Moved,
+    /// Another took its place.
+    Gone,
 }
 
 /// An alias or ifunc.
@@ -369,6 +383,7 @@ impl Module<'_> {
             prefix: data(13),
             personality: data(14),
             body: None,
+            place: Place::Kept,
         };
         self.functions.push(function);
         self.values.push(Value { kind: ValueKind::Function(index), ty: pointer });

@@ -10,6 +10,7 @@
 //! | [`debug_info`] | what the words of debug-info nodes mean |
 //! | [`source_map`] | which bytes of the file things were decoded from |
 //! | [`data_layout`] | sizes and alignments |
+//! | [`summary`] | what a module tells ThinLTO of its symbols |
 //! | [`print`] | LLVM assembly, as `llvm-dis` of a given version writes it |
 //!
 //! The crate is `no_std` and has no `unsafe`. Hostile input can make it tell of errors, and print what is sound;
@@ -50,9 +51,11 @@ readers! {
     pub mod ids;
     pub mod instruction;
     pub mod metadata;
+    mod md5;
     pub mod module;
     pub mod source_map;
     pub mod statistics;
+    pub mod summary;
     pub mod types;
     pub mod uses;
     pub mod value;

@@ -11,6 +11,7 @@
 use crate::bitstream::{Cursor, Record};
 use crate::debug_info::{self, NodeKind};
 use crate::ids::{MetadataId, Slice, TypeId, ValueId, narrow};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Result};
 
@@ -30,6 +31,14 @@ pub enum Metadata {
     Node(Node),
     /// A number without a record, or a record that could not be read.
     Missing,
+}
+
+impl Metadata {
+    /// Whether it is `!{}`.
+    pub(crate) fn is_empty_tuple(self) -> bool {
+        matches!(self, Metadata::Node(node)
+            if node.kind == NodeKind::Tuple && !node.distinct && node.words.is_empty())
+    }
 }
 
 /// A node: a tuple or one of the specialised debug-info nodes.
@@ -67,6 +76,9 @@ pub struct MetadataTable {
     unnumbered: Vec<Metadata>,
     words: Vec<u64>,
     bytes: Vec<u8>,
+    /// Tuples and strings that an upgrade added, by content, as references.
+    added: BTreeMap<Vec<u64>, u64>,
+    added_texts: BTreeMap<Vec<u8>, u64>,
 }
 
 /// Named metadata and attachments that stand in a metadata block.
@@ -78,7 +90,7 @@ pub(crate) struct Extras {
 }
 
 /// Where unnumbered entries start.
-const UNNUMBERED: u32 = 1 << 30;
+const UNNUMBERED: u32 = 1 << 28;
 
 pub(crate) mod code {
     pub(crate) const STRING_OLD: u32 = 1;
@@ -213,6 +225,35 @@ impl MetadataTable {
         let id = self.unnumbered_base().saturating_add(narrow(self.unnumbered.len() as u64));
         self.unnumbered.push(entry);
         u64::from(id).saturating_add(1)
+    }
+
+    /// A reference to a string; equal strings that were added so are one.
+    pub(crate) fn add_text(&mut self, text: &[u8]) -> u64 {
+        if let Some(&reference) = self.added_texts.get(text) {
+            return reference;
+        }
+        let string = Slice::extend(&mut self.bytes, text.iter().copied());
+        let reference = self.add_unnumbered(Metadata::String(string));
+        self.added_texts.insert(text.to_vec(), reference);
+        reference
+    }
+
+    /// A reference to a tuple; equal ones that were added so are one.
+    pub(crate) fn tuple(&mut self, references: &[u64]) -> u64 {
+        if let Some(&reference) = self.added.get(references) {
+            return reference;
+        }
+        // The empty one is likely to be in the file.
+        let listed = self.iter().filter(|_| references.is_empty()).find(|(_, entry)| entry.is_empty_tuple());
+        let reference = match listed {
+            Some((id, _)) => u64::from(id.0).saturating_add(1),
+            None => {
+                let node = self.node(NodeKind::Tuple, false, references, &[]);
+                self.add_unnumbered(node)
+            }
+        };
+        self.added.insert(references.to_vec(), reference);
+        reference
     }
 
     pub(crate) fn node(&mut self, kind: NodeKind, distinct: bool, references: &[u64], numbers: &[u64]) -> Metadata {

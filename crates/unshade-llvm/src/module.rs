@@ -76,6 +76,10 @@ pub struct Module<'a> {
     pub sync_scopes: Vec<Vec<u8>>,
     /// Orders of the uses of module-level values.
     pub use_lists: Vec<UseList>,
+    /// Values that an upgrade added, numbered from [`Module::EXTRA`] on.
+    pub(crate) extra: Vec<Value>,
+    /// Where what its summary is read from stands.
+    pub(crate) summary_parts: crate::summary::Parts,
     /// The string table.
     pub(crate) strings: &'a [u8],
     /// What was wrong.
@@ -95,6 +99,7 @@ mod code {
     pub(super) const COMDAT: u32 = 12;
     pub(super) const ALIAS: u32 = 14;
     pub(super) const SOURCE_FILENAME: u32 = 16;
+    pub(super) const HASH: u32 = 17;
     pub(super) const IFUNC: u32 = 18;
 }
 
@@ -273,6 +278,11 @@ impl<'a> Module<'a> {
                 bodies.push(cursor.position());
                 cursor.skip_block()
             }
+            blocks::MODULE_STRTAB => for_records(cursor, block, |record| self.summary_parts.add_module(record)),
+            block if crate::summary::is_summary(block) => {
+                self.summary_parts.add_block(block, cursor.position());
+                cursor.skip_block()
+            }
             _ => cursor.skip_block(),
         }
     }
@@ -315,7 +325,11 @@ impl<'a> Module<'a> {
                 self.take_alias(values, record.code == code::ALIAS_OLD, record.code == code::IFUNC)
             }
             code::COMDAT => self.take_comdat(values),
-            // Libraries to link, positions of tables, hashes: nothing that is printed.
+            code::HASH => {
+                self.summary_parts.set_hash(values);
+                Some(())
+            }
+            // Libraries to link, positions of tables: nothing that is printed.
             _ => Some(()),
         };
         if taken.is_none() {
@@ -334,6 +348,13 @@ impl<'a> Module<'a> {
         let skip = match record.code {
             1 => 1,
             3 => 2,
+            // Indices of summaries have numbers instead of names.
+            5 => {
+                if let &[value, number] = record.values.as_slice() {
+                    self.summary_parts.add_number(value, number);
+                }
+                return;
+            }
             _ => return,
         };
         let (Some(&value), Some(name)) = (record.values.first(), record.values.get(skip..)) else { return };
@@ -415,7 +436,30 @@ impl<'a> Module<'a> {
     pub fn value(&self, body: Option<&FunctionBody>, id: ValueId) -> Option<Value> {
         match self.values.get(id.index()) {
             Some(value) => Some(*value),
-            None => body?.value(id),
+            None => body.and_then(|body| body.value(id)).or_else(|| self.extra_value(id)),
+        }
+    }
+
+    /// Where the numbers of values start that no record defines: above those of every function.
+    pub(crate) const EXTRA: u32 = 3 << 28;
+
+    #[cold]
+    fn extra_value(&self, id: ValueId) -> Option<Value> {
+        self.extra.get(id.0.checked_sub(Self::EXTRA)? as usize).copied()
+    }
+
+    /// Adds a value that no record defines.
+    pub(crate) fn add_extra(&mut self, value: Value) -> ValueId {
+        let id = ValueId(Self::EXTRA.saturating_add(narrow(self.extra.len() as u64)));
+        self.extra.push(value);
+        id
+    }
+
+    /// The value of this number among those that no function defines.
+    pub(crate) fn value_mut(&mut self, id: ValueId) -> Option<&mut Value> {
+        match id.0.checked_sub(Self::EXTRA) {
+            Some(at) => self.extra.get_mut(at as usize),
+            None => self.values.get_mut(id.index()),
         }
     }
 
@@ -424,10 +468,10 @@ impl<'a> Module<'a> {
     pub fn constant<'s>(&'s self, body: Option<&'s FunctionBody>, id: ValueId) -> Option<(Constant, &'s Constants)> {
         let (value, constants) = match self.values.get(id.index()) {
             Some(value) => (*value, &self.constants),
-            None => {
-                let body = body?;
-                (body.value(id)?, &body.constants)
-            }
+            None => match body.and_then(|body| Some((body.value(id)?, &body.constants))) {
+                Some(local) => local,
+                None => (self.extra_value(id)?, &self.constants),
+            },
         };
         match value.kind {
             ValueKind::Constant(index) => Some((constants.get(index), constants)),

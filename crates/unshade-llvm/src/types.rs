@@ -198,6 +198,11 @@ impl TypeTable {
         self.names.get(name as usize).map_or(&[], Vec::as_slice)
     }
 
+    /// The names of all structs.
+    pub(crate) fn struct_names(&self) -> impl Iterator<Item = &[u8]> {
+        self.names.iter().map(Vec::as_slice)
+    }
+
     /// What a pointer points to, where it knows.
     pub fn pointee(&self, id: TypeId) -> Option<TypeId> {
         match self.get(id) {
@@ -345,8 +350,22 @@ impl TypeTable {
         id
     }
 
-    fn intern(&mut self, ty: Type) -> TypeId {
+    pub(crate) fn intern(&mut self, ty: Type) -> TypeId {
         self.find(ty).unwrap_or_else(|| self.push(ty))
+    }
+
+    /// Adds a function type.
+    pub(crate) fn add_function(&mut self, result: TypeId, parameters: &[TypeId], variadic: bool) -> TypeId {
+        let parameters = Slice::extend(&mut self.elements, parameters.iter().copied());
+        self.push(Type::Function { result, parameters, variadic })
+    }
+
+    /// The number of a literal struct, which is added if there is none.
+    pub(crate) fn intern_literal(&mut self, fields: &[TypeId]) -> TypeId {
+        self.find_literal(fields).unwrap_or_else(|| {
+            let fields = Slice::extend(&mut self.elements, fields.iter().copied());
+            self.push(Type::Struct(StructType { fields, packed: false, literal: true, opaque: false, name: None }))
+        })
     }
 
     /// Adds what instructions may need and a file need not list: `i1`, `i8`, `i32`, `i64`, `void`, `label`,
@@ -367,16 +386,7 @@ impl TypeTable {
                 }
                 Some(Type::Integer(_)) => {
                     let fields = [TypeId(narrow(at as u64)), bit];
-                    if self.find_literal(&fields).is_none() {
-                        let fields = Slice::extend(&mut self.elements, fields);
-                        self.push(Type::Struct(StructType {
-                            fields,
-                            packed: false,
-                            literal: true,
-                            opaque: false,
-                            name: None,
-                        }));
-                    }
+                    self.intern_literal(&fields);
                 }
                 _ => {}
             }

@@ -81,6 +81,10 @@ impl TokenSink for Tokens {
         self.0.len()
     }
 
+    fn truncate(&mut self, mark: usize) {
+        self.0.truncate(mark);
+    }
+
     fn insert(&mut self, mark: usize, write: impl FnOnce(&mut Self)) {
         let mut part = Self::default();
         write(&mut part);

@@ -51,6 +51,11 @@ impl TokenSink for Lines {
         self.lines.len()
     }
 
+    fn truncate(&mut self, mark: usize) {
+        self.lines.truncate(mark);
+        self.line.clear();
+    }
+
     fn insert(&mut self, mark: usize, write: impl FnOnce(&mut Self)) {
         let mut part = Self::default();
         write(&mut part);

@@ -5,6 +5,7 @@ use crate::ids::{Slice, TypeId, ValueId, narrow};
 use crate::instruction::{Memory, Opcode};
 use crate::types::Type;
 use crate::value::Operand;
+use unshade_core::{Error, ErrorKind};
 
 impl BodyReader<'_, '_> {
     pub(super) fn element_pointer(&mut self, mut fields: Fields<'_>, code: u32) -> Option<()> {
@@ -36,12 +37,21 @@ impl BodyReader<'_, '_> {
         }
         let count = narrow(self.body.operands.len().wrapping_sub(start) as u64);
         let operands = Slice { start: narrow(start as u64), count };
-        let ty = self.pointer_result(base_type, element, lanes)?;
+        let ty = self.pointer_result(base_type, element, lanes).or_else(|| self.mistyped_pointer(base_type))?;
         let mut instruction = self.plain(Opcode::GetElementPtr, ty, operands);
         instruction.flags = (flags & 0xFFFF) as u16;
         instruction.detail = source.0;
         self.push(instruction);
         Some(())
+    }
+
+    /// The result of an address whose type the file lacks, which only a damaged one does: the type of its base.
+    #[cold]
+    fn mistyped_pointer(&mut self, base: TypeId) -> Option<TypeId> {
+        self.module.types.address_space(base)?;
+        let error = Error::without_offset(ErrorKind::BadValue, "an address of a type that the file lacks");
+        self.body.diagnostics.error("llvm-function", error);
+        Some(base)
     }
 
     /// The number of elements of a vector.
@@ -63,7 +73,9 @@ impl BodyReader<'_, '_> {
     pub(super) fn pointer_result(&self, base: TypeId, element: TypeId, lanes: Option<(u32, bool)>) -> Option<TypeId> {
         let types = &self.module.types;
         let scalar = match types.get(types.scalar(base)) {
-            Type::Pointer { address_space, .. } => types.find(Type::Pointer { pointee: element, address_space })?,
+            Type::Pointer { address_space, .. } => {
+                types.find(Type::Pointer { pointee: element, address_space })?
+            }
             Type::OpaquePointer { .. } => types.scalar(base),
             _ => return None,
         };

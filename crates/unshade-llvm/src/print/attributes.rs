@@ -58,6 +58,7 @@ const UW_TABLE: u32 = 33;
 const ALLOC_KIND: u32 = 82;
 const MEMORY: u32 = 86;
 const NO_FP_CLASS: u32 = 87;
+const INITIALIZES: u32 = 94;
 
 /// Attributes that only pointers may have: `align`, `byval`, `nest`, `noalias`, `nocapture`, `readnone`, `readonly`,
 /// `sret`, `inalloca`, `nonnull`, `dereferenceable`, `dereferenceable_or_null`, `swifterror`, `preallocated`, `byref`
@@ -165,17 +166,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             Attribute::Ranges { kind, width, bounds } => {
                 push_kind(text, kind);
-                text.push_str("(i");
-                push_number(text, u64::from(width));
-                for pair in attributes.words(bounds).chunks_exact(2) {
-                    if let &[low, high] = pair {
-                        text.push(' ');
-                        super::text::push_signed(text, low as i64);
-                        text.push_str(", ");
-                        super::text::push_signed(text, high as i64);
-                    }
-                }
-                text.push(')');
+                let size = width.div_ceil(64).max(1) as usize;
+                push_ranges(text, width, attributes.words(bounds).chunks_exact(size), kind != INITIALIZES);
             }
         }
     }
@@ -428,6 +420,40 @@ fn push_integer(text: &mut String, kind: u32, value: u64, in_group: bool) {
             push_number(text, value);
             text.push_str(close);
         }
+    }
+}
+
+/// `(i32 1, 4)`, or with a list of ranges `((0, 4), (8, 12))`.
+fn push_ranges<'w>(text: &mut String, width: u32, mut bounds: impl Iterator<Item = &'w [u64]>, single: bool) {
+    text.push('(');
+    if single {
+        text.push('i');
+        push_number(text, u64::from(width));
+        text.push(' ');
+    }
+    let mut first = true;
+    while let (Some(low), Some(high)) = (bounds.next(), bounds.next()) {
+        if !first {
+            text.push_str(", ");
+        }
+        first = false;
+        if !single {
+            text.push('(');
+        }
+        push_bound(text, low, width);
+        text.push_str(", ");
+        push_bound(text, high, width);
+        if !single {
+            text.push(')');
+        }
+    }
+    text.push(')');
+}
+
+fn push_bound(text: &mut String, words: &[u64], width: u32) {
+    match words {
+        &[word] => super::text::push_signed(text, word as i64),
+        words => super::text::push_wide(text, words, width, true),
     }
 }
 

@@ -184,7 +184,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     /// What is left of casts between pointers and of element pointers that go nowhere, once pointers are opaque.
-    fn folded(&self, body: Option<&FunctionBody>, mut id: ValueId) -> ValueId {
+    pub(super) fn folded(&self, body: Option<&FunctionBody>, mut id: ValueId) -> ValueId {
         let types = &self.module.types;
         for _ in 0..MAX_DEPTH {
             let Some((Constant::Expression(index), constants)) = self.module.constant(body, id) else {

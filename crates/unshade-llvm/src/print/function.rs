@@ -3,7 +3,7 @@
 use super::instruction::Rebuilt;
 use super::symbols::{Cached, push_plain_constant};
 use super::text::{columns, push_name, push_number};
-use super::{Dialect, Entity, Printer};
+use super::{Bodies, Dialect, Entity, Printer, read_body};
 use crate::attributes::index;
 use crate::body::FunctionBody;
 use crate::global::Function;
@@ -143,7 +143,7 @@ pub(super) fn label_of(module: &Module<'_>, body: &FunctionBody, block: BlockId)
 const CONVENTIONS: &[(u32, &str)] = &[
     (8, "fastcc"), (9, "coldcc"), (10, "ghccc"), (11, "cc11"), (12, "webkit_jscc"), (13, "anyregcc"),
     (14, "preserve_mostcc"), (15, "preserve_allcc"), (16, "swiftcc"), (17, "cxx_fast_tlscc"), (18, "tailcc"),
-    (19, "cfguard_checkcc"), (20, "swifttailcc"), (21, "preserve_nonecc"), (64, "x86_stdcallcc"),
+    (19, "cfguard_checkcc"), (20, "swifttailcc"), (64, "x86_stdcallcc"),
     (65, "x86_fastcallcc"), (66, "arm_apcscc"), (67, "arm_aapcscc"), (68, "arm_aapcs_vfpcc"), (69, "msp430_intrcc"),
     (70, "x86_thiscallcc"), (71, "ptx_kernel"), (72, "ptx_device"), (75, "spir_func"), (76, "spir_kernel"),
     (77, "intel_ocl_bicc"), (78, "x86_64_sysvcc"), (79, "win64cc"), (80, "x86_vectorcallcc"), (81, "hhvmcc"),
@@ -153,10 +153,23 @@ const CONVENTIONS: &[(u32, &str)] = &[
     (98, "aarch64_sve_vector_pcs"), (100, "amdgpu_gfx"),
 ];
 
+/// Those that LLVM 19 knows besides.
+#[rustfmt::skip]
+const LATER_CONVENTIONS: &[(u32, &str)] = &[
+    (21, "preserve_nonecc"), (102, "aarch64_sme_preservemost_from_x0"), (103, "aarch64_sme_preservemost_from_x2"),
+    (104, "amdgpu_cs_chain"), (105, "amdgpu_cs_chain_preserve"), (106, "m68k_rtdcc"), (107, "graalcc"),
+    (110, "riscv_vector_cc"), (111, "aarch64_sme_preservemost_from_x1"),
+];
+/// The one that it forgot: WebKit's.
+const FORGOTTEN_CONVENTION: u32 = 12;
+
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     /// A calling convention other than that of C, with a space behind it.
     pub(super) fn convention(&mut self, convention: u32) {
-        match CONVENTIONS.iter().find(|(number, _)| *number == convention) {
+        let newest = self.rules.dialect == Dialect::Llvm19;
+        let later = LATER_CONVENTIONS.iter().filter(|_| newest);
+        let known = CONVENTIONS.iter().filter(|_| !newest || convention != FORGOTTEN_CONVENTION);
+        match known.chain(later).find(|(number, _)| *number == convention) {
             Some((_, name)) if self.rules.dialect != Dialect::Dxc || *name != "cc11" => self.keyword(name),
             _ => self.built(TokenKind::Keyword, |text| {
                 text.push_str("cc");
@@ -168,19 +181,35 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     pub(super) fn function(&mut self, index: usize) {
         let module = self.module;
         let Some(function) = module.functions.get(index) else { return };
-        if !function.declaration {
-            let mut body = core::mem::take(&mut self.body);
-            let read = module.read_body(index, &mut body);
-            if self.findings.take("llvm-function", read).is_some() {
-                self.findings.append(core::mem::take(&mut body.diagnostics));
-                self.slots.keep(&body);
-                self.find_structs(index, &body);
-                self.function_with(index, function, Some(&body));
-                self.body = body;
-                return;
+        let mut body = core::mem::take(&mut self.body);
+        if self.load_body(index, &mut body) {
+            self.slots.keep(&body);
+            self.find_structs(index, &body);
+            self.function_with(index, function, Some(&body));
+        } else if !self.is_outdated {
+            self.function_with(index, function, None);
+        }
+        self.body = body;
+    }
+
+    /// Gets the body of a function, if there is one and it is up to date.
+    fn load_body(&mut self, index: usize, body: &mut FunctionBody) -> bool {
+        match &mut self.bodies {
+            Bodies::Upgraded(bodies) => {
+                let upgraded = bodies.get_mut(index).and_then(Option::take);
+                let is_there = upgraded.is_some();
+                *body = upgraded.unwrap_or_default();
+                is_there
+            }
+            Bodies::Read(needs) => {
+                if !read_body(self.module, index, body, &mut self.findings) {
+                    return false;
+                }
+                needs.look_at(body);
+                self.is_outdated = needs.found();
+                !self.is_outdated
             }
         }
-        self.function_with(index, function, None);
     }
 
     fn function_with(&mut self, index: usize, function: &'m Function, body: Option<&FunctionBody>) {
@@ -451,6 +480,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.records_before(body, at, records);
             }
             if let Some(start) = record {
+                if self.rebuilt_call(body, instruction) == Some(Rebuilt::Dropped) {
+                    continue;
+                }
                 self.source(|map| map.instruction(body.function, at));
                 self.call_as_record(body, instruction, start);
                 continue;

@@ -3,7 +3,7 @@
 //! LLVM replaces the attributes of every intrinsic that it knows by its own.
 
 use super::Dialect;
-use super::{intrinsics_14, intrinsics_19};
+use super::{intrinsics_14, intrinsics_19, intrinsics_targets};
 
 /// A row of the tables.
 type Row = (&'static str, &'static str, &'static str);
@@ -11,7 +11,7 @@ type Row = (&'static str, &'static str, &'static str);
 /// The attributes of an intrinsic, as text.
 #[derive(Clone, Copy)]
 pub(super) struct Intrinsic {
-    row: &'static Row,
+    row: Row,
 }
 
 impl Intrinsic {
@@ -23,9 +23,13 @@ impl Intrinsic {
             Dialect::Dxc => return None,
         };
         let mut name = core::str::from_utf8(name).ok()?.strip_prefix("llvm.")?;
+        if name.starts_with("arm.") || name.starts_with("aarch64.") {
+            let (name, attributes) = intrinsics_targets::find(dialect, name)?;
+            return Some(Self { row: (name, attributes, "") });
+        }
         loop {
             if let Ok(at) = table.binary_search_by_key(&name, |row| row.0) {
-                return table.get(at).map(|row| Self { row });
+                return table.get(at).map(|&row| Self { row });
             }
             name = name.rsplit_once('.')?.0;
         }

@@ -79,6 +79,7 @@ pub(super) fn rewrite(
     if opaque {
         let old = core::str::from_utf8(&function.symbol.name).ok()?;
         let suffix = old.strip_prefix(name.as_str())?;
+        let suffix = without_dotted_structs(types, suffix);
         for part in suffix.split('.').skip(1) {
             name.push('.');
             push_opaque(&mut name, part);
@@ -88,6 +89,21 @@ pub(super) fn rewrite(
         }
     }
     None
+}
+
+/// Names of structs that pointers point to may hold dots, which separate parts otherwise.
+fn without_dotted_structs(types: &TypeTable, suffix: &str) -> String {
+    let mut result = String::from(suffix);
+    for name in types.struct_names().filter(|name| name.contains(&b'.')) {
+        let Ok(name) = core::str::from_utf8(name) else { continue };
+        for digit in '0'..='9' {
+            let pointer = alloc::format!("p{digit}s_{name}s");
+            if result.contains(&pointer) {
+                result = result.replace(&pointer, &alloc::format!("p{digit}"));
+            }
+        }
+    }
+    result
 }
 
 /// A part of a name with what pointers point to left out: `p0i8` becomes `p0`, `v4p1f32` `v4p1`.
@@ -106,7 +122,7 @@ fn push_opaque(name: &mut String, part: &str) {
 /// How deep types may nest in a name.
 const MAX_DEPTH: u32 = 16;
 
-fn push_type(name: &mut String, types: &TypeTable, ty: TypeId, opaque: bool, depth: u32) {
+pub(super) fn push_type(name: &mut String, types: &TypeTable, ty: TypeId, opaque: bool, depth: u32) {
     if depth > MAX_DEPTH {
         return;
     }

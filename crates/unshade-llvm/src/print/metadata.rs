@@ -258,6 +258,15 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         match self.module.metadata_string(name)? {
             b"PIC Level" if self.rules.opaque_pointers && matches!(behaviour, ERROR | MAX) => Some("i32 8, "),
             b"PIC Level" | b"PIE Level" if behaviour == ERROR => Some("i32 7, "),
+            b"branch-target-enforcement" if self.rules.opaque_pointers && behaviour == ERROR => {
+                Some("i32 8, ")
+            }
+            name if self.rules.opaque_pointers
+                && behaviour == ERROR
+                && name.starts_with(b"sign-return-address") =>
+            {
+                Some("i32 8, ")
+            }
             _ => None,
         }
     }

@@ -15,6 +15,7 @@ mod instruction;
 mod intrinsics;
 mod intrinsics_14;
 mod intrinsics_19;
+mod intrinsics_targets;
 mod kinds;
 mod layout;
 mod links;
@@ -24,6 +25,7 @@ mod metadata_fields;
 mod single;
 mod slots;
 mod sources;
+mod summary;
 mod symbols;
 pub(crate) mod text;
 mod types;
@@ -129,13 +131,48 @@ impl Dialect {
 /// Prints a module; what could not be read on the way is returned.
 pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sink: &mut S) -> Diagnostics {
     let rules = options.dialect.rules();
-    let upgraded = if rules.upgrades { upgrade::upgrade(module) } else { None };
-    let module = upgraded.as_ref().unwrap_or(module);
-    let mut printer = Printer::new(module, rules, sink);
-    note_debug_version(module, &mut printer.findings);
-    printer.find_sources();
-    printer.module(options);
-    printer.findings
+    let start = sink.mark();
+    let needs = upgrade::Needs::new(module, rules.dialect);
+    if !needs.found() {
+        let mut printer = Printer::new(module, rules, Bodies::Read(needs), sink);
+        printer.run(options);
+        if !printer.is_outdated {
+            return printer.findings;
+        }
+        // Something in a body is of an earlier version, which concerns all of the text.
+        sink.truncate(start);
+    }
+    let mut findings = Diagnostics::new();
+    let bodies = (0..module.functions.len()).map(|index| {
+        let mut body = FunctionBody::default();
+        read_body(module, index, &mut body, &mut findings).then_some(body)
+    });
+    let bodies = bodies.collect();
+    let upgraded = upgrade::upgrade(module, rules.dialect, bodies);
+    let mut printer = Printer::new(&upgraded.module, rules, Bodies::Upgraded(upgraded.bodies), sink);
+    printer.run(options);
+    findings.append(printer.findings);
+    findings
+}
+
+/// Reads the body of a function, if it has one.
+fn read_body(module: &Module<'_>, index: usize, body: &mut FunctionBody, findings: &mut Diagnostics) -> bool {
+    if module.functions.get(index).is_none_or(|function| function.declaration) {
+        return false;
+    }
+    let is_read = findings.take("llvm-function", module.read_body(index, body)).is_some();
+    if is_read {
+        findings.append(core::mem::take(&mut body.diagnostics));
+    }
+    is_read
+}
+
+/// Where bodies come from.
+enum Bodies<'m, 'a> {
+    /// From the file, one by one, as long as none of them has to be brought up to date.
+    Read(upgrade::Needs<'m, 'a>),
+    /// They were brought up to date together.
+    Upgraded(Vec<Option<FunctionBody>>),
 }
 
 /// Says that LLVM would drop debug info that is printed here, as its version is not the one of today.
@@ -162,8 +199,11 @@ fn note_debug_version(module: &Module<'_>, findings: &mut Diagnostics) {
 /// The state of printing one module.
 struct Printer<'m, 'a, 's, S> {
     module: &'m Module<'a>,
+    bodies: Bodies<'m, 'a>,
     /// The body of the function that is printed; its buffers are used again for the next.
     body: FunctionBody,
+    /// Whether a body was met that has to be brought up to date: printing ends there.
+    is_outdated: bool,
     structs: Structs<'m, 'a>,
     rules: Rules,
     sink: &'s mut S,
@@ -188,8 +228,8 @@ struct Printer<'m, 'a, 's, S> {
 }
 
 impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
-    fn new(module: &'m Module<'a>, rules: Rules, sink: &'s mut S) -> Self {
-        let structs = Structs::new(module, rules);
+    fn new(module: &'m Module<'a>, rules: Rules, bodies: Bodies<'m, 'a>, sink: &'s mut S) -> Self {
+        let structs = Structs::new(module, rules, &bodies);
         let types = TypeTexts::new(&module.types, structs.known(), rules.opaque_pointers);
         let symbols = Symbols::new(module, rules.dialect);
         let layout_text = match layout::upgrade(&module.data_layout_text, &module.triple, rules.dialect) {
@@ -198,7 +238,9 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         };
         Self {
             module,
+            bodies,
             body: FunctionBody::default(),
+            is_outdated: false,
             structs,
             rules,
             sink,
@@ -275,6 +317,12 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         });
     }
 
+    fn run(&mut self, options: &PrintOptions<'_>) {
+        note_debug_version(self.module, &mut self.findings);
+        self.find_sources();
+        self.module(options);
+    }
+
     fn module(&mut self, options: &PrintOptions<'_>) {
         self.number_module();
         self.head(options);
@@ -308,6 +356,9 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             let Some(&index) = self.symbols.function_order().get(at) else { break };
             self.punctuation("\n");
             self.function(index as usize);
+            if self.is_outdated {
+                return;
+            }
         }
         if let Some(order) = self.structs.finish(module) {
             self.struct_types(structs_at, &order);
@@ -315,6 +366,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         self.attribute_groups();
         self.named_metadata();
         self.metadata_nodes();
+        self.summary(options);
     }
 
     /// Numbers what LLVM numbers before it prints anything.
@@ -430,7 +482,7 @@ enum Structs<'m, 'a> {
 }
 
 impl<'m, 'a> Structs<'m, 'a> {
-    fn new(module: &'m Module<'a>, rules: Rules) -> Self {
+    fn new(module: &'m Module<'a>, rules: Rules, bodies: &Bodies<'_, '_>) -> Self {
         let mut finder = Finder::new(module, rules.opaque_pointers, !rules.upgrades);
         if !finder.needs_numbers() {
             let first_body = module.functions.iter().position(|function| !function.declaration);
@@ -448,8 +500,19 @@ impl<'m, 'a> Structs<'m, 'a> {
         let mut body = FunctionBody::default();
         for (index, function) in module.functions.iter().enumerate() {
             finder.visit_function(function);
-            if !function.declaration && module.read_body(index, &mut body).is_ok() {
-                finder.visit_body(&body);
+            match bodies {
+                Bodies::Upgraded(bodies) => {
+                    bodies
+                        .get(index)
+                        .and_then(Option::as_ref)
+                        .iter()
+                        .for_each(|body| finder.visit_body(body));
+                }
+                Bodies::Read(_) => {
+                    if !function.declaration && module.read_body(index, &mut body).is_ok() {
+                        finder.visit_body(&body);
+                    }
+                }
             }
         }
         Self::Known(finder.finish())

@@ -5,7 +5,7 @@ use super::mangle::{self, Rewrite};
 use super::text::{push_name, push_number};
 use super::{Dialect, Entity, Printer, slots};
 use crate::constants::Constant;
-use crate::global::{Alias, Symbol};
+use crate::global::{Alias, GlobalVariable, Place, Symbol};
 use crate::ids::{TypeId, ValueId, narrow};
 use crate::module::Module;
 use crate::types::{Type, TypeTable};
@@ -43,6 +43,8 @@ impl Cached {
 pub(super) struct Symbols {
     pool: String,
     values: Vec<Cached>,
+    /// The place of the first value that an upgrade added.
+    first_extra: u32,
     order: Vec<u32>,
     intrinsics: Vec<Option<Intrinsic>>,
     rewrites: Vec<Option<Rewrite>>,
@@ -54,6 +56,7 @@ impl Symbols {
         let mut symbols = Self {
             pool: String::new(),
             values: Vec::new(),
+            first_extra: 0,
             order: Vec::new(),
             intrinsics: Vec::new(),
             rewrites: Vec::new(),
@@ -70,8 +73,10 @@ impl Symbols {
             let name = &function.symbol.name;
             let found = if name.starts_with(b"llvm.") { Intrinsic::find(dialect, name) } else { None };
             let rewrite = found.and_then(|intrinsic| mangle::rewrite(module, dialect, at, intrinsic));
-            let list = if rewrite.is_some() { &mut moved } else { &mut self.order };
-            if dialect != Dialect::Llvm19 || !super::debug_records::is_record(name) {
+            let moves = rewrite.is_some() || function.place == Place::Moved;
+            let list = if moves { &mut moved } else { &mut self.order };
+            let record = dialect == Dialect::Llvm19 && super::debug_records::is_record(name);
+            if !record && function.place != Place::Gone {
                 list.push(narrow(at as u64));
             }
             self.intrinsics.push(found);
@@ -91,7 +96,9 @@ impl Symbols {
         for (number, symbol) in (0u64..).zip(symbols.filter(|symbol| symbol.name.is_empty())) {
             numbers.insert(symbol.value, number);
         }
-        for (at, value) in (0u32..).zip(&module.values) {
+        self.first_extra = narrow(module.values.len() as u64);
+        let extra = (Module::EXTRA..).zip(&module.extra);
+        for (at, value) in (0u32..).zip(&module.values).chain(extra) {
             let start = self.pool.len();
             let (symbol, kind) = match value.kind {
                 ValueKind::Global(index) => {
@@ -157,11 +164,21 @@ impl Symbols {
         self.intrinsics.get(function).copied().flatten()
     }
 
+    #[cold]
+    fn extra(&self, id: ValueId) -> Option<(Cached, &str)> {
+        let at = id.0.checked_sub(Module::EXTRA)?;
+        let cached = *self.values.get(self.first_extra.saturating_add(at) as usize)?;
+        Some((cached, cached.of(&self.pool)))
+    }
+
     /// The text of a module-level value, and whether the value is one at all.
     #[inline(always)]
     pub(super) fn get(&self, id: ValueId) -> Option<(Cached, &str)> {
-        let cached = *self.values.get(id.index())?;
-        Some((cached, cached.of(&self.pool)))
+        match self.values.get(id.index()) {
+            // Values that an upgrade added stand behind those of the file, which functions number on from.
+            Some(cached) if id.0 < self.first_extra => Some((*cached, cached.of(&self.pool))),
+            _ => self.extra(id),
+        }
     }
 }
 
@@ -310,6 +327,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.value(None, value);
         }
         self.section(symbol, ", ");
+        if self.rules.opaque_pointers {
+            self.later_properties(global);
+        }
         self.comdat_of(symbol, true);
         if let Some(exponent) = symbol.alignment.checked_sub(1) {
             self.punctuation(", ");
@@ -322,6 +342,25 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.group_reference(group);
         }
         self.punctuation("\n");
+    }
+
+    /// What LLVM 15 and later know of variables: the code model and what sanitizers do.
+    fn later_properties(&mut self, global: &GlobalVariable) {
+        const MODELS: [&str; 6] = ["", "tiny", "small", "kernel", "medium", "large"];
+        const SANITIZERS: [&str; 4] =
+            ["no_sanitize_address", "no_sanitize_hwaddress", "sanitize_memtag", "sanitize_address_dyninit"];
+        let model = usize::try_from(global.code_model).ok().and_then(|model| MODELS.get(model));
+        if let Some(model) = model.filter(|model| !model.is_empty()) {
+            self.punctuation(", ");
+            self.keyword("code_model ");
+            self.quoted(model.as_bytes());
+        }
+        for (bit, word) in SANITIZERS.iter().enumerate() {
+            if global.sanitizer >> bit & 1 != 0 {
+                self.punctuation(", ");
+                self.keyword(word);
+            }
+        }
     }
 
     pub(super) fn section(&mut self, symbol: &'m Symbol, separator: &str) {
@@ -409,8 +448,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.keyword(if alias.indirect { "ifunc " } else { "alias " });
         self.ty(symbol.ty);
         self.punctuation(", ");
-        let expression =
-            matches!(self.module.constant(None, alias.target), Some((Constant::Expression(_), _)));
+        // Casts between pointers are no expressions once pointers are opaque.
+        let target = if self.rules.opaque_pointers { self.folded(None, alias.target) } else { alias.target };
+        let expression = matches!(self.module.constant(None, target), Some((Constant::Expression(_), _)));
         if !expression {
             self.type_of(None, alias.target);
             self.punctuation(" ");

@@ -367,7 +367,7 @@ impl<'m, 'a> Finder<'m, 'a> {
             return;
         }
         self.visit_type(function.symbol.ty);
-        self.visit_attributes(function.attributes);
+        self.visit_attributes(function.attributes, function.symbol.ty);
         for value in [function.personality, function.prefix, function.prologue].into_iter().flatten() {
             self.visit_value(None, value);
         }
@@ -427,18 +427,29 @@ impl<'m, 'a> Finder<'m, 'a> {
             Opcode::GetElementPtr | Opcode::Alloca => self.visit_type(TypeId(instruction.detail)),
             Opcode::Call | Opcode::Invoke | Opcode::CallBr => {
                 if let Some(call) = body.calls.get(instruction.detail as usize) {
-                    self.visit_attributes(call.attributes);
+                    self.visit_attributes(call.attributes, call.function_type);
                 }
             }
             _ => {}
         }
     }
 
-    fn visit_attributes(&mut self, list: AttributeListId) {
-        for &(_, set) in self.module.attributes.list(list) {
-            for attribute in self.module.attributes.set(set) {
-                if let Attribute::Type(_, Some(ty)) = *attribute {
-                    self.visit_type(ty);
+    fn visit_attributes(&mut self, list: AttributeListId, function: TypeId) {
+        let module = self.module;
+        for &(index, set) in module.attributes.list(list) {
+            for attribute in module.attributes.set(set) {
+                match *attribute {
+                    Attribute::Type(_, Some(ty)) => self.visit_type(ty),
+                    // Old files leave the type to the pointer.
+                    Attribute::Type(_, None) if self.opaque_pointers => {
+                        let Type::Function { parameters, .. } = module.types.get(function) else { continue };
+                        let parameter = index.checked_sub(1).map(|at| at as usize);
+                        let ty = parameter.and_then(|at| module.types.elements(parameters).get(at));
+                        if let Some(pointee) = ty.and_then(|&ty| module.types.pointee(ty)) {
+                            self.visit_type(pointee);
+                        }
+                    }
+                    _ => {}
                 }
             }
         }

@@ -288,6 +288,12 @@ impl TokenSink for BlockLines<'_> {
         0
     }
 
+    fn truncate(&mut self, _mark: usize) {
+        self.at = None;
+        let blocks = self.views.iter_mut().flat_map(|view| &mut view.blocks);
+        blocks.for_each(|block| block.lines.clear());
+    }
+
     /// What is put in late belongs to no block.
     fn insert(&mut self, _mark: usize, write: impl FnOnce(&mut Self)) {
         self.at = None;

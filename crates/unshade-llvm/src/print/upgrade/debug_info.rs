@@ -6,12 +6,13 @@
 //!
 //! Knowledge: the effect of `llvm-dis` 14 on such files, and its reader's description of the old records.
 
+use crate::body::FunctionBody;
 use crate::constants::Constant;
 use crate::debug_info::NodeKind;
 use crate::ids::{MetadataId, narrow};
 use crate::metadata::{Metadata, Node};
 use crate::module::Module;
-use crate::value::ValueKind;
+use crate::value::{Operand, OperandKind, ValueKind};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -41,17 +42,35 @@ const TYPE_REFERENCES: &[(NodeKind, &[usize])] = &[
     (NodeKind::ObjcProperty, &[4]),
 ];
 
-/// A copy of the module with its debug info brought up to date; nothing if there is nothing to do.
-pub(super) fn upgrade<'a>(module: &Module<'a>) -> Option<Module<'a>> {
-    if !is_old(module) {
-        return None;
+/// Brings the debug info of a module up to date, if it is old.
+pub(super) fn upgrade(module: &mut Module<'_>) {
+    if is_old(module) {
+        Upgrade { module, debug_kind: 0 }.run();
     }
-    let mut upgrade = Upgrade { module: module.clone(), debug_kind: 0 };
-    upgrade.run();
-    Some(upgrade.module)
 }
 
-fn is_old(module: &Module<'_>) -> bool {
+/// An expression that loads in the end, for another one.
+pub(super) fn dereference(
+    module: &mut Module<'_>,
+    body: &FunctionBody,
+    expression: Operand,
+) -> Option<MetadataId> {
+    const DEREF: u64 = 0x06;
+    const PLUS_UCONST: u64 = 0x23;
+    const MODERN: u64 = 3;
+    let OperandKind::Metadata(id) = expression.kind() else { return None };
+    let (Metadata::Node(node), table) = module.metadata(Some(body), id)? else { return None };
+    let mut elements = crate::debug_info::modern_expression(table.numbers(node));
+    // LLVM simplifies sums on the way.
+    if elements.starts_with(&[PLUS_UCONST, 0]) {
+        elements.drain(..2);
+    }
+    let numbers: Vec<u64> = [MODERN].into_iter().chain(elements).chain([DEREF]).collect();
+    let node = module.metadata.node(NodeKind::Expression, false, &[], &numbers);
+    Some(MetadataId(narrow(module.metadata.add_unnumbered(node) - 1)))
+}
+
+pub(super) fn is_old(module: &Module<'_>) -> bool {
     module.metadata.iter().any(|(_, entry)| match entry {
         Metadata::Node(node) => {
             let reference = |at: usize| module.metadata.references(node).get(at).copied().unwrap_or(0);
@@ -66,12 +85,12 @@ fn is_old(module: &Module<'_>) -> bool {
     })
 }
 
-struct Upgrade<'a> {
-    module: Module<'a>,
+struct Upgrade<'u, 'a> {
+    module: &'u mut Module<'a>,
     debug_kind: u32,
 }
 
-impl Upgrade<'_> {
+impl Upgrade<'_, '_> {
     fn run(&mut self) {
         self.debug_kind = match self.module.metadata_kinds.iter().find(|(_, name)| name == b"dbg") {
             Some((kind, _)) => *kind,
@@ -102,6 +121,7 @@ impl Upgrade<'_> {
         for &(_, node) in nodes.iter().filter(|(_, node)| node.kind == NodeKind::CompileUnit) {
             self.wrap_variables(node);
         }
+        self.wrap_attached();
     }
 
     fn reference(&self, node: Node, at: usize) -> Option<MetadataId> {
@@ -186,6 +206,10 @@ impl Upgrade<'_> {
         /// The version of expressions that need no change.
         const MODERN: u64 = 3;
         let Some(named) = self.reference(node, at::VARIABLE_VALUE) else { return };
+        if self.node(named).is_some_and(|node| node.kind == NodeKind::Expression) {
+            let moved = self.module.metadata.add_unnumbered(Metadata::Node(node));
+            return self.replace_by_expression(id, moved, u64::from(named.0) + 1);
+        }
         match self.symbol(named) {
             Some(ValueKind::Global(index)) => {
                 let wrapped = self.wrap(u64::from(id.0) + 1, &[MODERN]);
@@ -201,14 +225,42 @@ impl Upgrade<'_> {
                 };
                 // The number of the variable now stands for the expression; the variable itself moves.
                 let moved = self.module.metadata.add_unnumbered(Metadata::Node(node));
-                let wrapped = self.wrap(moved, &[MODERN, CONSTU, number, STACK_VALUE]);
-                if let Some(Metadata::Node(wrapped)) =
-                    self.module.metadata.get(MetadataId(narrow(wrapped - 1)))
-                {
-                    self.module.metadata.replace(id, Metadata::Node(wrapped));
-                }
+                let expression = self.module.metadata.node(
+                    NodeKind::Expression,
+                    false,
+                    &[],
+                    &[MODERN, CONSTU, number, STACK_VALUE],
+                );
+                let expression = self.module.metadata.add_unnumbered(expression);
+                self.replace_by_expression(id, moved, expression);
             }
             _ => {}
+        }
+    }
+
+    /// Puts an expression around a variable in the variable's place.
+    fn replace_by_expression(&mut self, id: MetadataId, variable: u64, expression: u64) {
+        let metadata = &mut self.module.metadata;
+        let node = metadata.node(NodeKind::GlobalVariableExpression, true, &[variable, expression], &[]);
+        metadata.replace(id, node);
+    }
+
+    /// Variables that globals name directly are wrapped.
+    fn wrap_attached(&mut self) {
+        for at in 0..self.module.globals.len() {
+            let attachments =
+                self.module.globals.get(at).map_or_else(Vec::new, |g| g.symbol.attachments.clone());
+            for (place, (kind, id)) in attachments.into_iter().enumerate() {
+                let variable = self.node(id).is_some_and(|node| node.kind == NodeKind::GlobalVariable);
+                if kind != self.debug_kind || !variable {
+                    continue;
+                }
+                let wrapped = self.wrap(u64::from(id.0) + 1, &[3]);
+                let global = self.module.globals.get_mut(at);
+                if let Some(slot) = global.and_then(|global| global.symbol.attachments.get_mut(place)) {
+                    slot.1 = MetadataId(narrow(wrapped - 1));
+                }
+            }
         }
     }
 

@@ -1,0 +1,223 @@
+//! Changing a body: instructions in place of others, with what is attached to them.
+
+use crate::body::{Call, FunctionBody};
+use crate::constants::Constant;
+use crate::global::{Function, Linkage, Place, Symbol};
+use crate::ids::{AttributeListId, BlockId, Slice, TypeId, ValueId, narrow};
+use crate::instruction::{Instruction, Opcode};
+use crate::module::Module;
+use crate::types::Type;
+use crate::value::{Operand, Value, ValueKind};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// A body whose instructions are being replaced.
+pub(super) struct Editor<'e, 'a> {
+    pub(super) module: &'e mut Module<'a>,
+    pub(super) body: &'e mut FunctionBody,
+    instructions: Vec<Instruction>,
+    /// The location of the instruction that is being replaced.
+    location: u32,
+}
+
+/// What became of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The last instruction that was pushed has what was attached to the old one.
+    Kept,
+    /// Nothing of what was attached is kept.
+    Replaced,
+}
+
+/// Runs over all instructions of a body; `rewrite` pushes what stands in their place.
+pub(super) fn rewrite<'a>(
+    module: &mut Module<'a>,
+    body: &mut FunctionBody,
+    mut rewrite: impl FnMut(&mut Editor<'_, 'a>, BlockId, Instruction) -> Outcome,
+) {
+    let old = core::mem::take(&mut body.instructions);
+    let blocks = body.blocks.clone();
+    let mut editor = Editor { module, body, instructions: Vec::with_capacity(old.len()), location: 0 };
+    // Where each instruction is now, and where what stands in its place starts.
+    let mut places = vec![(None, 0); old.len()];
+    for (at, block) in (0u32..).zip(&blocks) {
+        let start = narrow(editor.instructions.len() as u64);
+        for (index, &instruction) in (block.start as usize..).zip(block.of(&old)) {
+            let first = editor.instructions.len();
+            editor.location = instruction.location;
+            let outcome = rewrite(&mut editor, BlockId(at), instruction);
+            let last = editor.instructions.len().checked_sub(1).filter(|&last| last >= first);
+            if let Some(place) = places.get_mut(index) {
+                let kept = last.filter(|_| outcome == Outcome::Kept).map(|last| narrow(last as u64));
+                *place = (kept, narrow(first as u64));
+            }
+        }
+        let count = narrow(editor.instructions.len() as u64) - start;
+        if let Some(slot) = editor.body.blocks.get_mut(at as usize) {
+            *slot = Slice { start, count };
+        }
+    }
+    let instructions = editor.instructions;
+    finish(body, instructions, &places);
+}
+
+/// Puts the instructions in place and renumbers what refers to them.
+fn finish(body: &mut FunctionBody, instructions: Vec<Instruction>, places: &[(Option<u32>, u32)]) {
+    body.instructions = instructions;
+    body.attachments.retain_mut(|(at, _)| {
+        let kept = places.get(*at as usize).and_then(|place| place.0);
+        *at = kept.unwrap_or(0);
+        kept.is_some()
+    });
+    for record in &mut body.debug_records {
+        record.before = places.get(record.before as usize).map_or(record.before, |place| place.1);
+    }
+    for at in 0..body.instructions.len() {
+        let result = body.instructions.get(at).map_or(ValueId::NONE, |instruction| instruction.result);
+        if let Some(value) = body.value_mut(result) {
+            value.kind = ValueKind::Instruction(narrow(at as u64));
+        }
+    }
+}
+
+impl Editor<'_, '_> {
+    /// Puts an instruction at the end.
+    pub(super) fn push(&mut self, instruction: Instruction) {
+        self.instructions.push(instruction);
+    }
+
+    /// Operands in the body's pool.
+    pub(super) fn operands(&mut self, operands: &[Operand]) -> Slice {
+        Slice::extend(&mut self.body.operands, operands.iter().copied())
+    }
+
+    /// An instruction at the location of the one that is being replaced.
+    pub(super) fn instruction(&mut self, opcode: Opcode, ty: TypeId, operands: &[Operand]) -> Instruction {
+        let operands = self.operands(operands);
+        Instruction {
+            opcode,
+            flags: 0,
+            ty,
+            result: ValueId::NONE,
+            operands,
+            detail: 0,
+            extra: 0,
+            location: self.location,
+        }
+    }
+
+    /// A value that the file has no number for.
+    pub(super) fn value(&mut self, ty: TypeId, name: &[u8]) -> ValueId {
+        let at = self.body.unnumbered.len();
+        let kind = ValueKind::Instruction(narrow(self.instructions.len() as u64));
+        self.body.unnumbered.push(Value { kind, ty });
+        if !name.is_empty() {
+            let name = Slice::extend(&mut self.body.name_bytes, name.iter().copied());
+            self.body.unnumbered_names.resize(at, Slice::default());
+            self.body.unnumbered_names.push(name);
+        }
+        ValueId(FunctionBody::UNNUMBERED.saturating_add(narrow(at as u64)))
+    }
+
+    /// Pushes an instruction and gives its result.
+    pub(super) fn emit(&mut self, opcode: Opcode, ty: TypeId, operands: &[Operand]) -> ValueId {
+        let mut instruction = self.instruction(opcode, ty, operands);
+        instruction.result = self.value(ty, &[]);
+        self.push(instruction);
+        instruction.result
+    }
+
+    /// A constant of the body.
+    pub(super) fn constant(&mut self, ty: TypeId, constant: Constant) -> Operand {
+        let kind = ValueKind::Constant(self.body.constants.add(constant));
+        let at = narrow(self.body.unnumbered.len() as u64);
+        self.body.unnumbered.push(Value { kind, ty });
+        Operand::value(ValueId(FunctionBody::UNNUMBERED.saturating_add(at)))
+    }
+
+    /// A plain call of a function; its result is yet to be set.
+    pub(super) fn call(&mut self, callee: ValueId, arguments: &[Operand]) -> Instruction {
+        let ty = match self.module.value(None, callee).map(|value| value.kind) {
+            Some(ValueKind::Function(index)) => {
+                self.module.functions.get(index as usize).map_or(TypeId::NONE, |f| f.symbol.ty)
+            }
+            _ => TypeId::NONE,
+        };
+        let result = match self.module.types.get(ty) {
+            Type::Function { result, .. } => result,
+            _ => TypeId::NONE,
+        };
+        let detail = narrow(self.body.calls.len() as u64);
+        self.body.calls.push(Call {
+            attributes: AttributeListId::NONE,
+            function_type: ty,
+            convention: 0,
+            tail: 0,
+            bundles: Slice::default(),
+        });
+        let operands: Vec<Operand> = [Operand::value(callee)].iter().chain(arguments).copied().collect();
+        let mut instruction = self.instruction(Opcode::Call, result, &operands);
+        instruction.detail = detail;
+        instruction
+    }
+
+    /// The type of an operand.
+    pub(super) fn type_of(&self, operand: Operand) -> TypeId {
+        let value = operand.as_value().and_then(|id| self.module.value(Some(self.body), id));
+        value.map_or(TypeId::NONE, |value| value.ty)
+    }
+}
+
+/// The pointer to a type, in whatever form the module has pointers.
+pub(super) fn pointer_to(module: &mut Module<'_>, pointee: TypeId) -> TypeId {
+    let opaque = Type::OpaquePointer { address_space: 0 };
+    match module.types.find(opaque) {
+        Some(pointer) => pointer,
+        None => module.types.intern(Type::Pointer { pointee, address_space: 0 }),
+    }
+}
+
+/// The function of this name; nothing if there is none.
+pub(super) fn find_function(module: &Module<'_>, name: &[u8]) -> Option<usize> {
+    module.functions.iter().position(|function| function.symbol.name == name && function.place != Place::Gone)
+}
+
+/// A function of this name, declared behind all others if there is none.
+pub(super) fn declare(module: &mut Module<'_>, name: &[u8], ty: TypeId) -> ValueId {
+    if let Some(function) = find_function(module, name).and_then(|at| module.functions.get(at)) {
+        return function.symbol.value;
+    }
+    let kind = ValueKind::Function(narrow(module.functions.len() as u64));
+    let pointer = pointer_to(module, ty);
+    let value = module.add_extra(Value { kind, ty: pointer });
+    module.functions.push(Function {
+        symbol: Symbol {
+            name: name.to_vec(),
+            linkage: Linkage::External,
+            visibility: 0,
+            dll_storage: 0,
+            thread_local: 0,
+            unnamed_address: 0,
+            dso_local: false,
+            address_space: 0,
+            ty,
+            value,
+            section: Vec::new(),
+            partition: Vec::new(),
+            comdat: None,
+            implicit_comdat: false,
+            alignment: 0,
+            attachments: Vec::new(),
+        },
+        calling_convention: 0,
+        declaration: true,
+        attributes: AttributeListId::NONE,
+        collector: Vec::new(),
+        prologue: None,
+        prefix: None,
+        personality: None,
+        body: None,
+        place: Place::Moved,
+    });
+    value
+}

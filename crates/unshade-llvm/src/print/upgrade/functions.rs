@@ -1,0 +1,433 @@
+//! Attributes of functions and calls, inline assembly, and bundles.
+//!
+//! | since | change |
+//! |---|---|
+//! | 10 | a call with `strictfp` in a function without it gets `nobuiltin` |
+//! | 13 | the first parameter of an x86 interrupt handler is `byval` |
+//! | 14 | indirect constraints of assembly, and intrinsics that need it, say what their pointers point to |
+//! | 15 | bundles `clang.arc.attachedcall` without operands are dropped |
+//! | 16 | labels of `callbr` are constraints instead of arguments |
+//! | 17 | the attribute `implicit-section-name` is the section |
+//!
+//! Knowledge: the effect of `llvm-dis` 14 and 19 on old files; the Language Reference.
+
+use super::super::Dialect;
+use super::edit::{self, Outcome};
+use super::intrinsics::callee_of;
+use crate::attributes::{Attribute, index, kind};
+use crate::body::{Call, FunctionBody};
+use crate::constants::{Constant, Constants};
+use crate::ids::{Slice, TypeId, narrow};
+use crate::instruction::{Instruction, Opcode};
+use crate::module::Module;
+use crate::types::Type;
+use crate::value::Operand;
+use alloc::vec::Vec;
+
+const NO_BUILTIN: u32 = 10;
+const STRICT_FP: u32 = 54;
+const ELEMENT_TYPE: u32 = 77;
+const X86_INTERRUPT: u32 = 83;
+const ATTACHED_CALL: &[u8] = b"clang.arc.attachedcall";
+const SECTION_NAME: &[u8] = b"implicit-section-name";
+
+/// Intrinsics whose pointer says what it points to, with the pointer's place: since LLVM 14, and since 15.
+const TYPED: [&[u8]; 2] = [b"llvm.preserve.array.access.index", b"llvm.preserve.struct.access.index"];
+const TYPED_LATER: &[(&[u8], usize)] = &[
+    (b"llvm.aarch64.ldaxr", 0),
+    (b"llvm.aarch64.ldxr", 0),
+    (b"llvm.aarch64.stlxr", 1),
+    (b"llvm.aarch64.stxr", 1),
+    (b"llvm.arm.ldaex", 0),
+    (b"llvm.arm.ldrex", 0),
+    (b"llvm.arm.stlex", 1),
+    (b"llvm.arm.strex", 1),
+];
+
+pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
+    (0..module.functions.len()).any(|at| is_old_handler(module, at))
+        || is_old_assembly(&module.constants)
+        || (dialect == Dialect::Llvm19
+            && module.functions.iter().any(|function| section_of(module, function.attributes).is_some()))
+}
+
+/// What to look for in bodies.
+pub(super) struct Needs {
+    dialect: Dialect,
+    strict: bool,
+    typed: bool,
+}
+
+impl Needs {
+    pub(super) fn new(module: &Module<'_>, dialect: Dialect) -> Self {
+        let strict = (0..module.attributes.set_count()).any(|at| {
+            let set = crate::ids::AttributeSetId(narrow(at as u64));
+            module.attributes.set(set).contains(&Attribute::Flag(STRICT_FP))
+        });
+        let typed =
+            module.functions.iter().any(|function| typed_pointer(&function.symbol.name, dialect).is_some());
+        Self { dialect, strict, typed }
+    }
+
+    pub(super) fn any_old(&self, module: &Module<'_>, body: &FunctionBody) -> bool {
+        if is_old_assembly(&body.constants) || (self.strict && has_stray_strictness(module, body)) {
+            return true;
+        }
+        let assembly =
+            !body.constants.all_assembly().is_empty() || !module.constants.all_assembly().is_empty();
+        let calls = || {
+            body.instructions
+                .iter()
+                .filter(|one| matches!(one.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr))
+        };
+        if (assembly || self.typed)
+            && calls().any(|call| !missing_types(module, body, call, self.dialect).is_empty())
+        {
+            return true;
+        }
+        self.dialect == Dialect::Llvm19
+            && (body.bundles.iter().any(|bundle| is_empty_attached_call(module, bundle))
+                || calls().any(|call| old_labels(module, body, call).is_some()))
+    }
+}
+
+pub(super) fn upgrade_body(module: &mut Module<'_>, body: &mut FunctionBody, dialect: Dialect) {
+    upgrade_assembly(&mut body.constants);
+    soften(module, body);
+    name_types(module, body, dialect);
+    if dialect == Dialect::Llvm19 {
+        drop_bundles(module, body);
+        upgrade_labels(module, body);
+    }
+}
+
+/// What is done once, after all bodies.
+pub(super) fn upgrade_declarations(module: &mut Module<'_>, dialect: Dialect) {
+    upgrade_assembly(&mut module.constants);
+    for at in 0..module.functions.len() {
+        if is_old_handler(module, at) {
+            pass_by_value(module, at);
+        }
+        if dialect == Dialect::Llvm19 {
+            set_section(module, at);
+        }
+    }
+}
+
+fn is_old_handler(module: &Module<'_>, at: usize) -> bool {
+    let Some(function) = module.functions.get(at) else { return false };
+    if function.calling_convention != X86_INTERRUPT || first_pointee(module, function.symbol.ty).is_none() {
+        return false;
+    }
+    let set = module.attributes.of(function.attributes, index::parameter(0));
+    !set.is_some_and(|set| module.attributes.set(set).iter().any(|one| one.kind() == Some(kind::BY_VALUE)))
+}
+
+/// What the first parameter of a function points to.
+fn first_pointee(module: &Module<'_>, ty: TypeId) -> Option<TypeId> {
+    let Type::Function { parameters, .. } = module.types.get(ty) else { return None };
+    module.types.pointee(*module.types.elements(parameters).first()?)
+}
+
+fn pass_by_value(module: &mut Module<'_>, at: usize) {
+    let Some(function) = module.functions.get_mut(at) else { return };
+    let (list, ty) = (function.attributes, function.symbol.ty);
+    let pointee = first_pointee(module, ty);
+    let list = module
+        .attributes
+        .change(list, index::parameter(0), |set| set.push(Attribute::Type(kind::BY_VALUE, pointee)));
+    if let Some(function) = module.functions.get_mut(at) {
+        function.attributes = list;
+    }
+}
+
+/// The section that an attribute names.
+fn section_of(module: &Module<'_>, list: crate::ids::AttributeListId) -> Option<Vec<u8>> {
+    let set = module.attributes.of(list, index::FUNCTION)?;
+    module.attributes.set(set).iter().find_map(|attribute| match *attribute {
+        Attribute::Text { name, value } if module.attributes.text(name) == SECTION_NAME => {
+            Some(module.attributes.text(value).to_vec())
+        }
+        _ => None,
+    })
+}
+
+fn set_section(module: &mut Module<'_>, at: usize) {
+    let Some(list) = module.functions.get(at).map(|function| function.attributes) else { return };
+    let Some(section) = section_of(module, list) else { return };
+    let attributes = &mut module.attributes;
+    let set = attributes.of(list, index::FUNCTION).map_or(&[][..], |set| attributes.set(set));
+    let kept: Vec<Attribute> = set
+        .iter()
+        .filter(|attribute| !matches!(attribute, Attribute::Text { name, .. } if attributes.text(*name) == SECTION_NAME))
+        .copied()
+        .collect();
+    let list = attributes.change(list, index::FUNCTION, |set| *set = kept);
+    if let Some(function) = module.functions.get_mut(at) {
+        function.symbol.section = section;
+        function.attributes = list;
+    }
+}
+
+/// The comment that marks a call for the Objective-C runtime starts with another character.
+fn is_old_marker(text: &[u8]) -> Option<usize> {
+    let find = |part: &[u8]| text.windows(part.len()).position(|window| window == part);
+    if !text.starts_with(b"mov\tfp") {
+        return None;
+    }
+    find(b"objc_retainAutoreleaseReturnValue")?;
+    find(b"# marker")
+}
+
+fn is_old_assembly(constants: &Constants) -> bool {
+    constants.all_assembly().iter().any(|one| is_old_marker(constants.bytes(one.text)).is_some())
+}
+
+fn upgrade_assembly(constants: &mut Constants) {
+    for at in 0..constants.all_assembly().len() {
+        let Some(assembly) = constants.all_assembly().get(at) else { continue };
+        let mut text = constants.bytes(assembly.text).to_vec();
+        if let Some(marker) = is_old_marker(&text).and_then(|place| text.get_mut(place)) {
+            *marker = b';';
+            constants.set_assembly(narrow(at as u64), &text);
+        }
+    }
+}
+
+fn has_strictness(module: &Module<'_>, list: crate::ids::AttributeListId) -> bool {
+    let set = module.attributes.of(list, index::FUNCTION);
+    set.is_some_and(|set| module.attributes.set(set).contains(&Attribute::Flag(STRICT_FP)))
+}
+
+fn is_strict(module: &Module<'_>, body: &FunctionBody) -> bool {
+    let function = module.functions.get(body.function as usize);
+    function.is_some_and(|function| has_strictness(module, function.attributes))
+}
+
+fn has_stray_strictness(module: &Module<'_>, body: &FunctionBody) -> bool {
+    !is_strict(module, body) && body.calls.iter().any(|call| has_strictness(module, call.attributes))
+}
+
+fn is_constrained(module: &Module<'_>, body: &FunctionBody, call: &Instruction) -> bool {
+    callee_of(module, body, call)
+        .and_then(|at| module.functions.get(at))
+        .is_some_and(|function| function.symbol.name.starts_with(b"llvm.experimental.constrained."))
+}
+
+fn soften(module: &mut Module<'_>, body: &mut FunctionBody) {
+    if !has_stray_strictness(module, body) {
+        return;
+    }
+    for at in 0..body.instructions.len() {
+        let Some(instruction) = body.instructions.get(at) else { continue };
+        if !matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr)
+            || is_constrained(module, body, instruction)
+        {
+            continue;
+        }
+        let Some(call) = body.calls.get_mut(instruction.detail as usize) else { continue };
+        if has_strictness(module, call.attributes) {
+            call.attributes = module.attributes.change(call.attributes, index::FUNCTION, |set| {
+                set.retain(|attribute| attribute.kind() != Some(STRICT_FP));
+                if !set.contains(&Attribute::Flag(NO_BUILTIN)) {
+                    set.push(Attribute::Flag(NO_BUILTIN));
+                }
+            });
+        }
+    }
+}
+
+/// The place of the pointer of an intrinsic that says what it points to.
+fn typed_pointer(name: &[u8], dialect: Dialect) -> Option<usize> {
+    if !name.starts_with(b"llvm.") {
+        return None;
+    }
+    if TYPED.iter().any(|typed| name.starts_with(typed)) {
+        return Some(0);
+    }
+    let later = TYPED_LATER.iter().filter(|_| dialect == Dialect::Llvm19);
+    later.into_iter().find(|(typed, _)| name.starts_with(typed)).map(|(_, at)| *at)
+}
+
+/// Arguments of a call that should say what they point to and don't.
+fn missing_types(
+    module: &Module<'_>,
+    body: &FunctionBody,
+    instruction: &Instruction,
+    dialect: Dialect,
+) -> Vec<(usize, TypeId)> {
+    let mut missing = Vec::new();
+    let operands = body.operands_of(instruction);
+    let Some(callee) = operands.first().and_then(|callee| callee.as_value()) else { return missing };
+    let Some(call) = body.calls.get(instruction.detail as usize) else { return missing };
+    let mut check = |at: usize| {
+        let value = operands.get(at + 1).and_then(|operand| operand.as_value());
+        let ty = value
+            .and_then(|id| module.value(Some(body), id))
+            .and_then(|value| module.types.pointee(value.ty));
+        let set = module.attributes.of(call.attributes, index::parameter(at));
+        let said = set
+            .is_some_and(|set| module.attributes.set(set).iter().any(|one| one.kind() == Some(ELEMENT_TYPE)));
+        missing.extend(ty.filter(|_| !said).map(|ty| (at, ty)));
+    };
+    if let Some((Constant::Assembly(index), constants)) = module.constant(Some(body), callee) {
+        let Some(assembly) = constants.assembly(index) else { return missing };
+        let mut argument = 0;
+        for constraint in constraints(constants.bytes(assembly.constraints)) {
+            if constraint.indirect {
+                check(argument);
+            }
+            argument += usize::from(constraint.has_argument);
+        }
+    } else if let Some(function) =
+        callee_of(module, body, instruction).and_then(|at| module.functions.get(at))
+        && let Some(at) = typed_pointer(&function.symbol.name, dialect)
+    {
+        check(at);
+    }
+    missing
+}
+
+/// One constraint of inline assembly.
+struct Constraint {
+    indirect: bool,
+    has_argument: bool,
+    label: bool,
+}
+
+/// Constraints are separated by commas; braces hold the names of registers.
+fn constraints(text: &[u8]) -> impl Iterator<Item = Constraint> + '_ {
+    text.split(|&c| c == b',').filter(|part| !part.is_empty()).map(|part| {
+        let output = part.starts_with(b"=");
+        let clobber = part.starts_with(b"~");
+        let code = part.iter().position(|c| !matches!(c, b'=' | b'&' | b'%' | b'+' | b'#')).unwrap_or(0);
+        let indirect = part.get(code) == Some(&b'*');
+        let label = part.starts_with(b"!");
+        Constraint { indirect, has_argument: !clobber && !label && (!output || indirect), label }
+    })
+}
+
+fn name_types(module: &mut Module<'_>, body: &mut FunctionBody, dialect: Dialect) {
+    for at in 0..body.instructions.len() {
+        let Some(&instruction) = body.instructions.get(at) else { continue };
+        if !matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr) {
+            continue;
+        }
+        for (at, ty) in missing_types(module, body, &instruction, dialect) {
+            let Some(call) = body.calls.get_mut(instruction.detail as usize) else { continue };
+            call.attributes = module.attributes.change(call.attributes, index::parameter(at), |set| {
+                set.push(Attribute::Type(ELEMENT_TYPE, Some(ty)));
+            });
+        }
+    }
+}
+
+fn is_empty_attached_call(module: &Module<'_>, bundle: &crate::body::Bundle) -> bool {
+    bundle.operands.is_empty()
+        && module.bundle_tags.get(bundle.tag as usize).is_some_and(|tag| tag == ATTACHED_CALL)
+}
+
+fn drop_bundles(module: &Module<'_>, body: &mut FunctionBody) {
+    for at in 0..body.calls.len() {
+        let Some(bundles) = body.calls.get(at).map(|call| call.bundles.of(&body.bundles).to_vec()) else {
+            continue;
+        };
+        if bundles.iter().any(|bundle| is_empty_attached_call(module, bundle)) {
+            let kept = bundles.into_iter().filter(|bundle| !is_empty_attached_call(module, bundle));
+            let kept = Slice::extend(&mut body.bundles, kept);
+            if let Some(call) = body.calls.get_mut(at) {
+                call.bundles = kept;
+            }
+        }
+    }
+}
+
+/// The assembly that an old `callbr` calls, if its last arguments are the addresses of its blocks.
+fn old_labels(module: &Module<'_>, body: &FunctionBody, instruction: &Instruction) -> Option<u32> {
+    if instruction.opcode != Opcode::CallBr || instruction.extra == 0 {
+        return None;
+    }
+    let operands = body.operands_of(instruction);
+    let (Constant::Assembly(index), constants) =
+        module.constant(Some(body), operands.first()?.as_value()?)?
+    else {
+        return None;
+    };
+    if constraints(constants.bytes(constants.assembly(index)?.constraints)).any(|one| one.label) {
+        return None;
+    }
+    let blocks = instruction.extra as usize;
+    let end = operands.len().checked_sub(blocks + 1)?;
+    let addresses = operands.get(end.checked_sub(blocks)?..end)?;
+    let is_address = |operand: &Operand| {
+        let constant = operand.as_value().and_then(|id| module.constant(Some(body), id));
+        matches!(constant, Some((Constant::BlockAddress { .. }, _)))
+    };
+    addresses.iter().all(is_address).then_some(index)
+}
+
+fn upgrade_labels(module: &mut Module<'_>, body: &mut FunctionBody) {
+    let any = body.instructions.iter().any(|one| old_labels(module, body, one).is_some());
+    if !any {
+        return;
+    }
+    edit::rewrite(module, body, |editor, _, mut instruction| {
+        if old_labels(editor.module, editor.body, &instruction).is_some()
+            && let Some(operands) = without_labels(editor, &instruction)
+        {
+            instruction.operands = editor.operands(&operands);
+        }
+        editor.push(instruction);
+        Outcome::Kept
+    });
+}
+
+/// The operands without the addresses of blocks, with assembly that has labels instead.
+fn without_labels(editor: &mut edit::Editor<'_, '_>, instruction: &Instruction) -> Option<Vec<Operand>> {
+    let blocks = instruction.extra as usize;
+    let mut operands = editor.body.operands_of(instruction).to_vec();
+    let end = operands.len().checked_sub(blocks + 1)?;
+    let start = end.checked_sub(blocks)?;
+    operands.drain(start..end);
+    let callee = operands.first()?.as_value()?;
+    let (constant, constants) = editor.module.constant(Some(editor.body), callee)?;
+    let Constant::Assembly(index) = constant else { return None };
+    let assembly = *constants.assembly(index)?;
+    let text = constants.bytes(assembly.text).to_vec();
+    let mut argument = 0;
+    let mut labelled = Vec::new();
+    let old = constants.bytes(assembly.constraints).to_vec();
+    for (at, (part, constraint)) in old.split(|&c| c == b',').zip(constraints(&old)).enumerate() {
+        if at > 0 {
+            labelled.push(b',');
+        }
+        if constraint.has_argument {
+            argument += 1;
+            // The callee stands before the arguments.
+            if argument >= start {
+                labelled.push(b'!');
+            }
+        }
+        labelled.extend_from_slice(part);
+    }
+    let ty = editor.type_of(*operands.first()?);
+    let made = editor.body.constants.add_assembly(&text, &labelled, assembly.flags);
+    if let Some(first) = operands.first_mut() {
+        *first = editor.constant(ty, made);
+    }
+    shorten(editor, instruction, operands.get(1..start)?);
+    Some(operands)
+}
+
+/// The type of the call has the arguments that are left.
+fn shorten(editor: &mut edit::Editor<'_, '_>, instruction: &Instruction, arguments: &[Operand]) {
+    let types: Vec<TypeId> = arguments.iter().map(|&argument| editor.type_of(argument)).collect();
+    let Some(&Call { function_type, .. }) = editor.body.calls.get(instruction.detail as usize) else {
+        return;
+    };
+    let Type::Function { result, variadic, .. } = editor.module.types.get(function_type) else { return };
+    let ty = editor.module.types.add_function(result, &types, variadic);
+    if let Some(call) = editor.body.calls.get_mut(instruction.detail as usize) {
+        call.function_type = ty;
+    }
+}

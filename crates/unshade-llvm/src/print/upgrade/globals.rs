@@ -1,0 +1,133 @@
+//! Global variables, aliases and ifuncs.
+//!
+//! Lists of constructors have had a third field since LLVM 3.5: what the constructor belongs to. Resolvers of
+//! ifuncs return pointers to what the ifunc is since LLVM 14, which casts those that don't.
+
+use super::super::Dialect;
+use super::edit::pointer_to;
+use crate::constants::Constant;
+use crate::ids::{TypeId, ValueId};
+use crate::instruction::Opcode;
+use crate::module::Module;
+use crate::types::Type;
+use crate::value::{Value, ValueKind};
+use alloc::vec::Vec;
+
+const LISTS: [&[u8]; 2] = [b"llvm.global_ctors", b"llvm.global_dtors"];
+/// The section of Objective-C categories, which Apple's linker takes without spaces only.
+const CATEGORIES: &[u8] = b"__DATA, __objc_catlist";
+
+pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
+    if dialect == Dialect::Llvm14
+        && (0..module.aliases.len()).any(|at| mistyped_resolver(module, at).is_some())
+    {
+        return true;
+    }
+    let old = |at: usize| fields_of_list(module, at).is_some();
+    (0..module.globals.len()).any(old)
+        || module.globals.iter().any(|global| global.symbol.section.starts_with(CATEGORIES))
+}
+
+/// The types of the two fields of an old list of constructors.
+fn fields_of_list(module: &Module<'_>, at: usize) -> Option<[TypeId; 2]> {
+    let global = module.globals.get(at)?;
+    if !LISTS.contains(&global.symbol.name.as_slice()) || global.initializer.is_none() {
+        return None;
+    }
+    let Type::Array { element, .. } = module.types.get(global.symbol.ty) else { return None };
+    let Type::Struct(structure) = module.types.get(element) else { return None };
+    module.types.elements(structure.fields).try_into().ok()
+}
+
+/// The resolver of an ifunc that does not return what the ifunc is, with its type and that of the ifunc.
+fn mistyped_resolver(module: &Module<'_>, at: usize) -> Option<(ValueId, TypeId, TypeId)> {
+    let alias = module.aliases.get(at).filter(|alias| alias.indirect)?;
+    let resolver = module.value(None, alias.target)?.ty;
+    let Type::Function { result, .. } = module.types.get(module.types.pointee(resolver)?) else {
+        return None;
+    };
+    (module.types.pointee(result) != Some(alias.symbol.ty)).then_some((
+        alias.target,
+        resolver,
+        alias.symbol.ty,
+    ))
+}
+
+/// Resolvers are cast to functions that return a pointer to what the ifunc is.
+fn cast_resolver(module: &mut Module<'_>, at: usize) {
+    let Some((target, resolver, ty)) = mistyped_resolver(module, at) else { return };
+    let Some(address_space) = module.types.address_space(resolver) else { return };
+    let result = module.types.intern(Type::Pointer { pointee: ty, address_space: 0 });
+    let pointee = module.types.add_function(result, &[], false);
+    let pointer = module.types.intern(Type::Pointer { pointee, address_space });
+    let cast = module.constants.cast(Opcode::BitCast, target);
+    let target = module.add_constant(cast, pointer);
+    if let Some(alias) = module.aliases.get_mut(at) {
+        alias.target = target;
+    }
+}
+
+pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) {
+    if dialect == Dialect::Llvm14 {
+        for at in 0..module.aliases.len() {
+            cast_resolver(module, at);
+        }
+    }
+    while let Some((at, fields)) =
+        (0..module.globals.len()).find_map(|at| Some((at, fields_of_list(module, at)?)))
+    {
+        add_field(module, at, fields);
+    }
+    for global in &mut module.globals {
+        if global.symbol.section.starts_with(CATEGORIES) {
+            global.symbol.section.retain(|&c| c != b' ');
+        }
+    }
+}
+
+fn add_field(module: &mut Module<'_>, at: usize, [priority, function]: [TypeId; 2]) {
+    let Some(list) = module.globals.get(at).and_then(|global| global.initializer) else { return };
+    let byte = module.types.intern(Type::Integer(8));
+    let data = pointer_to(module, byte);
+    let entry = module.types.intern_literal(&[priority, function, data]);
+    let null = module.add_constant(Constant::Null, data);
+    let items = match module.constant(None, list) {
+        Some((Constant::Aggregate(items), constants)) => constants.values(items).to_vec(),
+        _ => Vec::new(),
+    };
+    let items: Vec<ValueId> = items
+        .into_iter()
+        .map(|item| {
+            let fields = match module.constant(None, item) {
+                Some((Constant::Aggregate(fields), constants)) => constants.values(fields).to_vec(),
+                _ => [priority, function].map(|ty| module.add_constant(Constant::Null, ty)).to_vec(),
+            };
+            let fields: Vec<ValueId> = fields.into_iter().chain([null]).collect();
+            let constant = module.constants.aggregate(&fields);
+            module.add_constant(constant, entry)
+        })
+        .collect();
+    let array = module.types.intern(Type::Array { count: items.len() as u64, element: entry });
+    let constant = if items.is_empty() { Constant::Null } else { module.constants.aggregate(&items) };
+    let initializer = module.add_constant(constant, array);
+    // The list is made anew, so it comes last.
+    let mut global = module.globals.remove(at);
+    global.initializer = Some(initializer);
+    global.symbol.ty = array;
+    module.globals.push(global);
+    for (index, id) in
+        (0u32..).zip(module.globals.iter().map(|global| global.symbol.value).collect::<Vec<_>>())
+    {
+        if let Some(value) = module.value_mut(id) {
+            value.kind = ValueKind::Global(index);
+        }
+    }
+}
+
+impl Module<'_> {
+    /// Adds a constant that no record defines.
+    pub(super) fn add_constant(&mut self, constant: Constant, ty: TypeId) -> ValueId {
+        let kind = ValueKind::Constant(self.constants.add(constant));
+        self.add_extra(Value { kind, ty })
+    }
+}

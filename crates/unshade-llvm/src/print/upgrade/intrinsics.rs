@@ -1,0 +1,466 @@
+//! Intrinsics that got other names or parameters.
+//!
+//! A row of [`TABLE`] says what an old name becomes, by which types the new name is mangled, and with which
+//! arguments its calls are made. Calls that keep their arguments stay as they are; the others are made anew, and
+//! lose their attributes and what is attached to them.
+//!
+//! Knowledge: the effect of `llvm-dis` 14 and 19 on old files; the Language Reference on today's parameters.
+
+use super::super::{Dialect, mangle};
+use super::edit::{self, Editor, Outcome};
+use crate::attributes::{Attribute, index, kind};
+use crate::body::FunctionBody;
+use crate::constants::Constant;
+use crate::global::Place;
+use crate::ids::{TypeId, ValueId};
+use crate::instruction::{Instruction, Opcode};
+use crate::module::Module;
+use crate::types::Type;
+use crate::value::{Operand, ValueKind};
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A type of an intrinsic.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Result,
+    Parameter(usize),
+    /// Vectors of `bfloat` of the result's width.
+    Bfloats,
+}
+
+/// An argument of a call that is made anew.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Argument {
+    /// The argument that stood at this place.
+    Old(usize),
+    /// The same as a vector of `bfloat`.
+    Bfloats(usize),
+    False,
+    /// The argument at this place, or `false` if there were fewer.
+    OldOrFalse(usize),
+    NullPointer,
+    /// An expression that loads first.
+    Dereference,
+}
+
+/// How calls are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Calls {
+    /// As they were.
+    Same,
+    /// With these arguments.
+    With(&'static [Argument]),
+    /// With these arguments, but keeping what is attached to them.
+    Attached(&'static [Argument]),
+    /// Without the argument that gave the alignment of this many pointers, which attributes now give.
+    Aligned(usize),
+    /// The old struct is put together from a literal one.
+    Struct,
+}
+
+/// Which versions do it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Both,
+    V14,
+    V19,
+}
+
+/// Old name (all names that start so, if it ends in a dot or is followed by types), how many parameters it has
+/// then (any if zero), new name, types in the new name, calls, versions.
+type Row = (&'static str, usize, &'static str, &'static [Of], Calls, By);
+
+use Argument::{Bfloats, Dereference, False, NullPointer, Old, OldOrFalse};
+use By::{Both, V14, V19};
+use Calls::{Aligned, Attached, Same, Struct, With};
+use Of::{Parameter, Result};
+
+#[rustfmt::skip]
+const TABLE: &[Row] = &[
+    ("aarch64.neon.addp.", 2, "aarch64.neon.faddp", &[Result], Same, Both),
+    ("aarch64.neon.bfdot.v2f32.v8i8", 3, "aarch64.neon.bfdot", &[Result, Of::Bfloats], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
+    ("aarch64.neon.bfdot.v4f32.v16i8", 3, "aarch64.neon.bfdot", &[Result, Of::Bfloats], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
+    ("aarch64.neon.bfmlalb.v4f32.v16i8", 3, "aarch64.neon.bfmlalb", &[], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
+    ("aarch64.neon.bfmlalt.v4f32.v16i8", 3, "aarch64.neon.bfmlalt", &[], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
+    ("aarch64.neon.bfmmla.v4f32.v16i8", 3, "aarch64.neon.bfmmla", &[], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
+    ("aarch64.neon.frintn", 1, "roundeven", &[Parameter(0)], Same, Both),
+    ("aarch64.neon.ld2.", 1, "aarch64.neon.ld2", &[], Struct, V19),
+    ("aarch64.neon.ld3.", 1, "aarch64.neon.ld3", &[], Struct, V19),
+    ("aarch64.neon.ld4.", 1, "aarch64.neon.ld4", &[], Struct, V19),
+    ("aarch64.neon.rbit", 1, "bitreverse", &[Parameter(0)], With(&[Old(0)]), Both),
+    ("aarch64.rbit", 1, "bitreverse", &[Parameter(0)], With(&[Old(0)]), Both),
+    ("aarch64.thread.pointer", 0, "thread.pointer", &[], With(&[]), Both),
+    ("addressofreturnaddress", 0, "addressofreturnaddress", &[Result], Same, Both),
+    ("amdgcn.alignbit", 3, "fshr", &[Result], Same, Both),
+    ("annotation.", 4, "annotation", &[Result, Parameter(1)], Same, V19),
+    ("arm.neon.bfdot.v2f32.v8i8", 3, "arm.neon.bfdot", &[Result, Of::Bfloats], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
+    ("arm.neon.bfdot.v4f32.v16i8", 3, "arm.neon.bfdot", &[Result, Of::Bfloats], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
+    ("arm.neon.bfmlalb.v4f32.v16i8", 3, "arm.neon.bfmlalb", &[], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
+    ("arm.neon.bfmlalt.v4f32.v16i8", 3, "arm.neon.bfmlalt", &[], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
+    ("arm.neon.bfmmla.v4f32.v16i8", 3, "arm.neon.bfmmla", &[], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
+    ("arm.neon.vclz.", 1, "ctlz", &[Parameter(0)], With(&[Old(0), False]), Both),
+    ("arm.neon.vcnt.", 1, "ctpop", &[Parameter(0)], With(&[Old(0)]), Both),
+    ("arm.neon.vqadds.", 2, "sadd.sat", &[Parameter(0)], Same, Both),
+    ("arm.neon.vqaddu.", 2, "uadd.sat", &[Parameter(0)], Same, Both),
+    ("arm.neon.vqsubs.", 2, "ssub.sat", &[Parameter(0)], Same, Both),
+    ("arm.neon.vqsubu.", 2, "usub.sat", &[Parameter(0)], Same, Both),
+    ("arm.rbit", 1, "bitreverse", &[Parameter(0)], With(&[Old(0)]), Both),
+    ("arm.thread.pointer", 0, "thread.pointer", &[], With(&[]), Both),
+    ("ctlz.", 1, "ctlz", &[Parameter(0)], With(&[Old(0), False]), Both),
+    ("cttz.", 1, "cttz", &[Parameter(0)], With(&[Old(0), False]), Both),
+    ("dbg.addr", 3, "dbg.value", &[], Attached(&[Old(0), Old(1), Dereference]), V19),
+    ("eh.typeid.for", 1, "eh.typeid.for", &[Parameter(0)], Same, V19),
+    ("experimental.vector.deinterleave2.", 1, "vector.deinterleave2", &[Parameter(0)], Same, V19),
+    ("experimental.vector.extract.", 2, "vector.extract", &[Result, Parameter(0)], Same, V19),
+    ("experimental.vector.insert.", 3, "vector.insert", &[Parameter(0), Parameter(1)], Same, V19),
+    ("experimental.vector.interleave2.", 2, "vector.interleave2", &[Result], Same, V19),
+    ("experimental.vector.reduce.add.", 1, "vector.reduce.add", &[Parameter(0)], Same, Both),
+    ("experimental.vector.reduce.and.", 1, "vector.reduce.and", &[Parameter(0)], Same, Both),
+    ("experimental.vector.reduce.fmax.", 1, "vector.reduce.fmax", &[Parameter(0)], Same, Both),
+    ("experimental.vector.reduce.fmin.", 1, "vector.reduce.fmin", &[Parameter(0)], Same, Both),
+    ("experimental.vector.reduce.mul.", 1, "vector.reduce.mul", &[Parameter(0)], Same, Both),
+    ("experimental.vector.reduce.or.", 1, "vector.reduce.or", &[Parameter(0)], Same, Both),
+    ("experimental.vector.reduce.smax.", 1, "vector.reduce.smax", &[Parameter(0)], Same, Both),
+    ("experimental.vector.reduce.smin.", 1, "vector.reduce.smin", &[Parameter(0)], Same, Both),
+    ("experimental.vector.reduce.umax.", 1, "vector.reduce.umax", &[Parameter(0)], Same, Both),
+    ("experimental.vector.reduce.umin.", 1, "vector.reduce.umin", &[Parameter(0)], Same, Both),
+    ("experimental.vector.reduce.v2.fadd.", 2, "vector.reduce.fadd", &[Parameter(1)], Same, Both),
+    ("experimental.vector.reduce.v2.fmul.", 2, "vector.reduce.fmul", &[Parameter(1)], Same, Both),
+    ("experimental.vector.reduce.xor.", 1, "vector.reduce.xor", &[Parameter(0)], Same, Both),
+    ("experimental.vector.reverse.", 1, "vector.reverse", &[Parameter(0)], Same, V19),
+    ("experimental.vector.splice.", 3, "vector.splice", &[Parameter(0)], Same, V19),
+    ("flt.rounds", 0, "get.rounding", &[], Same, V19),
+    ("frameaddress", 1, "frameaddress", &[Result], Same, Both),
+    ("invariant.group.barrier", 1, "launder.invariant.group", &[Parameter(0)], Same, Both),
+    ("masked.gather.", 4, "masked.gather", &[Result, Parameter(0)], Attached(&[Old(0), Old(1), Old(2), Old(3)]), V14),
+    ("masked.load.", 4, "masked.load", &[Result, Parameter(0)], Attached(&[Old(0), Old(1), Old(2), Old(3)]), V14),
+    ("masked.scatter.", 4, "masked.scatter", &[Parameter(0), Parameter(1)], Attached(&[Old(0), Old(1), Old(2), Old(3)]), V14),
+    ("masked.store.", 4, "masked.store", &[Parameter(0), Parameter(1)], Attached(&[Old(0), Old(1), Old(2), Old(3)]), V14),
+    ("masked.gather.", 4, "masked.gather", &[Result, Parameter(0)], Same, V19),
+    ("masked.load.", 4, "masked.load", &[Result, Parameter(0)], Same, V19),
+    ("masked.scatter.", 4, "masked.scatter", &[Parameter(0), Parameter(1)], Same, V19),
+    ("masked.store.", 4, "masked.store", &[Parameter(0), Parameter(1)], Same, V19),
+    ("memcpy.", 5, "memcpy", &[Parameter(0), Parameter(1), Parameter(2)], Aligned(2), Both),
+    ("memmove.", 5, "memmove", &[Parameter(0), Parameter(1), Parameter(2)], Aligned(2), Both),
+    ("memset.", 5, "memset", &[Parameter(0), Parameter(2)], Aligned(1), Both),
+    ("nvvm.brev32", 1, "bitreverse", &[Result], With(&[Old(0)]), Both),
+    ("nvvm.brev64", 1, "bitreverse", &[Result], With(&[Old(0)]), Both),
+    ("nvvm.clz.i", 1, "ctlz", &[Result], With(&[Old(0), False]), Both),
+    ("nvvm.popc.i", 1, "ctpop", &[Result], With(&[Old(0)]), Both),
+    ("objectsize.", 2, "objectsize", &[Result, Parameter(0)], With(&[Old(0), Old(1), False, False]), Both),
+    ("objectsize.", 3, "objectsize", &[Result, Parameter(0)], With(&[Old(0), Old(1), OldOrFalse(2), False]), Both),
+    ("powi.", 2, "powi", &[Result, Parameter(1)], Same, Both),
+    ("ptr.annotation.", 4, "ptr.annotation", &[Parameter(0)], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V14),
+    ("ptr.annotation.", 4, "ptr.annotation", &[Parameter(0), Parameter(1)], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V19),
+    ("ptr.annotation.", 5, "ptr.annotation", &[Parameter(0), Parameter(1)], Same, V19),
+    ("sponentry", 0, "sponentry", &[Result], Same, Both),
+    ("var.annotation", 4, "var.annotation", &[], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V14),
+    ("var.annotation", 4, "var.annotation", &[Parameter(0), Parameter(1)], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V19),
+    ("var.annotation", 5, "var.annotation", &[Parameter(0), Parameter(1)], Same, V19),
+];
+
+/// ARM's exclusive accesses, which name the pointer that they use.
+const EXCLUSIVE: &[(&str, usize)] = &[
+    ("aarch64.ldaxr.", 0),
+    ("aarch64.ldxr.", 0),
+    ("aarch64.stlxr.", 1),
+    ("aarch64.stxr.", 1),
+    ("arm.ldaex.", 0),
+    ("arm.ldrex.", 0),
+    ("arm.stlex.", 1),
+    ("arm.strex.", 1),
+];
+
+/// What becomes of one function.
+struct Replacement {
+    name: String,
+    calls: Calls,
+}
+
+/// Functions whose calls are made anew, by their values: the callee and how.
+pub(super) struct Plan(BTreeMap<u32, (ValueId, Calls)>);
+
+pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
+    (0..module.functions.len()).any(|at| replacement(module, at, dialect).is_some())
+}
+
+fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Replacement> {
+    let function = module.functions.get(at)?;
+    let old = core::str::from_utf8(function.symbol.name.strip_prefix(b"llvm.")?).ok()?;
+    let Type::Function { result, parameters, .. } = module.types.get(function.symbol.ty) else { return None };
+    let parameters = module.types.elements(parameters);
+    let opaque = dialect == Dialect::Llvm19;
+    let of_version = |by: By| by == Both || (by == V19) == opaque;
+    let (new, overloads, calls) = match TABLE.iter().find(|(prefix, count, .., by)| {
+        let rest = old.strip_prefix(prefix);
+        let named =
+            rest.is_some_and(|rest| prefix.ends_with('.') || rest.is_empty() || rest.starts_with('.'));
+        named && (*count == 0 || *count == parameters.len()) && of_version(*by)
+    }) {
+        Some(&(_, _, new, overloads, calls, _)) => (new, overloads.to_vec(), calls),
+        None if opaque => {
+            let (prefix, pointer) = EXCLUSIVE.iter().find(|(prefix, _)| old.starts_with(prefix))?;
+            (prefix.trim_end_matches('.'), alloc::vec![Parameter(*pointer)], Same)
+        }
+        None => return None,
+    };
+    if new == "aarch64.neon.faddp" && !module.types.is_float(result) {
+        return None;
+    }
+    let mut name = String::from("llvm.");
+    name.push_str(new);
+    if calls == Struct {
+        let Type::Struct(structure) = module.types.get(result) else { return None };
+        if structure.literal {
+            return None;
+        }
+        // The first field and the pointer are in the name.
+        for ty in module.types.elements(structure.fields).first().into_iter().chain(parameters.first()) {
+            name.push('.');
+            mangle::push_type(&mut name, &module.types, *ty, opaque, 0);
+        }
+    }
+    for overload in overloads {
+        name.push('.');
+        let ty = match overload {
+            Result => result,
+            Parameter(at) => *parameters.get(at)?,
+            Of::Bfloats => {
+                let Type::Vector { count, .. } = module.types.get(result) else { return None };
+                name.push_str(if count == 2 { "v4bf16" } else { "v8bf16" });
+                continue;
+            }
+        };
+        mangle::push_type(&mut name, &module.types, ty, opaque, 0);
+    }
+    let renamed = name.as_bytes() != function.symbol.name;
+    (renamed || !matches!(calls, Same | Attached(_))).then_some(Replacement { name, calls })
+}
+
+/// Replaces declarations; calls are left to [`Plan::upgrade_calls`].
+pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) -> Plan {
+    let mut plan = BTreeMap::new();
+    let mut names: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+    for (at, function) in module.functions.iter().enumerate() {
+        names.insert(function.symbol.name.clone(), at);
+    }
+    for at in 0..module.functions.len() {
+        let Some(Replacement { name, calls }) = replacement(module, at, dialect) else { continue };
+        let Some(ty) = new_type(module, at, calls) else { continue };
+        let existing = names.get(name.as_bytes()).copied().filter(|&other| other != at);
+        let existing = existing.and_then(|other| module.functions.get(other)).map(|other| other.symbol.value);
+        let pointer = edit::pointer_to(module, ty);
+        let Some(function) = module.functions.get_mut(at) else { continue };
+        let value = function.symbol.value;
+        match existing {
+            Some(_) => function.place = Place::Gone,
+            None => {
+                function.place = Place::Moved;
+                names.insert(name.clone().into_bytes(), at);
+                function.symbol.name = name.into_bytes();
+                function.symbol.ty = ty;
+            }
+        }
+        if existing.is_none()
+            && let Some(value) = module.value_mut(value)
+        {
+            value.ty = pointer;
+        }
+        if calls != Same || existing.is_some() {
+            plan.insert(value.0, (existing.unwrap_or(value), calls));
+        }
+    }
+    Plan(plan)
+}
+
+/// The type of the new function.
+fn new_type(module: &mut Module<'_>, at: usize, calls: Calls) -> Option<TypeId> {
+    let ty = module.functions.get(at)?.symbol.ty;
+    let Type::Function { result, parameters, variadic } = module.types.get(ty) else { return None };
+    let old = module.types.elements(parameters).to_vec();
+    let (bit, byte) = (module.types.intern(Type::Integer(1)), module.types.intern(Type::Integer(8)));
+    let arguments = match calls {
+        Same => return Some(ty),
+        Struct => {
+            let Type::Struct(structure) = module.types.get(result) else { return None };
+            let fields = module.types.elements(structure.fields).to_vec();
+            let literal = module.types.intern_literal(&fields);
+            return Some(module.types.add_function(literal, &old, variadic));
+        }
+        Aligned(_) => &[Old(0), Old(1), Old(2), Old(4)],
+        With(arguments) | Attached(arguments) => arguments,
+    };
+    let mut parameters = Vec::new();
+    for argument in arguments {
+        parameters.push(match *argument {
+            Old(at) => *old.get(at)?,
+            Bfloats(at) => bfloats(module, *old.get(at)?)?,
+            False => bit,
+            OldOrFalse(at) => old.get(at).copied().unwrap_or(bit),
+            NullPointer => edit::pointer_to(module, byte),
+            Dereference => *old.last()?,
+        });
+    }
+    Some(module.types.add_function(result, &parameters, variadic))
+}
+
+/// The vector of `bfloat` as wide as a vector of bytes.
+fn bfloats(module: &mut Module<'_>, bytes: TypeId) -> Option<TypeId> {
+    let Type::Vector { count, .. } = module.types.get(bytes) else { return None };
+    let element = module.types.intern(Type::BFloat);
+    Some(module.types.intern(Type::Vector { count: count / 2, element, scalable: false }))
+}
+
+impl Plan {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn upgrade_calls(&self, module: &mut Module<'_>, body: &mut FunctionBody) {
+        let called = |one: &Operand| one.as_value().is_some_and(|id| self.0.contains_key(&id.0));
+        if !body.operands.iter().any(called) {
+            return;
+        }
+        edit::rewrite(module, body, |editor, _, instruction| {
+            let operands = editor.body.operands_of(&instruction).to_vec();
+            let callee = operands.first().and_then(|callee| callee.as_value());
+            let planned = callee.and_then(|callee| self.0.get(&callee.0));
+            match planned {
+                Some(&(callee, calls)) if instruction.opcode == Opcode::Call => {
+                    remake(editor, instruction, callee, calls, operands.get(1..).unwrap_or_default())
+                }
+                _ => {
+                    editor.push(instruction);
+                    Outcome::Kept
+                }
+            }
+        });
+    }
+}
+
+/// Makes a call anew.
+fn remake(
+    editor: &mut Editor<'_, '_>,
+    old: Instruction,
+    callee: ValueId,
+    calls: Calls,
+    arguments: &[Operand],
+) -> Outcome {
+    let listed: &[Argument] = match calls {
+        Same => {
+            let operands: Vec<Operand> = [Operand::value(callee)].iter().chain(arguments).copied().collect();
+            let operands = editor.operands(&operands);
+            editor.push(Instruction { operands, ..old });
+            return Outcome::Kept;
+        }
+        Struct => return remake_struct(editor, old, callee, arguments),
+        Aligned(_) => &[Old(0), Old(1), Old(2), Old(4)],
+        With(listed) | Attached(listed) => listed,
+    };
+    let made: Option<Vec<Operand>> = listed.iter().map(|&one| make(editor, one, arguments)).collect();
+    let Some(made) = made else {
+        editor.push(old);
+        return Outcome::Kept;
+    };
+    let mut call = editor.call(callee, &made);
+    call.result = old.result;
+    if let (Aligned(pointers), Some(alignment)) = (calls, arguments.get(3)) {
+        align(editor, &call, pointers, *alignment);
+    }
+    editor.push(call);
+    if matches!(calls, Attached(_)) { Outcome::Kept } else { Outcome::Replaced }
+}
+
+fn make(editor: &mut Editor<'_, '_>, argument: Argument, old: &[Operand]) -> Option<Operand> {
+    let falsehood = |editor: &mut Editor<'_, '_>| {
+        let bit = editor.module.types.intern(Type::Integer(1));
+        editor.constant(bit, Constant::Null)
+    };
+    Some(match argument {
+        Old(at) => *old.get(at)?,
+        OldOrFalse(at) => match old.get(at) {
+            Some(&operand) => operand,
+            None => falsehood(editor),
+        },
+        False => falsehood(editor),
+        NullPointer => {
+            let byte = editor.module.types.intern(Type::Integer(8));
+            let pointer = edit::pointer_to(editor.module, byte);
+            editor.constant(pointer, Constant::Null)
+        }
+        Bfloats(at) => {
+            let operand = *old.get(at)?;
+            let ty = bfloats(editor.module, editor.type_of(operand))?;
+            Operand::value(editor.emit(Opcode::BitCast, ty, &[operand]))
+        }
+        Dereference => {
+            let expression = super::debug_info::dereference(editor.module, editor.body, *old.get(2)?)?;
+            Operand::metadata(expression)
+        }
+    })
+}
+
+/// Gives the pointers of a call the alignment that an argument gave; one is said, none is not.
+fn align(editor: &mut Editor<'_, '_>, call: &Instruction, pointers: usize, alignment: Operand) {
+    let bytes = alignment.as_value().and_then(|id| editor.module.integer(Some(editor.body), id)).unwrap_or(0);
+    if bytes == 0 || !bytes.is_power_of_two() {
+        return;
+    }
+    let Some(call) = editor.body.calls.get_mut(call.detail as usize) else { return };
+    for at in 0..pointers {
+        call.attributes = editor.module.attributes.change(call.attributes, index::parameter(at), |set| {
+            set.push(Attribute::Integer(kind::ALIGN, bytes));
+        });
+    }
+}
+
+/// The old struct, put together from the fields of a literal one.
+fn remake_struct(
+    editor: &mut Editor<'_, '_>,
+    old: Instruction,
+    callee: ValueId,
+    arguments: &[Operand],
+) -> Outcome {
+    let mut call = editor.call(callee, arguments);
+    call.result = editor.value(call.ty, &[]);
+    editor.push(call);
+    let fields = match editor.module.types.get(old.ty) {
+        Type::Struct(structure) => editor.module.types.elements(structure.fields).to_vec(),
+        _ => Vec::new(),
+    };
+    let mut whole = editor.constant(old.ty, Constant::Poison);
+    for (at, &ty) in fields.iter().enumerate() {
+        let at_index = editor.body.indices.len() as u32;
+        editor.body.indices.push(at as u32);
+        let mut extract = editor.instruction(Opcode::ExtractValue, ty, &[Operand::value(call.result)]);
+        (extract.detail, extract.extra) = (at_index, 1);
+        extract.result = editor.value(ty, &[]);
+        editor.push(extract);
+        let mut insert =
+            editor.instruction(Opcode::InsertValue, old.ty, &[whole, Operand::value(extract.result)]);
+        (insert.detail, insert.extra) = (at_index, 1);
+        let last = at + 1 == fields.len();
+        if last {
+            editor.body.forget_name(old.result);
+        }
+        insert.result = if last { old.result } else { editor.value(old.ty, &[]) };
+        editor.push(insert);
+        whole = Operand::value(insert.result);
+    }
+    Outcome::Replaced
+}
+
+/// The function that a call calls by name.
+pub(super) fn callee_of(
+    module: &Module<'_>,
+    body: &FunctionBody,
+    instruction: &Instruction,
+) -> Option<usize> {
+    let callee = body.operands_of(instruction).first()?.as_value()?;
+    match module.value(Some(body), callee)?.kind {
+        ValueKind::Function(index) => Some(index as usize),
+        _ => None,
+    }
+}

@@ -1,0 +1,162 @@
+//! Imported entities inside of functions, which since LLVM 17 hang on the function instead of the unit.
+//!
+//! Knowledge: the effect of `llvm-dis` 19 on files of LLVM 16; LLVM 17's release notes.
+
+use super::super::Dialect;
+use crate::body::FunctionBody;
+use crate::debug_info::NodeKind;
+use crate::ids::{MetadataId, narrow};
+use crate::metadata::{Metadata, Node};
+use crate::module::Module;
+use crate::value::{OperandKind, ValueKind};
+use alloc::vec::Vec;
+
+/// Positions among the references of nodes.
+mod at {
+    pub(super) const UNIT_IMPORTS: usize = 7;
+    pub(super) const ENTITY_SCOPE: usize = 0;
+    pub(super) const BLOCK_SCOPE: usize = 1;
+    pub(super) const RETAINED_NODES: usize = 7;
+}
+
+/// Scopes nest at most so deep.
+const MAX_DEPTH: usize = 1 << 10;
+
+pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
+    dialect == Dialect::Llvm19 && units(module).any(|unit| !local_imports(module, unit).is_empty())
+}
+
+fn units<'m>(module: &'m Module<'_>) -> impl Iterator<Item = Node> + 'm {
+    let nodes = module.named(b"llvm.dbg.cu").iter().filter_map(|&id| module.node(id));
+    nodes.filter(|node| node.kind == NodeKind::CompileUnit)
+}
+
+fn reference(module: &Module<'_>, node: Node, at: usize) -> Option<MetadataId> {
+    Some(MetadataId(narrow(module.metadata.references(node).get(at)?.checked_sub(1)?)))
+}
+
+/// The function around a local scope.
+fn enclosing(module: &Module<'_>, mut scope: MetadataId) -> Option<MetadataId> {
+    for _ in 0..MAX_DEPTH {
+        let node = module.node(scope)?;
+        match node.kind {
+            NodeKind::Subprogram => return Some(scope),
+            NodeKind::LexicalBlock | NodeKind::LexicalBlockFile => {
+                scope = reference(module, node, at::BLOCK_SCOPE)?;
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Entities of a unit that belong to functions, as references, with the function.
+fn local_imports(module: &Module<'_>, unit: Node) -> Vec<(u64, MetadataId)> {
+    let list = reference(module, unit, at::UNIT_IMPORTS).and_then(|id| module.node(id));
+    let Some(list) = list else { return Vec::new() };
+    let imports = module.metadata.references(list).iter();
+    imports
+        .filter_map(|&import| {
+            let node = module.node(MetadataId(narrow(import.checked_sub(1)?)))?;
+            let scope = reference(module, node, at::ENTITY_SCOPE)?;
+            Some((import, enclosing(module, scope)?))
+        })
+        .collect()
+}
+
+pub(super) fn upgrade(module: &mut Module<'_>) {
+    let units: Vec<Node> = units(module).collect();
+    for unit in units {
+        let local = local_imports(module, unit);
+        if local.is_empty() {
+            continue;
+        }
+        let list = reference(module, unit, at::UNIT_IMPORTS).and_then(|id| module.node(id));
+        let all = list.map_or_else(Vec::new, |list| module.metadata.references(list).to_vec());
+        let kept: Vec<u64> =
+            all.into_iter().filter(|import| !local.iter().any(|(other, _)| other == import)).collect();
+        let imports = module.metadata.tuple(&kept);
+        module.metadata.set_reference(unit, at::UNIT_IMPORTS, imports);
+        let mut functions: Vec<MetadataId> = local.iter().map(|(_, function)| *function).collect();
+        functions.dedup();
+        for function in functions {
+            let own = local.iter().filter(|(_, other)| *other == function).map(|(import, _)| *import);
+            retain(module, function, own.collect());
+        }
+    }
+}
+
+fn retain(module: &mut Module<'_>, function: MetadataId, entities: Vec<u64>) {
+    let Some(node) = module.node(function) else { return };
+    let list = reference(module, node, at::RETAINED_NODES).and_then(|id| module.node(id));
+    let mut nodes = list.map_or_else(Vec::new, |list| module.metadata.references(list).to_vec());
+    nodes.extend(entities);
+    let nodes = module.metadata.tuple(&nodes);
+    module.metadata.set_reference(node, at::RETAINED_NODES, nodes);
+}
+
+/// The function `llvm.dbg.declare`.
+pub(super) struct Declares(Option<u32>);
+
+impl Declares {
+    pub(super) fn new(module: &Module<'_>) -> Self {
+        let at = module.functions.iter().position(|function| function.symbol.name == b"llvm.dbg.declare");
+        Self(at.map(|at| narrow(at as u64)))
+    }
+
+    pub(super) fn any_old(&self, module: &Module<'_>, body: &FunctionBody) -> bool {
+        self.0.is_some_and(|declare| !old_declares(module, body, declare).is_empty())
+    }
+
+    pub(super) fn upgrade_body(&self, module: &mut Module<'_>, body: &mut FunctionBody) {
+        if let Some(declare) = self.0 {
+            upgrade_declares(module, body, declare);
+        }
+    }
+}
+
+/// Calls of `llvm.dbg.declare` on a parameter whose expression loads first, as LLVM 3.9 wrote them.
+fn old_declares(module: &Module<'_>, body: &FunctionBody, declare: u32) -> Vec<usize> {
+    /// The version from which on expressions load last.
+    const LOADS_LAST: u64 = 2;
+    const DEREF: u64 = 0x06;
+    let is_old = |instruction: &crate::instruction::Instruction| {
+        let [callee, address, _, expression] = body.operands_of(instruction) else { return false };
+        let kind = callee.as_value().and_then(|id| module.value(None, id)).map(|value| value.kind);
+        if kind != Some(ValueKind::Function(declare)) {
+            return false;
+        }
+        let metadata = |operand: &crate::value::Operand| match operand.kind() {
+            OperandKind::Metadata(id) => module.metadata(Some(body), id),
+            _ => None,
+        };
+        let Some((Metadata::Value { value, .. }, _)) = metadata(address) else { return false };
+        let argument = module.value(Some(body), value).map(|value| value.kind);
+        let Some((Metadata::Node(node), table)) = metadata(expression) else { return false };
+        let numbers = table.numbers(node);
+        let elements = crate::debug_info::modern_expression(numbers);
+        matches!(argument, Some(ValueKind::Argument(_)))
+            && numbers.first().is_some_and(|&version| version < LOADS_LAST)
+            && elements.first() == Some(&DEREF)
+    };
+    let calls = body.instructions.iter().enumerate();
+    calls.filter(|(_, one)| is_old(one)).map(|(at, _)| at).collect()
+}
+
+fn upgrade_declares(module: &mut Module<'_>, body: &mut FunctionBody, declare: u32) {
+    const MODERN: u64 = 3;
+    for at in old_declares(module, body, declare) {
+        let Some(operands) = body.instructions.get(at).map(|one| one.operands) else { continue };
+        let Some(OperandKind::Metadata(id)) = operands.of(&body.operands).get(3).map(|one| one.kind()) else {
+            continue;
+        };
+        let Some((Metadata::Node(node), table)) = module.metadata(Some(body), id) else { continue };
+        let elements = crate::debug_info::modern_expression(table.numbers(node));
+        let numbers: Vec<u64> = [MODERN].into_iter().chain(elements.into_iter().skip(1)).collect();
+        let expression = module.metadata.node(NodeKind::Expression, false, &[], &numbers);
+        let id = module.metadata.add_unnumbered(expression);
+        if let Some(operand) = body.operands.get_mut(operands.start as usize + 3) {
+            *operand = crate::value::Operand::metadata(MetadataId(narrow(id - 1)));
+        }
+    }
+}

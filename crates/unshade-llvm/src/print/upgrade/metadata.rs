@@ -1,0 +1,387 @@
+//! Metadata: module flags, and what is attached to instructions.
+//!
+//! | since | change |
+//! |---|---|
+//! | 3.3 | tags of type-based alias analysis are paths: `!{!type, !type, i64 0}` |
+//! | 3.5 | hints of loops are `llvm.loop.vectorize.*` instead of `llvm.vectorizer.*` |
+//! | 3.6 | local values can't be attached |
+//! | 5 | options for the linker are named metadata instead of a flag |
+//! | 8 | the marker of Objective-C's runtime is a flag |
+//! | 11 | weights that are not as many as the successors of a branch are dropped |
+//!
+//! Knowledge: the effect of `llvm-dis` 14 and 19 on old files; the Language Reference on module flags.
+
+use super::objc::MARKER;
+use crate::body::FunctionBody;
+use crate::constants::Constant;
+use crate::debug_info::NodeKind;
+use crate::ids::{MetadataId, Slice, narrow};
+use crate::instruction::{Instruction, Opcode};
+use crate::metadata::{Metadata, NamedMetadata, Node};
+use crate::module::Module;
+use crate::types::Type;
+use crate::value::{Operand, OperandKind};
+use alloc::vec;
+use alloc::vec::Vec;
+
+const FLAGS: &[u8] = b"llvm.module.flags";
+const LINKER_OPTIONS: &[u8] = b"llvm.linker.options";
+const IMAGE_SECTION: &[u8] = b"Objective-C Image Info Section";
+const COLLECTION: &[u8] = b"Objective-C Garbage Collection";
+const IMAGE_VERSION: &[u8] = b"Objective-C Image Info Version";
+const CLASS_PROPERTIES: &[u8] = b"Objective-C Class Properties";
+const OLD_HINT: &[u8] = b"llvm.vectorizer.";
+
+/// What flags do when modules are linked.
+mod behaviour {
+    pub(super) const ERROR: u64 = 1;
+    pub(super) const OVERRIDE: u64 = 4;
+}
+
+/// A module flag: the node, its name, and the reference to its value.
+struct Flag {
+    id: MetadataId,
+    name: Vec<u8>,
+    value: u64,
+}
+
+fn flags(module: &Module<'_>) -> Vec<Flag> {
+    let nodes = module.named(FLAGS).iter();
+    nodes
+        .filter_map(|&id| {
+            let node = module.node(id)?;
+            let &[_, name, value] = module.metadata.references(node) else { return None };
+            let name = module.metadata_string(MetadataId(narrow(name.checked_sub(1)?)))?.to_vec();
+            Some(Flag { id, name, value })
+        })
+        .collect()
+}
+
+fn find<'f>(flags: &'f [Flag], name: &[u8]) -> Option<&'f Flag> {
+    flags.iter().find(|flag| flag.name == name)
+}
+
+fn text_of(module: &Module<'_>, reference: u64) -> Option<Vec<u8>> {
+    module.metadata_string(MetadataId(narrow(reference.checked_sub(1)?))).map(<[u8]>::to_vec)
+}
+
+/// A section with spaces in its name.
+fn spaced_section(module: &Module<'_>, flags: &[Flag]) -> Option<(MetadataId, Vec<u8>)> {
+    let flag = find(flags, IMAGE_SECTION)?;
+    let section = text_of(module, flag.value).filter(|section| section.contains(&b' '))?;
+    Some((flag.id, section))
+}
+
+/// The value of the flag on garbage collection, if it is no byte.
+fn wide_collection(module: &Module<'_>, flags: &[Flag]) -> Option<(MetadataId, u64)> {
+    let flag = find(flags, COLLECTION)?;
+    match module.metadata.get(MetadataId(narrow(flag.value.checked_sub(1)?)))? {
+        Metadata::Value { value, .. } => {
+            let ty = module.value(None, value)?.ty;
+            let number = module.integer(None, value)?;
+            (module.types.get(ty) != Type::Integer(8)).then_some((flag.id, number))
+        }
+        _ => None,
+    }
+}
+
+fn lacks_class_properties(flags: &[Flag]) -> bool {
+    find(flags, IMAGE_VERSION).is_some() && find(flags, CLASS_PROPERTIES).is_none()
+}
+
+fn old_linker_options(module: &Module<'_>, flags: &[Flag]) -> Option<Node> {
+    if module.named_metadata.iter().any(|named| named.name == LINKER_OPTIONS) {
+        return None;
+    }
+    module.node(MetadataId(narrow(find(flags, b"Linker Options")?.value.checked_sub(1)?)))
+}
+
+pub(super) fn is_old(module: &Module<'_>) -> bool {
+    let flags = flags(module);
+    lacks_class_properties(&flags)
+        || spaced_section(module, &flags).is_some()
+        || wide_collection(module, &flags).is_some()
+        || old_linker_options(module, &flags).is_some()
+}
+
+pub(super) fn upgrade(module: &mut Module<'_>) {
+    let flags = flags(module);
+    if let Some(options) = old_linker_options(module, &flags) {
+        let references = module.metadata.references(options).iter();
+        let nodes =
+            references.filter_map(|one| one.checked_sub(1)).map(|id| MetadataId(narrow(id))).collect();
+        module.named_metadata.push(NamedMetadata { name: LINKER_OPTIONS.to_vec(), nodes });
+    }
+    if let Some((id, mut section)) = spaced_section(module, &flags) {
+        section.retain(|&c| c != b' ');
+        let section = module.metadata.add_text(&section);
+        replace_flag(module, id, None, section);
+    }
+    let collection = wide_collection(module, &flags);
+    if let Some((id, number)) = collection {
+        let number = byte(module, number & 0xFF);
+        let error = word(module, behaviour::ERROR);
+        replace_flag(module, id, Some(error), number);
+    }
+    if lacks_class_properties(&flags) {
+        let zero = word(module, 0);
+        add_flag(module, behaviour::OVERRIDE, CLASS_PROPERTIES, zero);
+    }
+    if let Some((_, number)) = collection.filter(|(_, number)| *number > 0xFF) {
+        let abi = word(module, number >> 8 & 0xFF);
+        add_flag(module, behaviour::ERROR, b"Swift ABI Version", abi);
+        let major = byte(module, number >> 24 & 0xFF);
+        add_flag(module, behaviour::ERROR, b"Swift Major Version", major);
+        let minor = byte(module, number >> 16 & 0xFF);
+        add_flag(module, behaviour::ERROR, b"Swift Minor Version", minor);
+    }
+}
+
+/// A reference to an integer.
+fn integer(module: &mut Module<'_>, width: u32, number: u64) -> u64 {
+    let ty = module.types.intern(Type::Integer(width));
+    let value = module.add_constant(Constant::Integer(number), ty);
+    module.metadata.add_unnumbered(Metadata::Value { ty, value })
+}
+
+fn word(module: &mut Module<'_>, number: u64) -> u64 {
+    integer(module, 32, number)
+}
+
+fn byte(module: &mut Module<'_>, number: u64) -> u64 {
+    integer(module, 8, number)
+}
+
+/// Puts another flag in the place of one.
+fn replace_flag(module: &mut Module<'_>, id: MetadataId, behaviour: Option<u64>, value: u64) {
+    let Some(node) = module.node(id) else { return };
+    let &[old, name, _] = module.metadata.references(node) else { return };
+    let made = module.metadata.tuple(&[behaviour.unwrap_or(old), name, value]);
+    let made = MetadataId(narrow(made - 1));
+    let named = module.named_metadata.iter_mut().filter(|named| named.name == FLAGS);
+    for node in named.flat_map(|named| named.nodes.iter_mut()).filter(|node| **node == id) {
+        *node = made;
+    }
+}
+
+fn add_flag(module: &mut Module<'_>, behaviour: u64, name: &[u8], value: u64) {
+    let behaviour = word(module, behaviour);
+    let name = module.metadata.add_text(name);
+    let node = module.metadata.tuple(&[behaviour, name, value]);
+    let node = MetadataId(narrow(node - 1));
+    match module.named_metadata.iter_mut().find(|named| named.name == FLAGS) {
+        Some(flags) => flags.nodes.push(node),
+        None => module.named_metadata.push(NamedMetadata { name: FLAGS.to_vec(), nodes: vec![node] }),
+    }
+}
+
+/// Makes a flag of the marker of Objective-C's runtime; says whether there is one.
+pub(super) fn upgrade_marker(module: &mut Module<'_>) -> bool {
+    let Some(&node) = module.named(MARKER).first() else { return false };
+    let Some(Some(id)) = module.node_operands(node).next() else { return false };
+    let Some(text) = module.metadata_string(id).map(<[u8]>::to_vec) else { return false };
+    let mut value = u64::from(id.0) + 1;
+    if let [before, after] = text.split(|&c| c == b'#').collect::<Vec<_>>().as_slice() {
+        value = module.metadata.add_text(&[before, &b";"[..], after].concat());
+    }
+    add_flag(module, behaviour::ERROR, MARKER, value);
+    module.named_metadata.retain(|named| named.name != MARKER);
+    true
+}
+
+/// The numbers of kinds of attachments that may be old.
+pub(super) struct Kinds {
+    alias: Option<u32>,
+    weights: Option<u32>,
+    hints: Option<u32>,
+    /// The last tag that was found to be up to date.
+    known: MetadataId,
+}
+
+/// What is wrong with an attachment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Old {
+    Alias,
+    Hints,
+    /// It can't be kept.
+    Invalid,
+}
+
+impl Kinds {
+    pub(super) fn new(module: &Module<'_>) -> Self {
+        let find = |wanted: &[u8]| {
+            module.metadata_kinds.iter().find(|(_, name)| name == wanted).map(|(number, _)| *number)
+        };
+        Self {
+            alias: find(b"tbaa"),
+            weights: find(b"prof"),
+            hints: find(b"llvm.loop"),
+            known: MetadataId::NONE,
+        }
+    }
+
+    pub(super) fn any_old(&mut self, module: &Module<'_>, body: &FunctionBody) -> bool {
+        let attached = body.attachments.iter().flat_map(|(at, list)| {
+            let instruction = body.instructions.get(*at as usize);
+            list.of(&body.attached).iter().map(move |attachment| (instruction, attachment))
+        });
+        for (instruction, &(kind, id)) in attached {
+            if id == self.known {
+                continue;
+            }
+            if self.old(module, body, instruction, kind, id).is_some() {
+                return true;
+            }
+            if Some(kind) == self.alias {
+                self.known = id;
+            }
+        }
+        body.metadata.iter().any(|(_, entry)| entry.is_empty_tuple())
+    }
+
+    fn old(
+        &self,
+        module: &Module<'_>,
+        body: &FunctionBody,
+        instruction: Option<&Instruction>,
+        kind: u32,
+        id: MetadataId,
+    ) -> Option<Old> {
+        let kind = Some(kind);
+        let (entry, table) = module.metadata(Some(body), id)?;
+        let node = match entry {
+            Metadata::Node(node) if node.kind == NodeKind::Tuple => node,
+            Metadata::Value { value, .. } => {
+                let local = value.0 >= body.value_base && module.value(None, value).is_none();
+                return local.then_some(Old::Invalid);
+            }
+            _ => return None,
+        };
+        let references = table.references(node);
+        let entry_of = |reference: u64| {
+            let id = MetadataId(narrow(reference.checked_sub(1)?));
+            Some(module.metadata(Some(body), id)?.0)
+        };
+        let first = entry_of(*references.first()?);
+        if kind == self.alias {
+            let path = matches!(first, Some(Metadata::Node(_))) && references.len() >= 3;
+            return (!path).then_some(Old::Alias);
+        }
+        if kind == self.weights {
+            let Some(Metadata::String(name)) = first else { return None };
+            let wrong = table.string(name) == b"branch_weights"
+                && expected_weights(body, instruction?).is_some_and(|count| count + 1 != references.len());
+            return wrong.then_some(Old::Invalid);
+        }
+        if kind == self.hints {
+            let old = |&reference: &u64| old_hint(module, reference).is_some();
+            return references.iter().any(old).then_some(Old::Hints);
+        }
+        None
+    }
+}
+
+/// How many weights an instruction may have.
+fn expected_weights(body: &FunctionBody, instruction: &Instruction) -> Option<usize> {
+    let blocks =
+        || body.operands_of(instruction).iter().filter(|operand| operand.as_block().is_some()).count();
+    match instruction.opcode {
+        Opcode::Br | Opcode::Switch | Opcode::IndirectBr => Some(blocks()),
+        Opcode::Call => Some(1),
+        Opcode::Select => Some(2),
+        _ => None,
+    }
+}
+
+/// The tuple that a hint of a loop is, if it has an old name, and what follows its prefix.
+fn old_hint<'m>(module: &'m Module<'_>, reference: u64) -> Option<(Node, &'m [u8])> {
+    let node = module.node(MetadataId(narrow(reference.checked_sub(1)?)))?;
+    let &name = module.metadata.references(node).first()?;
+    let name = module.metadata_string(MetadataId(narrow(name.checked_sub(1)?)))?;
+    (node.kind == NodeKind::Tuple).then_some((node, name.strip_prefix(OLD_HINT)?))
+}
+
+/// Brings what is attached to instructions up to date; `offset` is a reference to `i64 0`, made when it is needed.
+pub(super) fn upgrade_attachments(
+    module: &mut Module<'_>,
+    body: &mut FunctionBody,
+    kinds: &Kinds,
+    offset: &mut Option<u64>,
+) {
+    for at in 0..body.attachments.len() {
+        let Some(&(instruction, list)) = body.attachments.get(at) else { continue };
+        let attached = list.of(&body.attached).to_vec();
+        let instruction = body.instructions.get(instruction as usize);
+        let old = |(kind, id): &(u32, MetadataId)| kinds.old(module, body, instruction, *kind, *id);
+        let changes: Vec<Option<Old>> = attached.iter().map(old).collect();
+        if changes.iter().all(Option::is_none) {
+            continue;
+        }
+        let mut kept = Vec::new();
+        for (&(kind, id), change) in attached.iter().zip(changes) {
+            match change {
+                None => kept.push((kind, id)),
+                Some(Old::Invalid) => {}
+                Some(Old::Alias) => kept.push((kind, alias_path(module, id, offset))),
+                Some(Old::Hints) => kept.push((kind, loop_hints(module, id))),
+            }
+        }
+        let kept = Slice::extend(&mut body.attached, kept);
+        if let Some(attachment) = body.attachments.get_mut(at) {
+            attachment.1 = kept;
+        }
+    }
+    if body.metadata.iter().any(|(_, entry)| entry.is_empty_tuple()) {
+        share_empty_tuples(module, body);
+    }
+}
+
+/// Lists of local values were dropped from the language, and empty lists are one.
+fn share_empty_tuples(module: &Module<'_>, body: &mut FunctionBody) {
+    let entries = module.metadata.iter().chain(body.metadata.iter());
+    let Some((empty, _)) = entries.into_iter().find(|(_, entry)| entry.is_empty_tuple()) else { return };
+    for operand in &mut body.operands {
+        if let OperandKind::Metadata(id) = operand.kind()
+            && body.metadata.get(id).is_some_and(Metadata::is_empty_tuple)
+        {
+            *operand = Operand::metadata(empty);
+        }
+    }
+}
+
+/// A tag as a path: base and access are the type itself.
+fn alias_path(module: &mut Module<'_>, id: MetadataId, offset: &mut Option<u64>) -> MetadataId {
+    let Some(node) = module.node(id) else { return id };
+    let references = module.metadata.references(node).to_vec();
+    let offset = *offset.get_or_insert_with(|| integer(module, 64, 0));
+    let made = match references.as_slice() {
+        &[name, parent, constant] => {
+            let ty = module.metadata.tuple(&[name, parent]);
+            module.metadata.tuple(&[ty, ty, offset, constant])
+        }
+        _ => {
+            let ty = u64::from(id.0) + 1;
+            module.metadata.tuple(&[ty, ty, offset])
+        }
+    };
+    MetadataId(narrow(made - 1))
+}
+
+fn loop_hints(module: &mut Module<'_>, id: MetadataId) -> MetadataId {
+    let Some(node) = module.node(id) else { return id };
+    let mut references = module.metadata.references(node).to_vec();
+    for reference in &mut references {
+        let Some((hint, name)) = old_hint(module, *reference) else { continue };
+        let name = match name {
+            b"unroll" => b"llvm.loop.interleave.count".to_vec(),
+            _ => [&b"llvm.loop.vectorize."[..], name].concat(),
+        };
+        let mut operands = module.metadata.references(hint).to_vec();
+        let name = module.metadata.add_text(&name);
+        if let Some(first) = operands.first_mut() {
+            *first = name;
+        }
+        *reference = module.metadata.tuple(&operands);
+    }
+    MetadataId(narrow(module.metadata.tuple(&references) - 1))
+}
