@@ -89,6 +89,7 @@ pub trait TokenSink {
     }
 
     /// A token without a link.
+    #[inline(always)]
     fn put(&mut self, kind: TokenKind, text: &str) {
         self.token(Token { kind, text, link: None });
     }
@@ -106,6 +107,7 @@ pub trait TokenSink {
 /// assert_eq!(text, "float x");
 /// ```
 impl TokenSink for String {
+    #[inline(always)]
     fn token(&mut self, token: Token<'_>) {
         self.push_str(token.text);
     }

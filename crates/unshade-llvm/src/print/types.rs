@@ -10,7 +10,7 @@ use crate::body::FunctionBody;
 use crate::constants::Constant;
 use crate::debug_info::NodeKind;
 use crate::global::Function;
-use crate::ids::{AttributeListId, MetadataId, Slice, TypeId, ValueId, narrow};
+use crate::ids::{AttributeListId, MetadataId, TypeId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::module::Module;
@@ -31,10 +31,8 @@ const UNKNOWN: &str = "<unknown type>";
 
 /// The texts of all types of a module.
 pub(super) struct TypeTexts {
-    /// Each text with a space behind it.
-    pool: String,
-    /// Where the text of each type is in the pool, without the space; empty if it was not made yet.
-    texts: Vec<Slice>,
+    /// Each text with a space behind it; empty if it was not made yet.
+    texts: Vec<String>,
     /// Buffers for texts that are being made.
     buffers: Vec<String>,
     opaque_pointers: bool,
@@ -54,13 +52,8 @@ impl TypeTexts {
                 next += 1;
             }
         }
-        let mut texts = Self {
-            pool: String::with_capacity(16 * types.len()),
-            texts: vec![Slice::default(); types.len()],
-            buffers: Vec::new(),
-            opaque_pointers,
-            total: 0,
-        };
+        let mut texts =
+            Self { texts: vec![String::new(); types.len()], buffers: Vec::new(), opaque_pointers, total: 0 };
         let writer = Writer { types, numbers: &numbers, opaque_pointers };
         for at in 0..types.len() {
             texts.write(&writer, TypeId(narrow(at as u64)), 0);
@@ -71,19 +64,13 @@ impl TypeTexts {
     /// The text of a type.
     #[inline]
     pub(super) fn get(&self, id: TypeId) -> &str {
-        self.text_of(id, 0).unwrap_or(UNKNOWN)
+        self.texts.get(id.index()).and_then(|text| text.get(..text.len().wrapping_sub(1))).unwrap_or(UNKNOWN)
     }
 
     /// The text of a type with a space behind it.
     #[inline]
     pub(super) fn spaced(&self, id: TypeId) -> &str {
-        self.text_of(id, 1).unwrap_or("<unknown type> ")
-    }
-
-    #[inline(always)]
-    fn text_of(&self, id: TypeId, more: usize) -> Option<&str> {
-        let Slice { start, count } = *self.texts.get(id.index())?;
-        self.pool.get(start as usize..start as usize + count as usize + more)
+        self.texts.get(id.index()).map_or("<unknown type> ", String::as_str)
     }
 
     /// The identified structs of `order` and their bodies: unnamed ones first. All types have their text by now, so
@@ -123,9 +110,9 @@ impl TypeTexts {
         }
         self.total += text.len();
         if let Some(slot) = self.texts.get_mut(id.index()) {
-            *slot = Slice { start: narrow(self.pool.len() as u64), count: narrow(text.len() as u64) };
-            self.pool.push_str(&text);
-            self.pool.push(' ');
+            *slot = String::with_capacity(text.len() + 1);
+            slot.push_str(&text);
+            slot.push(' ');
         }
         text.clear();
         self.buffers.push(text);
