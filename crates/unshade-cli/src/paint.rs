@@ -111,6 +111,9 @@ pub(crate) struct PaintedTokens(pub(crate) String);
 impl TokenSink for PaintedTokens {
     fn token(&mut self, token: Token<'_>) {
         use fmt::Write;
+        if token.text.is_empty() {
+            return;
+        }
         let style = match token.kind {
             TokenKind::Keyword => color(AnsiColor::Blue),
             TokenKind::Type => color(AnsiColor::Cyan),
