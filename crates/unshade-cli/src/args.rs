@@ -69,11 +69,14 @@ Examples:
 
 {EXIT_STATUS}"))]
     Show(ShowArgs),
-    /// Print the LLVM assembly of functions, or of a bitcode file
+    /// Print, count or draw the LLVM code of functions, or of a bitcode file
     #[command(name = "dis", after_help = format!("\
 Examples:
   unshade dis default.metallib reduce_sum_f32
   unshade dis default.metallib -o out              a file for each function
+  unshade dis default.metallib --stats             what functions are made of
+  unshade dis default.metallib reduce_sum_f32 --cfg dot | dot -Tsvg -o reduce.svg
+  unshade dis default.metallib reduce_sum_f32 --bytes
   unshade dis kernel.air --raw | diff - <(llvm-dis-14 < kernel.air)
 
 {EXIT_STATUS}"))]
@@ -232,6 +235,15 @@ impl ExtractArgs {
     }
 }
 
+/// How a graph is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// The language of Graphviz
+    Dot,
+    /// JSON (docs/json.md)
+    Json,
+}
+
 /// Whose text is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectArg {
@@ -270,6 +282,15 @@ pub(crate) struct DisassembleArgs {
     /// Print what that tool prints, and nothing of our own
     #[arg(long)]
     pub(crate) raw: bool,
+    /// Show in front of each line which bytes of the file it was decoded from
+    #[arg(long, conflicts_with = "raw")]
+    pub(crate) bytes: bool,
+    /// Count instead: instructions, memory accesses, calls and types, of all and of each
+    #[arg(long, conflicts_with_all = ["raw", "bytes", "output"])]
+    pub(crate) stats: bool,
+    /// Draw control-flow graphs instead
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["raw", "bytes", "stats"])]
+    pub(crate) cfg: Option<GraphFormat>,
     /// Write to a file (a name with an extension), or a file for each function into a folder
     #[arg(short, long, value_name = "FILE|DIR")]
     pub(crate) output: Option<PathBuf>,

@@ -119,6 +119,11 @@ impl Folder {
         write_file(&self.root.join(path), self.force, data)
     }
 
+    /// Writes a file of this name, without folders.
+    pub(crate) fn write_flat(&self, name: &Path, data: &[u8]) -> Result<()> {
+        write_file(&self.root.join(name), self.force, data)
+    }
+
     /// Makes the folders of a path one by one; a link among them is refused, as it may lead outside of the root.
     fn make_folders(&mut self, path: &Path) -> Result<()> {
         let mut relative = PathBuf::new();

@@ -111,6 +111,9 @@ pub(crate) struct PaintedTokens(pub(crate) String);
 impl TokenSink for PaintedTokens {
     fn token(&mut self, token: Token<'_>) {
         use fmt::Write;
+        if token.text.is_empty() {
+            return;
+        }
         let style = match token.kind {
             TokenKind::Keyword => color(AnsiColor::Blue),
             TokenKind::Type => color(AnsiColor::Cyan),
@@ -136,7 +139,7 @@ impl TokenSink for PaintedTokens {
         self.0.truncate(mark);
     }
 
-    fn insert(&mut self, mark: usize, write: impl FnOnce(&mut Self)) {
+    fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
         let mut part = Self::default();
         write(&mut part);
         self.0.insert_str(mark, &part.0);

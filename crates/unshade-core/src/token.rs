@@ -79,9 +79,7 @@ pub trait TokenSink {
 
     /// Takes tokens that belong at a mark, before what was put since then: some listings have a head that depends on
     /// what follows it.
-    fn insert(&mut self, mark: usize, write: impl FnOnce(&mut Self))
-    where
-        Self: Sized;
+    fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink));
 
     /// Whether [`TokenSink::source`] is to be called at all: printers need not find out what nobody wants.
     fn wants_sources(&self) -> bool {
@@ -120,12 +118,36 @@ impl TokenSink for String {
         String::truncate(self, mark);
     }
 
-    fn insert(&mut self, mark: usize, write: impl FnOnce(&mut Self)) {
-        if mark == self.len() {
-            return write(self);
-        }
+    fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
         let mut part = String::new();
         write(&mut part);
         self.insert_str(mark, &part);
+    }
+}
+
+/// What a sink takes, a reference to it takes.
+impl<S: TokenSink + ?Sized> TokenSink for &mut S {
+    fn token(&mut self, token: Token<'_>) {
+        (**self).token(token);
+    }
+
+    fn source(&mut self, range: Range<u64>) {
+        (**self).source(range);
+    }
+
+    fn wants_sources(&self) -> bool {
+        (**self).wants_sources()
+    }
+
+    fn mark(&self) -> usize {
+        (**self).mark()
+    }
+
+    fn truncate(&mut self, mark: usize) {
+        (**self).truncate(mark);
+    }
+
+    fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
+        (**self).insert(mark, write);
     }
 }

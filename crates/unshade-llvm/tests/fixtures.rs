@@ -85,7 +85,7 @@ impl TokenSink for Tokens {
         self.0.truncate(mark);
     }
 
-    fn insert(&mut self, mark: usize, write: impl FnOnce(&mut Self)) {
+    fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
         let mut part = Self::default();
         write(&mut part);
         self.0.splice(mark..mark, part.0);

@@ -56,7 +56,7 @@ impl TokenSink for Lines {
         self.line.clear();
     }
 
-    fn insert(&mut self, mark: usize, write: impl FnOnce(&mut Self)) {
+    fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
         let mut part = Self::default();
         write(&mut part);
         self.lines.splice(mark..mark, part.lines);

@@ -9,7 +9,7 @@
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
 //! | [`safe_path`] | file names for names that come from files |
-//! | [`demangle()`] | C++ names |
+//! | [`demangle()`], [`DemangledComments`] | C++ names, also in listings |
 //!
 //! The formats themselves are crates of their own, here as [`metallib`] and [`llvm`]; what they share is [`core`].
 //!
@@ -37,6 +37,7 @@
 
 pub mod carve;
 mod demangle;
+mod demangled_comments;
 pub mod format;
 pub mod program;
 pub mod safe_path;
@@ -45,6 +46,7 @@ pub mod source_files;
 pub mod view;
 
 pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
+pub use demangled_comments::DemangledComments;
 pub use unshade_core as core;
 pub use unshade_llvm as llvm;
 pub use unshade_metallib as metallib;

@@ -8,6 +8,7 @@
 
 use crate::demangle;
 use regex::bytes::{Regex, RegexBuilder};
+use unshade_core::Escaped;
 use unshade_metallib::{Function, FunctionType};
 
 /// The compiled size that a regular expression may have.
@@ -48,12 +49,16 @@ impl Selector {
 
     /// Whether a function is meant.
     pub fn matches(&self, function: &Function<'_>) -> bool {
-        let name = function.name.unwrap_or_default();
+        self.matches_name(function.index, function.name.unwrap_or_default())
+    }
+
+    /// Whether a function of this index and name is meant, of whatever it is one.
+    pub fn matches_name(&self, place: u32, name: &[u8]) -> bool {
         match self {
-            Self::Index(index) => function.index == *index,
+            Self::Index(index) => place == *index,
             Self::Name(text) => {
                 name == text.as_bytes()
-                    || function.shown_name() == *text
+                    || Escaped(name).to_cow() == *text
                     || demangle(name).is_some_and(|demangled| demangled == *text)
             }
             Self::Expression(expression) => {
@@ -81,6 +86,11 @@ impl Selection {
         (self.types.is_empty() || function.kind.is_some_and(|kind| self.types.contains(&kind)))
             && (!self.has_source || function.source_offset.is_some())
             && (self.selectors.is_empty() || self.selectors.iter().any(|selector| selector.matches(function)))
+    }
+
+    /// Whether one of the selectors means a function of this index and name; everything does if there are none.
+    pub fn matches_name(&self, place: u32, name: &[u8]) -> bool {
+        self.selectors.is_empty() || self.selectors.iter().any(|selector| selector.matches_name(place, name))
     }
 
     /// Whether every function is meant.

@@ -80,7 +80,7 @@ fn findings(diagnostics: &Diagnostics) -> Vec<FindingView> {
 }
 
 /// Where a program is and what: the head of each entry of `programs`.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct ProgramJson {
     /// The way to it, that selects it on the command line.
     path: String,
@@ -102,6 +102,12 @@ impl ProgramJson {
             offset: find.file_offset,
             truncated: find.is_truncated(),
         }
+    }
+
+    /// Of a file that is bitcode and nothing else.
+    fn of_bitcode(path: &str, size: u64) -> Self {
+        let format = String::from("LLVM bitcode");
+        Self { path: path.to_owned(), format, size, offset: Some(0), truncated: false }
     }
 }
 

@@ -453,7 +453,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             return;
         }
         let (types, sources) = (&self.types, &self.sources);
-        self.sink.insert(at, |sink| {
+        self.sink.insert(at, &mut |sink| {
             sink.put(TokenKind::Punctuation, "\n");
             for (id, body) in &structs {
                 if sink.wants_sources() {

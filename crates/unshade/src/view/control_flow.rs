@@ -14,6 +14,8 @@ use unshade_llvm::{BlockId, FunctionBody, Module};
 /// The control flow of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ControlFlowView {
+    /// The function's place in the module.
+    pub index: u32,
     /// The function's name as it stands in the file.
     pub function: String,
     /// Its demangled name, if it is mangled.
@@ -125,6 +127,7 @@ impl ControlFlowView {
             module.functions.get(body.function as usize).map_or(&[][..], |function| &function.symbol.name);
         let blocks = (0u32..).zip(print::block_labels(module, body));
         Self {
+            index: body.function,
             function: shown(name),
             demangled: demangle(name),
             blocks: blocks.map(|(index, label)| BlockView::new(module, body, &flow, index, label)).collect(),
@@ -155,22 +158,24 @@ impl ControlFlowView {
         push_quoted(&mut dot, [self.function.as_str()], "");
         dot.push_str(" {\n  label=");
         push_quoted(&mut dot, [self.readable_name()], "");
-        dot.push_str("\n  labelloc=t\n  node [shape=box, fontname=monospace]\n  edge [fontname=monospace]\n");
+        dot.push_str("\n  labelloc=t\n  fontname=monospace\n  node [shape=box, fontname=monospace]\n  edge [fontname=monospace]\n");
         for block in &self.blocks {
             let _ = write!(dot, "  b{} [label=", block.index);
             let head = format!("{}:", block.label);
             let lines = block.lines.iter().map(String::as_str);
             push_quoted(&mut dot, std::iter::once(head.as_str()).chain(lines), "\\l");
-            dot.push_str(if block.reached { "]\n" } else { ", style=dotted]\n" });
+            dot.push_str(if block.reached { "]\n" } else { " style=dotted]\n" });
         }
         for block in &self.blocks {
             for edge in &block.edges {
                 let _ = write!(dot, "  b{} -> b{}", block.index, edge.to);
-                let label = edge.value.as_deref().unwrap_or(&edge.kind);
-                let label = if edge.kind == EdgeKind::Always.name() { "" } else { label };
-                dot.push_str(" [label=");
-                push_quoted(&mut dot, [label], "");
-                dot.push_str(if edge.back { ", style=dashed]\n" } else { "]\n" });
+                // What always happens needs no word.
+                if edge.kind != EdgeKind::Always.name() {
+                    dot.push_str(" [label=");
+                    push_quoted(&mut dot, [edge.value.as_deref().unwrap_or(&edge.kind)], "");
+                    dot.push(']');
+                }
+                dot.push_str(if edge.back { " [style=dashed]\n" } else { "\n" });
             }
         }
         dot.push_str("}\n");
@@ -295,7 +300,7 @@ impl TokenSink for BlockLines<'_> {
     }
 
     /// What is put in late belongs to no block.
-    fn insert(&mut self, _mark: usize, write: impl FnOnce(&mut Self)) {
+    fn insert(&mut self, _mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
         self.at = None;
         write(self);
     }

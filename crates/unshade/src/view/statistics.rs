@@ -14,13 +14,14 @@ use unshade_llvm::{FunctionBody, Module};
 /// Counts by name, of any number of modules.
 ///
 /// ```
+/// use unshade::llvm::print::Dialect;
 /// use unshade::view::Tally;
 /// # let bytes = include_bytes!("../../../../tests/fixtures/air/kernel.bc");
 /// let module = unshade::llvm::Module::parse(bytes, 0)?;
 /// let mut diagnostics = unshade::core::Diagnostics::new();
 ///
 /// let mut total = Tally::default();
-/// total.merge(&Tally::of_module(&module, &mut diagnostics));
+/// total.merge(&Tally::of_module(&module, Dialect::Llvm14, &mut diagnostics));
 /// let view = total.view();
 /// println!("{} instructions, most often {}", view.instructions, view.opcodes[0].name);
 /// # Ok::<(), unshade::core::Error>(())
@@ -62,8 +63,9 @@ fn add_access(memory: &mut BTreeMap<MemoryKey, AccessCount>, key: MemoryKey, cou
 }
 
 impl Tally {
-    /// Counts all functions that a module defines; bodies that can't be read are told.
-    pub fn of_module(module: &Module<'_>, diagnostics: &mut Diagnostics) -> Self {
+    /// Counts all functions that a module defines, with types as a dialect writes them; bodies that can't be read are
+    /// told.
+    pub fn of_module(module: &Module<'_>, dialect: Dialect, diagnostics: &mut Diagnostics) -> Self {
         let mut statistics = Statistics::new(module);
         for (index, function) in module.functions.iter().enumerate() {
             if !function.declaration
@@ -73,17 +75,17 @@ impl Tally {
                 diagnostics.append(body.diagnostics);
             }
         }
-        Self::new(module, &statistics)
+        Self::new(module, &statistics, dialect)
     }
 
     /// Counts one function.
-    pub fn of_body(module: &Module<'_>, body: &FunctionBody) -> Self {
+    pub fn of_body(module: &Module<'_>, dialect: Dialect, body: &FunctionBody) -> Self {
         let mut statistics = Statistics::new(module);
         statistics.add(module, body);
-        Self::new(module, &statistics)
+        Self::new(module, &statistics, dialect)
     }
 
-    fn new(module: &Module<'_>, statistics: &Statistics) -> Self {
+    fn new(module: &Module<'_>, statistics: &Statistics, dialect: Dialect) -> Self {
         let mut tally = Self {
             functions: statistics.functions,
             blocks: statistics.blocks,
@@ -110,7 +112,7 @@ impl Tally {
             };
             add(&mut tally.calls, name, count);
         }
-        let names = TypeNames::new(module, Dialect::Llvm14);
+        let names = TypeNames::new(module, dialect);
         for (id, count) in statistics.types() {
             add(&mut tally.types, names.get(id).to_owned(), count);
         }
@@ -324,7 +326,7 @@ mod tests {
         let bytes = include_bytes!("../../../../tests/fixtures/air/kernel.bc");
         let module = Module::parse(bytes, 0).unwrap();
         let mut diagnostics = Diagnostics::new();
-        let one = Tally::of_module(&module, &mut diagnostics);
+        let one = Tally::of_module(&module, Dialect::Llvm14, &mut diagnostics);
         assert!(diagnostics.is_empty());
         let mut two = one.clone();
         two.merge(&one);

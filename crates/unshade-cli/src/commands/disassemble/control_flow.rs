@@ -1,0 +1,194 @@
+//! `unshade dis --cfg`: control-flow graphs.
+//!
+//! One graph for each function that has a body, after those of the functions that it calls where these stand in the
+//! same module. Several graphs follow one another, which Graphviz takes, or go into a file for each module.
+
+use super::super::{FileJson, FunctionsJson, LibraryFunctionsJson, ProgramJson, findings};
+use super::modules::{Opened, Unit, each_program, in_batches};
+use super::writer::{Made, Writer};
+use crate::Outcome;
+use crate::args::{DisassembleArgs, GlobalArgs, GraphFormat};
+use crate::input::Input;
+use crate::paint;
+use anyhow::{Result, bail};
+use serde::Serialize;
+use unshade::core::Diagnostics;
+use unshade::select::Selection;
+use unshade::view::{ControlFlowView, FunctionRow, SCHEMA};
+
+/// The graphs of a function of a library, or of a function of a bitcode file.
+#[derive(Serialize)]
+struct GraphsJson {
+    index: u32,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    demangled: Option<String>,
+    graphs: Vec<ControlFlowView>,
+}
+
+pub(super) fn run(
+    input: &Input,
+    format: GraphFormat,
+    args: &DisassembleArgs,
+    global: &GlobalArgs,
+) -> Result<Outcome> {
+    if global.json && format == GraphFormat::Dot {
+        bail!("--cfg dot is no JSON; --cfg json is");
+    }
+    let selection = args.selection()?;
+    let is_json = format == GraphFormat::Json;
+    let extension = if is_json { ".json" } else { ".dot" };
+    let mut writer = Writer::new(args, extension, !global.no_pager && !is_json)?;
+    let mut whole = (is_json && !writer.has_folder()).then(|| JsonStream::new(input)).transpose()?;
+    let carving = each_program(input, &selection, &global.limits(), |program| {
+        let Opened { head, libraries, diagnostics } = program;
+        for library in &libraries {
+            let describe = |unit: &Unit<'_>| graphs_of(unit, &selection, args);
+            in_batches(&library.units, "reading", describe, |unit, graphs| {
+                let Some(functions) = writer.take(&head.path, unit, graphs) else { return Ok(()) };
+                // A bitcode file may hold nothing that is meant.
+                if functions.is_empty() {
+                    return Ok(());
+                }
+                let text = match &mut whole {
+                    Some(whole) => whole.functions(&head, &library.slice, &functions)?,
+                    None if is_json => json_of_one(input, &head, &library.slice, &functions)?,
+                    None => dot_of(&functions),
+                };
+                writer.write(unit, text)
+            })?;
+            if let Some(whole) = &mut whole {
+                writer.add(whole.end_library())?;
+            }
+        }
+        for diagnostic in &diagnostics {
+            anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
+        }
+        if let Some(whole) = &mut whole {
+            writer.add(&whole.end_program(&diagnostics)?)?;
+        }
+        Ok(())
+    })?;
+    if let Some(whole) = &mut whole {
+        writer.add(&whole.end(&carving)?)?;
+    }
+    writer.finish(input)
+}
+
+/// The JSON of a file, put together as functions come: the graphs of a library may be more than memory holds. Every
+/// function stands on a line of its own.
+struct JsonStream {
+    /// What stands in front of the first program.
+    start: String,
+    has_programs: bool,
+    in_program: bool,
+    in_library: bool,
+    has_libraries: bool,
+}
+
+impl JsonStream {
+    fn new(input: &Input) -> Result<Self> {
+        let start =
+            format!("{{\"schema\":{SCHEMA},\"file\":{},\"programs\":[", serde_json::to_string(&input.name)?);
+        Ok(Self { start, has_programs: false, in_program: false, in_library: false, has_libraries: false })
+    }
+
+    /// The next functions of a library, with all that has to stand in front of them.
+    fn functions(&mut self, head: &ProgramJson, slice: &str, functions: &[GraphsJson]) -> Result<String> {
+        let mut text = std::mem::take(&mut self.start);
+        if !std::mem::replace(&mut self.in_program, true) {
+            text.push_str(if std::mem::replace(&mut self.has_programs, true) { ",\n" } else { "\n" });
+            let head = serde_json::to_string(head)?;
+            text.push_str(head.trim_end_matches('}'));
+            text.push_str(",\"libraries\":[");
+            self.has_libraries = false;
+        }
+        let mut is_first = false;
+        if !std::mem::replace(&mut self.in_library, true) {
+            is_first = true;
+            text.push_str(if std::mem::replace(&mut self.has_libraries, true) { ",\n{" } else { "\n{" });
+            if !slice.is_empty() {
+                text.push_str(&format!("\"slice\":{},", serde_json::to_string(slice)?));
+            }
+            text.push_str("\"functions\":[");
+        }
+        for function in functions {
+            text.push_str(if std::mem::take(&mut is_first) { "\n" } else { ",\n" });
+            text.push_str(&serde_json::to_string(function)?);
+        }
+        Ok(text)
+    }
+
+    fn end_library(&mut self) -> &'static str {
+        if std::mem::take(&mut self.in_library) { "]}" } else { "" }
+    }
+
+    fn end_program(&mut self, diagnostics: &Diagnostics) -> Result<String> {
+        if !std::mem::take(&mut self.in_program) {
+            return Ok(String::new());
+        }
+        Ok(format!("]{}}}", Self::findings(diagnostics)?))
+    }
+
+    fn end(&mut self, carving: &Diagnostics) -> Result<String> {
+        let start = std::mem::take(&mut self.start);
+        Ok(format!("{start}]{}}}\n", Self::findings(carving)?))
+    }
+
+    fn findings(diagnostics: &Diagnostics) -> Result<String> {
+        if diagnostics.is_empty() {
+            return Ok(String::new());
+        }
+        Ok(format!(",\"findings\":{}", serde_json::to_string(&findings(diagnostics))?))
+    }
+}
+
+fn graphs_of(
+    unit: &Unit<'_>,
+    selection: &Selection,
+    args: &DisassembleArgs,
+) -> unshade::core::Result<Made<Vec<GraphsJson>>> {
+    let module = unit.open()?;
+    let mut diagnostics = module.diagnostics.clone();
+    let dialect = args.dialect.into();
+    let functions = match unit {
+        Unit::Function { library, function } => {
+            let row = FunctionRow::new(library, function);
+            let graphs = ControlFlowView::of_module(&module, dialect, |_| true, &mut diagnostics);
+            vec![GraphsJson { index: row.index, name: row.name, demangled: row.demangled, graphs }]
+        }
+        Unit::File { .. } => {
+            let wanted = |at: usize| {
+                let function = module.functions.get(at);
+                function.is_some_and(|function| selection.matches_name(at as u32, &function.symbol.name))
+            };
+            let graphs = ControlFlowView::of_module(&module, dialect, wanted, &mut diagnostics);
+            graphs.into_iter().map(GraphsJson::of_one).collect()
+        }
+    };
+    Ok(Made { content: functions, diagnostics })
+}
+
+impl GraphsJson {
+    fn of_one(graph: ControlFlowView) -> Self {
+        Self {
+            index: graph.index,
+            name: graph.function.clone(),
+            demangled: graph.demangled.clone(),
+            graphs: vec![graph],
+        }
+    }
+}
+
+fn dot_of(functions: &[GraphsJson]) -> String {
+    functions.iter().flat_map(|function| &function.graphs).map(ControlFlowView::dot).collect()
+}
+
+/// The JSON of a file in a folder: as that of the whole, but of this module alone.
+fn json_of_one(input: &Input, head: &ProgramJson, slice: &str, functions: &[GraphsJson]) -> Result<String> {
+    let library = LibraryFunctionsJson { slice: slice.to_owned(), functions: functions.iter().collect() };
+    let program = FunctionsJson { head: head.clone(), libraries: vec![library], findings: Vec::new() };
+    let mut text = serde_json::to_string_pretty(&FileJson::new(input, vec![program], &Diagnostics::new()))?;
+    text.push('\n');
+    Ok(text)
+}

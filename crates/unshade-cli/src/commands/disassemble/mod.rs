@@ -1,0 +1,116 @@
+//! `unshade dis`: the LLVM assembly of functions, and what follows from it.
+//!
+//! A program's functions are printed one after the other, each under a heading of comments, or with `-o DIR` each into
+//! a file. Several threads print, a batch at a time, so that the order is that of the file and memory is bounded. With
+//! `--raw` the text is what `llvm-dis` of the dialect's version prints, and nothing else.
+//!
+//! `--stats` ([`statistics`]) counts instead, `--cfg` ([`control_flow`]) draws.
+
+mod byte_lines;
+mod control_flow;
+mod modules;
+mod statistics;
+mod writer;
+
+use crate::Outcome;
+use crate::args::{DisassembleArgs, GlobalArgs};
+use crate::input::Input;
+use crate::paint::{self, PaintedTokens};
+use anyhow::{Result, bail};
+use byte_lines::ByteLines;
+use modules::{Unit, each_program, in_batches, is_bitcode};
+use unshade::DemangledComments;
+use unshade::core::{Diagnostics, TokenKind, TokenSink};
+use unshade::llvm;
+use unshade::llvm::print::{PrintOptions, module};
+use writer::{Made, Writer};
+
+pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let input = Input::open(&args.file)?;
+    if args.stats {
+        return statistics::run(&input, args, global);
+    }
+    if let Some(format) = args.cfg {
+        return control_flow::run(&input, format, args, global);
+    }
+    if global.json {
+        bail!("a listing has no JSON; `--stats --json` and `--cfg json` have");
+    }
+    let selection = args.selection()?;
+    if is_bitcode(&input) && !selection.is_everything() {
+        bail!(
+            "{} is one module, which is printed as a whole; --stats and --cfg take functions of it",
+            input.name
+        );
+    }
+    let mut writer = Writer::new(args, ".ll", !global.no_pager)?;
+    each_program(&input, &selection, &global.limits(), |program| {
+        for library in &program.libraries {
+            let in_color = writer.in_color;
+            let print = |unit: &Unit<'_>| print_unit(unit, args, in_color);
+            in_batches(&library.units, "disassembling", print, |unit, text| {
+                match writer.take(&program.head.path, unit, text) {
+                    Some(text) => writer.write(unit, text),
+                    None => Ok(()),
+                }
+            })?;
+        }
+        for diagnostic in &program.diagnostics {
+            anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
+        }
+        Ok(())
+    })?;
+    writer.finish(&input)
+}
+
+fn print_unit(
+    unit: &Unit<'_>,
+    args: &DisassembleArgs,
+    in_color: bool,
+) -> unshade::core::Result<Made<String>> {
+    let parsed = unit.open()?;
+    let name = unit.name();
+    let listing = Listing { unit, parsed: &parsed, name: &name, args };
+    let mut diagnostics = parsed.diagnostics.clone();
+    let text = if args.bytes {
+        let (bytes, offset) = unit.bytes()?;
+        if in_color {
+            let mut sink = ByteLines::new(bytes, offset, PaintedTokens::default());
+            diagnostics.append(listing.print(&mut sink));
+            sink.sink.0
+        } else {
+            let mut sink = ByteLines::new(bytes, offset, String::new());
+            diagnostics.append(listing.print(&mut sink));
+            sink.sink
+        }
+    } else if in_color {
+        let mut tokens = PaintedTokens::default();
+        diagnostics.append(listing.print(&mut tokens));
+        tokens.0
+    } else {
+        let mut text = String::new();
+        diagnostics.append(listing.print(&mut text));
+        text
+    };
+    Ok(Made { content: text, diagnostics })
+}
+
+/// What is printed of a module.
+struct Listing<'l, 'a> {
+    unit: &'l Unit<'a>,
+    parsed: &'l llvm::Module<'a>,
+    name: &'l str,
+    args: &'l DisassembleArgs,
+}
+
+impl Listing<'_, '_> {
+    fn print(&self, sink: &mut impl TokenSink) -> Diagnostics {
+        let dialect = self.args.dialect.into();
+        if self.args.raw {
+            return module(self.parsed, &PrintOptions { dialect, module_id: Some(self.name) }, sink);
+        }
+        sink.put(TokenKind::Comment, &self.unit.heading());
+        let options = PrintOptions { dialect, module_id: None };
+        module(self.parsed, &options, &mut DemangledComments::new(sink))
+    }
+}

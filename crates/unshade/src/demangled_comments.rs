@@ -1,0 +1,122 @@
+//! Listings in which mangled names are explained.
+//!
+//! Behind every line that names a mangled function or variable stands a comment with what the name means. What follows
+//! `;` is a comment in LLVM assembly, so the text stays one that assemblers take.
+
+use crate::demangle;
+use unshade_core::escape::is_plain;
+use unshade_core::{Token, TokenKind, TokenSink};
+
+/// How many names of a line are explained.
+const MAX_NAMES: usize = 4;
+
+/// Passes tokens on, and adds comments at the ends of lines.
+///
+/// ```
+/// use unshade::DemangledComments;
+/// use unshade::core::{TokenKind, TokenSink};
+///
+/// let mut text = String::new();
+/// let mut sink = DemangledComments::new(&mut text);
+/// sink.put(TokenKind::Keyword, "call void ");
+/// sink.put(TokenKind::Function, "@_ZN5tools3addEff");
+/// sink.put(TokenKind::Punctuation, "()\n");
+/// assert_eq!(text, "call void @_ZN5tools3addEff()  ; tools::add(float, float)\n");
+/// ```
+pub struct DemangledComments<'s, S> {
+    sink: &'s mut S,
+    /// The names of the line.
+    names: Vec<String>,
+}
+
+impl<'s, S: TokenSink> DemangledComments<'s, S> {
+    /// Passes tokens on to a sink.
+    pub fn new(sink: &'s mut S) -> Self {
+        Self { sink, names: Vec::new() }
+    }
+
+    fn note(&mut self, symbol: &str) {
+        // Names in quotes hold characters that mangled names of C++ do not have, or escapes of them.
+        let name = symbol.strip_prefix("@").map(|name| name.trim_matches('"'));
+        let Some(name) = name.and_then(|name| demangle(name.as_bytes())) else { return };
+        if self.names.len() < MAX_NAMES && !self.names.contains(&name) && name.chars().all(is_plain) {
+            self.names.push(name);
+        }
+    }
+
+    /// Writes the comment in front of the end of the line that a token holds.
+    fn end_line(&mut self, token: Token<'_>, at: usize) {
+        let (before, after) = token.text.split_at(at);
+        if !before.is_empty() {
+            self.sink.token(Token { text: before, ..token });
+        }
+        let comment = format!("  ; {}", self.names.join(", "));
+        self.sink.put(TokenKind::Comment, &comment);
+        self.names.clear();
+        self.sink.token(Token { text: after, ..token });
+    }
+}
+
+impl<S: TokenSink> TokenSink for DemangledComments<'_, S> {
+    fn token(&mut self, token: Token<'_>) {
+        if !self.names.is_empty()
+            && let Some(at) = token.text.find('\n')
+        {
+            return self.end_line(token, at);
+        }
+        if matches!(token.kind, TokenKind::Function | TokenKind::Variable) && token.text.starts_with("@") {
+            self.note(token.text);
+        }
+        self.sink.token(token);
+    }
+
+    fn source(&mut self, range: core::ops::Range<u64>) {
+        self.sink.source(range);
+    }
+
+    fn wants_sources(&self) -> bool {
+        self.sink.wants_sources()
+    }
+
+    fn mark(&self) -> usize {
+        self.sink.mark()
+    }
+
+    fn truncate(&mut self, mark: usize) {
+        self.names.clear();
+        self.sink.truncate(mark);
+    }
+
+    /// What is put in late is a list of types, which has no mangled names of functions.
+    fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
+        self.sink.insert(mark, write);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn explained(tokens: &[(TokenKind, &str)]) -> String {
+        let mut text = String::new();
+        let mut sink = DemangledComments::new(&mut text);
+        tokens.iter().for_each(|(kind, text)| sink.put(*kind, text));
+        text
+    }
+
+    #[test]
+    fn once_a_line() {
+        let name = (TokenKind::Function, "@_Z1fv");
+        let text = explained(&[name, (TokenKind::Space, " "), name, (TokenKind::Punctuation, "{\n  ")]);
+        assert_eq!(text, "@_Z1fv @_Z1fv{  ; f()\n  ");
+    }
+
+    #[test]
+    fn other_names_are_left_alone() {
+        for name in ["@kernel", "@_Z", "@\"_Z 1\"", "%_Z1fv"] {
+            let text = explained(&[(TokenKind::Function, name), (TokenKind::Punctuation, "\n")]);
+            assert_eq!(text, format!("{name}\n"));
+        }
+        assert_eq!(explained(&[(TokenKind::String, "@_Z1fv"), (TokenKind::Space, "\n")]), "@_Z1fv\n");
+    }
+}
