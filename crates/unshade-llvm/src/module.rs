@@ -105,19 +105,31 @@ fn text(values: &[u64]) -> Vec<u8> {
 }
 
 impl<'a> Module<'a> {
-    /// Reads a module whose first byte (of the stream or of its wrapper) stands at `base` in a file.
+    /// Reads the first module of a stream whose first byte (or that of its wrapper) stands at `base` in a file.
     ///
     /// What can't be read is told in [`Module::diagnostics`]; bodies are not looked at.
     ///
     /// # Errors
     /// If this is no bitcode, or the stream breaks off before the module's tables are complete.
     pub fn parse(bytes: &'a [u8], base: u64) -> Result<Self> {
-        let range = bitstream::locate(bytes, base)?;
-        let base = base.saturating_add(range.start as u64);
-        let stream = bytes.get(range).unwrap_or_default();
-        let mut module = Self { stream, base, ..Self::default() };
-        let position = module.scan()?;
-        let mut cursor = Cursor::resume(stream, base, &Abbreviations::default(), position);
+        let mut modules = Modules::find(bytes, base)?;
+        let first = modules.next();
+        first.unwrap_or_else(|| Err(Error::new(ErrorKind::BadValue, base, "bitcode without a module")))
+    }
+
+    /// Reads all modules of a stream, as clang writes two for ThinLTO with virtual tables and `llvm-cat -b` puts many
+    /// into one file.
+    ///
+    /// # Errors
+    /// If this is no bitcode, or holds no module. A module that can't be read is an error of its own.
+    pub fn parse_all(bytes: &'a [u8], base: u64) -> Result<Modules<'a>> {
+        Modules::find(bytes, base)
+    }
+
+    fn read(stream: &'a [u8], base: u64, found: Found<'a>) -> Result<Self> {
+        let strings = found.strings.unwrap_or_default();
+        let mut module = Self { stream, base, producer: found.producer, strings, ..Self::default() };
+        let mut cursor = Cursor::resume(stream, base, &Abbreviations::default(), found.position);
         cursor.enter_block(blocks::MODULE)?;
         let read = module.read_module(&mut cursor);
         module.abbreviations = cursor.abbreviations().clone();
@@ -130,57 +142,6 @@ impl<'a> Module<'a> {
             }
             Ok(()) => Ok(module),
         }
-    }
-
-    /// Passes over the top level: finds the module and takes the string table and the producer.
-    fn scan(&mut self) -> Result<usize> {
-        let mut cursor = Cursor::new(self.stream, self.base);
-        let mut module = None;
-        while !cursor.at_end() {
-            let entry = match cursor.advance_entry() {
-                Ok(Entry::Block(block)) => block,
-                // Padding, or a damaged tail: what was found before it stands.
-                _ if module.is_some() => break,
-                Ok(_) => {
-                    let message = "bitcode that does not start with a block";
-                    return Err(Error::new(ErrorKind::BadValue, cursor.offset(), message));
-                }
-                Err(error) => return Err(error),
-            };
-            match entry {
-                blocks::MODULE if module.is_none() => {
-                    module = Some(cursor.position());
-                    if cursor.skip_block().is_err() {
-                        break;
-                    }
-                }
-                blocks::STRTAB => self.read_strings(&mut cursor)?,
-                blocks::IDENTIFICATION if module.is_none() => self.read_identification(&mut cursor)?,
-                _ => {
-                    if cursor.skip_block().is_err() {
-                        break;
-                    }
-                }
-            }
-        }
-        module.ok_or_else(|| Error::new(ErrorKind::BadValue, self.base, "bitcode without a module"))
-    }
-
-    fn read_strings(&mut self, cursor: &mut Cursor<'a>) -> Result<()> {
-        let data = cursor.data();
-        for_records(cursor, blocks::STRTAB, |record| {
-            if record.code == 1 {
-                self.strings = data.get(record.blob.clone()).unwrap_or_default();
-            }
-        })
-    }
-
-    fn read_identification(&mut self, cursor: &mut Cursor<'a>) -> Result<()> {
-        for_records(cursor, blocks::IDENTIFICATION, |record| {
-            if record.code == 1 {
-                self.producer = text(&record.values);
-            }
-        })
     }
 
     fn read_module(&mut self, cursor: &mut Cursor<'a>) -> Result<()> {
@@ -509,6 +470,105 @@ impl<'a> Module<'a> {
         let first = self.node_operands(node).next()??;
         self.metadata_string(first)
     }
+}
+
+/// The modules of a stream, which are read one by one.
+#[derive(Clone, Debug)]
+pub struct Modules<'a> {
+    stream: &'a [u8],
+    base: u64,
+    found: alloc::vec::IntoIter<Found<'a>>,
+}
+
+/// Where a module stands, and what belongs to it outside of its block.
+#[derive(Clone, Debug)]
+struct Found<'a> {
+    position: usize,
+    producer: Vec<u8>,
+    strings: Option<&'a [u8]>,
+}
+
+impl<'a> Modules<'a> {
+    /// Passes over the top level. A string table belongs to all modules before it that have none yet.
+    fn find(bytes: &'a [u8], base: u64) -> Result<Self> {
+        let range = bitstream::locate(bytes, base)?;
+        let base = base.saturating_add(range.start as u64);
+        let stream = bytes.get(range).unwrap_or_default();
+        let mut cursor = Cursor::new(stream, base);
+        let mut found: Vec<Found<'a>> = Vec::new();
+        let mut producer = Vec::new();
+        while !cursor.at_end() {
+            let block = match cursor.advance_entry() {
+                Ok(Entry::Block(block)) => block,
+                // Padding, or a damaged tail: what was found before it stands.
+                _ if !found.is_empty() => break,
+                Ok(_) => {
+                    let message = "bitcode that does not start with a block";
+                    return Err(Error::new(ErrorKind::BadValue, cursor.offset(), message));
+                }
+                Err(error) => return Err(error),
+            };
+            let outcome = match block {
+                blocks::MODULE => {
+                    let position = cursor.position();
+                    found.push(Found { position, producer: core::mem::take(&mut producer), strings: None });
+                    cursor.skip_block()
+                }
+                blocks::STRTAB => read_strings(&mut cursor).map(|strings| {
+                    for module in found.iter_mut().rev().take_while(|module| module.strings.is_none()) {
+                        module.strings = Some(strings);
+                    }
+                }),
+                blocks::IDENTIFICATION => read_identification(&mut cursor).map(|name| producer = name),
+                _ => cursor.skip_block(),
+            };
+            match outcome {
+                Ok(()) => {}
+                Err(error) if found.is_empty() => return Err(error),
+                Err(_) => break,
+            }
+        }
+        if found.is_empty() {
+            return Err(Error::new(ErrorKind::BadValue, base, "bitcode without a module"));
+        }
+        Ok(Self { stream, base, found: found.into_iter() })
+    }
+}
+
+impl<'a> Iterator for Modules<'a> {
+    type Item = Result<Module<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let found = self.found.next()?;
+        Some(Module::read(self.stream, self.base, found))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.found.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Modules<'_> {}
+
+fn read_strings<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
+    let data = cursor.data();
+    let mut strings: &[u8] = &[];
+    for_records(cursor, blocks::STRTAB, |record| {
+        if record.code == 1 {
+            strings = data.get(record.blob.clone()).unwrap_or_default();
+        }
+    })?;
+    Ok(strings)
+}
+
+fn read_identification(cursor: &mut Cursor<'_>) -> Result<Vec<u8>> {
+    let mut producer = Vec::new();
+    for_records(cursor, blocks::IDENTIFICATION, |record| {
+        if record.code == 1 {
+            producer = text(&record.values);
+        }
+    })?;
+    Ok(producer)
 }
 
 /// Calls `take` for every record of a block.

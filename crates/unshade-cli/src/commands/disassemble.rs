@@ -113,20 +113,55 @@ fn print_module(
     args: &DisassembleArgs,
     in_color: bool,
 ) -> unshade::core::Result<Listing> {
-    let parsed = llvm::Module::parse(bytes, offset)?;
-    let options = PrintOptions { dialect: args.dialect.into(), module_id: args.raw.then_some(name) };
-    let mut diagnostics = parsed.diagnostics.clone();
-    let text = if in_color {
+    let modules = llvm::Module::parse_all(bytes, offset)?;
+    let count = modules.len();
+    let mut listing =
+        Listing { name: name.to_owned(), text: heading.to_owned(), diagnostics: Diagnostics::new() };
+    if in_color {
         let mut tokens = PaintedTokens::default();
         tokens.put(unshade::core::TokenKind::Comment, heading);
-        diagnostics.append(module(&parsed, &options, &mut tokens));
-        tokens.0
+        listing.text = tokens.0;
+    }
+    for (at, parsed) in modules.enumerate() {
+        let parsed = match parsed {
+            Ok(parsed) => parsed,
+            Err(error) if count == 1 => return Err(error),
+            Err(error) => {
+                listing.diagnostics.error("llvm-module", error);
+                continue;
+            }
+        };
+        let heading = match count {
+            1 => String::new(),
+            _ if args.raw => String::new(),
+            _ => format!("; module {} of {count}\n", at + 1),
+        };
+        print_one_module(&parsed, &heading, args, in_color, &mut listing);
+    }
+    Ok(listing)
+}
+
+fn print_one_module(
+    parsed: &llvm::Module<'_>,
+    heading: &str,
+    args: &DisassembleArgs,
+    in_color: bool,
+    listing: &mut Listing,
+) {
+    let options =
+        PrintOptions { dialect: args.dialect.into(), module_id: args.raw.then_some(&*listing.name) };
+    let mut diagnostics = parsed.diagnostics.clone();
+    if in_color {
+        let mut tokens = PaintedTokens::default();
+        tokens.put(unshade::core::TokenKind::Comment, heading);
+        diagnostics.append(module(parsed, &options, &mut tokens));
+        listing.text.push_str(&tokens.0);
     } else {
         let mut text = heading.to_owned();
-        diagnostics.append(module(&parsed, &options, &mut text));
-        text
-    };
-    Ok(Listing { name: name.to_owned(), text, diagnostics })
+        diagnostics.append(module(parsed, &options, &mut text));
+        listing.text.push_str(&text);
+    }
+    listing.diagnostics.append(diagnostics);
 }
 
 /// Where listings go.

@@ -20,6 +20,7 @@ mod layout;
 mod mangle;
 mod metadata;
 mod metadata_fields;
+mod single;
 mod slots;
 mod summary;
 mod symbols;
@@ -44,6 +45,8 @@ use symbols::{Cached, Symbols};
 use text::{push_escaped_as, push_metadata_name, push_number};
 use types::{Finder, TypeTexts};
 use unshade_core::{Diagnostics, Error, ErrorKind, TokenKind, TokenSink};
+
+pub use single::function;
 
 /// Whose text is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
