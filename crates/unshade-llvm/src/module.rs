@@ -100,6 +100,9 @@ mod code {
     pub(super) const IFUNC: u32 = 18;
 }
 
+/// The largest alignment, as an exponent plus one: 4 GiB.
+const MAX_ALIGNMENT: u64 = 33;
+
 fn text(values: &[u64]) -> Vec<u8> {
     values.iter().map(|&c| c.to_le_bytes()[0]).collect()
 }
@@ -224,6 +227,7 @@ impl<'a> Module<'a> {
 
     fn take(&mut self, record: &Record) {
         let values = record.values.as_slice();
+        self.check(record);
         let taken = match record.code {
             code::VERSION => {
                 self.version = values.first().map_or(0, |&version| narrow(version));
@@ -278,6 +282,45 @@ impl<'a> Module<'a> {
         }
     }
 
+    /// Tells of what a record refers to and is not there, or can't be: names, comdats, alignments.
+    fn check(&mut self, record: &Record) {
+        let names = matches!(
+            record.code,
+            code::GLOBALVAR | code::FUNCTION | code::ALIAS | code::IFUNC | code::COMDAT
+        );
+        let (mut rest, mut wrong) = (record.values.as_slice(), None);
+        if names && self.version >= 2 {
+            if let Some((&[offset, size], fields)) = rest.split_first_chunk::<2>() {
+                rest = fields;
+                if offset.saturating_add(size) > self.strings.len() as u64 {
+                    wrong = Some("a name outside of the string table");
+                }
+            }
+        }
+        let comdat = match record.code {
+            code::GLOBALVAR => rest.get(11),
+            code::FUNCTION => rest.get(12),
+            _ => None,
+        };
+        if comdat.is_some_and(|&number| number > self.comdats.len() as u64) {
+            wrong = Some("a comdat that does not exist");
+        }
+        let alignment = match record.code {
+            code::GLOBALVAR => rest.get(4),
+            code::FUNCTION => rest.get(5),
+            _ => None,
+        };
+        if alignment.is_some_and(|&exponent| exponent > MAX_ALIGNMENT) {
+            wrong = Some("an alignment that is too large");
+        }
+        if record.code == code::DATALAYOUT && !DataLayout::is_sound(&text(&record.values)) {
+            wrong = Some("a data layout with an alignment that is no power of two");
+        }
+        if let Some(message) = wrong {
+            self.diagnostics.error("llvm-module", Error::new(ErrorKind::OutOfRange, record.offset, message));
+        }
+    }
+
     /// `[value, characters…]`, or `[value, offset, characters…]` for functions.
     fn take_name(&mut self, record: &Record) {
         let skip = match record.code {
@@ -293,17 +336,20 @@ impl<'a> Module<'a> {
             _ => return,
         };
         let (Some(&value), Some(name)) = (record.values.first(), record.values.get(skip..)) else { return };
-        if self.version >= 2 {
-            return;
-        }
         let name = text(name);
         let symbol = match self.values.get(narrow(value) as usize).map(|value| value.kind) {
             Some(ValueKind::Global(index)) => self.globals.get_mut(index as usize).map(|g| &mut g.symbol),
             Some(ValueKind::Function(index)) => self.functions.get_mut(index as usize).map(|f| &mut f.symbol),
             Some(ValueKind::Alias(index)) => self.aliases.get_mut(index as usize).map(|a| &mut a.symbol),
-            _ => None,
+            _ => {
+                let message = "a name of a value that does not exist";
+                let error = Error::new(ErrorKind::OutOfRange, record.offset, message);
+                self.diagnostics.error("llvm-module", error);
+                return;
+            }
         };
-        if let Some(symbol) = symbol {
+        // Later versions have the names in a table.
+        if let Some(symbol) = symbol.filter(|_| self.version < 2) {
             symbol.name = name;
         }
     }
