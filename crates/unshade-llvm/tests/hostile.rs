@@ -6,7 +6,18 @@ use std::path::PathBuf;
 use unshade_llvm::Module;
 use unshade_llvm::print::{self, Dialect, PrintOptions};
 
-const NAMES: [&str; 5] = ["instructions", "exceptions", "symbols", "debug_info", "air_like"];
+const NAMES: [&str; 10] = [
+    "instructions",
+    "exceptions",
+    "symbols",
+    "debug_info",
+    "air_like",
+    "upgrades",
+    "expressions",
+    "later",
+    "thinlto",
+    "two_modules",
+];
 const DIALECTS: [Dialect; 3] = [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19];
 /// More than any fixture's text by far; constants and types that nest may make text long.
 const MOST_TEXT: usize = 64 << 20;
