@@ -289,12 +289,13 @@ impl<'a> Module<'a> {
             code::GLOBALVAR | code::FUNCTION | code::ALIAS | code::IFUNC | code::COMDAT
         );
         let (mut rest, mut wrong) = (record.values.as_slice(), None);
-        if names && self.version >= 2 {
-            if let Some((&[offset, size], fields)) = rest.split_first_chunk::<2>() {
-                rest = fields;
-                if offset.saturating_add(size) > self.strings.len() as u64 {
-                    wrong = Some("a name outside of the string table");
-                }
+        if names
+            && self.version >= 2
+            && let Some((&[offset, size], fields)) = rest.split_first_chunk::<2>()
+        {
+            rest = fields;
+            if offset.saturating_add(size) > self.strings.len() as u64 {
+                wrong = Some("a name outside of the string table");
             }
         }
         let comdat = match record.code {
