@@ -9,6 +9,7 @@
 //!
 //! Knowledge: LLVM's `LLVMBitCodes.h` (3.3 to 19); the bit masks of LLVM before 3.3.
 
+use crate::attribute_names::name;
 use crate::bitstream::{Cursor, Record};
 use crate::hash::{Hash, Index};
 use crate::ids::{AttributeListId, AttributeSetId, Slice, TypeId, narrow, unrotate};
@@ -136,9 +137,16 @@ impl Attributes {
     /// Reads the block of groups that `cursor` stands before.
     pub(crate) fn read_groups(&mut self, cursor: &mut Cursor<'_>, block: u32, findings: &mut Diagnostics) -> Result<()> {
         cursor.for_records(block, |_, record| {
-            if record.code == 3 && self.take_group(record).is_none() {
-                let error = Error::new(ErrorKind::BadValue, record.offset, "attribute group ends early");
-                findings.error("llvm-attribute", error);
+            if record.code == 3 {
+                let error = |message| Error::new(ErrorKind::BadValue, record.offset, message);
+                if self.take_group(record).is_none() {
+                    findings.error("llvm-attribute", error("attribute group ends early"));
+                }
+                let last = self.groups.last().map_or(&[][..], |&(.., set)| self.set(set));
+                if let Some(kind) = last.iter().filter_map(Attribute::kind).find(|&kind| name(kind).is_none()) {
+                    let error = error("attribute of a kind that is not known").found(alloc::format!("{kind}"));
+                    findings.error("llvm-attribute", error);
+                }
             }
             Ok(())
         })

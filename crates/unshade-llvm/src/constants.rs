@@ -267,6 +267,10 @@ impl Constants {
                     cursor.read_record(id, &mut record)?;
                     if !is_entry(record.code) {
                         ty = TypeId(record.values.first().map_or(u32::MAX, |&id| narrow(id)));
+                        if matches!(types.get(ty), Type::Void | Type::Unknown) {
+                            let message = "constants of a type that has none";
+                            findings.error("llvm-constant", Error::new(ErrorKind::BadValue, record.offset, message));
+                        }
                         continue;
                     }
                     let constant = self.decode(&record, ty, types).unwrap_or_else(|| {
@@ -285,6 +289,7 @@ impl Constants {
         let values = record.values.as_slice();
         let value = |at: usize| values.get(at).map(|&id| ValueId(narrow(id)));
         let constant = match record.code {
+            code::NULL if matches!(types.get(ty), Type::Function { .. } | Type::Label | Type::Void) => return None,
             code::NULL => Constant::Null,
             code::UNDEF => Constant::Undef,
             code::POISON => Constant::Poison,

@@ -81,6 +81,15 @@ impl DataLayout {
         layout
     }
 
+    /// Whether the alignments of the stack and of pointers to functions, where they are given, are powers of two.
+    pub(crate) fn is_sound(text: &[u8]) -> bool {
+        let alignments = text.split(|&c| c == b'-').filter_map(|part| match part {
+            [b'F', b'i' | b'n', bits @ ..] | [b'S', bits @ ..] => number(bits),
+            _ => None,
+        });
+        alignments.into_iter().all(|bits| bits.is_multiple_of(8) && (bits == 0 || bits.is_power_of_two()))
+    }
+
     /// The address space of functions.
     pub fn program_address_space(&self) -> u32 {
         self.program

@@ -69,5 +69,5 @@ pub use attribute_names::name as attribute_name;
 pub use body::FunctionBody;
 pub use ids::{AttributeListId, AttributeSetId, BlockId, MetadataId, Slice, TypeId, ValueId};
 pub use instruction::{Instruction, Opcode};
-pub use module::Module;
+pub use module::{Module, Modules};
 pub use types::TypeTable;

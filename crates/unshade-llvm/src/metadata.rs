@@ -76,6 +76,8 @@ pub struct MetadataTable {
     unnumbered: Vec<Metadata>,
     words: Vec<u64>,
     bytes: Vec<u8>,
+    /// Whether strings have records of their own, as before LLVM 3.9.
+    pub(crate) old_strings: bool,
     /// Tuples and strings that an upgrade added, by content, as references.
     added: BTreeMap<Vec<u64>, u64>,
     added_texts: BTreeMap<Vec<u8>, u64>,
@@ -303,7 +305,10 @@ impl MetadataTable {
                 Metadata::Value { ty: TypeId(ty), value: ValueId(value) }
             }
             code::STRINGS => return self.take_strings(cursor, record),
-            code::STRING_OLD => Metadata::String(self.add_string(values)),
+            code::STRING_OLD => {
+                self.old_strings = true;
+                Metadata::String(self.add_string(values))
+            }
             code::OLD_NODE => self.old_node(values, types)?,
             code::OLD_FN_NODE => match *values {
                 [ty, value] if !types.is_metadata_or_void(narrow(ty)) => {

@@ -126,23 +126,39 @@ impl Kind {
     }
 }
 
+/// The largest alignment, as an exponent plus one: 4 GiB.
+const MAX_ALIGNMENT: u64 = 33;
+
 fn text(values: &[u64]) -> Vec<u8> {
     values.iter().map(|&c| c.to_le_bytes()[0]).collect()
 }
 
 impl<'a> Module<'a> {
-    /// Reads a module whose first byte (of the stream or of its wrapper) stands at `base` in a file.
+    /// Reads the first module of a stream whose first byte (or that of its wrapper) stands at `base` in a file.
     ///
     /// What can't be read is told in [`Module::diagnostics`]; bodies are not looked at.
     ///
     /// # Errors
     /// If this is no bitcode, or the stream breaks off before the module's tables are complete.
     pub fn parse(bytes: &'a [u8], base: u64) -> Result<Self> {
-        let range = bitstream::locate(bytes, base)?;
-        let base = base.saturating_add(range.start as u64);
-        let stream = bytes.get(range).unwrap_or_default();
-        let mut module = Self { stream, base, ..Self::default() };
-        module.position = module.scan()?;
+        let mut modules = Modules::find(bytes, base)?;
+        let first = modules.next();
+        first.unwrap_or_else(|| Err(Error::new(ErrorKind::BadValue, base, "bitcode without a module")))
+    }
+
+    /// Reads all modules of a stream, as clang writes two for ThinLTO with virtual tables and `llvm-cat -b` puts many
+    /// into one file.
+    ///
+    /// # Errors
+    /// If this is no bitcode, or holds no module. A module that can't be read is an error of its own.
+    pub fn parse_all(bytes: &'a [u8], base: u64) -> Result<Modules<'a>> {
+        Modules::find(bytes, base)
+    }
+
+    fn read(stream: &'a [u8], base: u64, found: Found<'a>) -> Result<Self> {
+        let strings = found.strings.unwrap_or_default();
+        let (producer, position) = (found.producer, found.position);
+        let mut module = Self { stream, base, producer, strings, position, ..Self::default() };
         let mut cursor = module.cursor_at_module();
         cursor.enter_block(blocks::MODULE)?;
         let read = module.read_module(&mut cursor);
@@ -156,57 +172,6 @@ impl<'a> Module<'a> {
             }
             Ok(()) => Ok(module),
         }
-    }
-
-    /// Passes over the top level: finds the module and takes the string table and the producer.
-    fn scan(&mut self) -> Result<usize> {
-        let mut cursor = Cursor::new(self.stream, self.base);
-        let mut module = None;
-        while !cursor.at_end() {
-            let entry = match cursor.advance_entry() {
-                Ok(Entry::Block(block)) => block,
-                // Padding, or a damaged tail: what was found before it stands.
-                _ if module.is_some() => break,
-                Ok(_) => {
-                    let message = "bitcode that does not start with a block";
-                    return Err(Error::new(ErrorKind::BadValue, cursor.offset(), message));
-                }
-                Err(error) => return Err(error),
-            };
-            match entry {
-                blocks::MODULE if module.is_none() => {
-                    module = Some(cursor.position());
-                    if cursor.skip_block().is_err() {
-                        break;
-                    }
-                }
-                blocks::STRTAB => self.read_strings(&mut cursor)?,
-                blocks::IDENTIFICATION if module.is_none() => self.read_identification(&mut cursor)?,
-                _ => {
-                    if cursor.skip_block().is_err() {
-                        break;
-                    }
-                }
-            }
-        }
-        module.ok_or_else(|| Error::new(ErrorKind::BadValue, self.base, "bitcode without a module"))
-    }
-
-    fn read_strings(&mut self, cursor: &mut Cursor<'a>) -> Result<()> {
-        let data = cursor.data();
-        for_records(cursor, blocks::STRTAB, |record| {
-            if record.code == 1 {
-                self.strings = data.get(record.blob.clone()).unwrap_or_default();
-            }
-        })
-    }
-
-    fn read_identification(&mut self, cursor: &mut Cursor<'a>) -> Result<()> {
-        for_records(cursor, blocks::IDENTIFICATION, |record| {
-            if record.code == 1 {
-                self.producer = text(&record.values);
-            }
-        })
     }
 
     fn read_module(&mut self, cursor: &mut Cursor<'a>) -> Result<()> {
@@ -289,6 +254,7 @@ impl<'a> Module<'a> {
 
     fn take(&mut self, record: &Record) {
         let values = record.values.as_slice();
+        self.check(record);
         let taken = match record.code {
             code::VERSION => {
                 self.version = values.first().map_or(0, |&version| narrow(version));
@@ -343,6 +309,46 @@ impl<'a> Module<'a> {
         }
     }
 
+    /// Tells of what a record refers to and is not there, or can't be: names, comdats, alignments.
+    fn check(&mut self, record: &Record) {
+        let names = matches!(
+            record.code,
+            code::GLOBALVAR | code::FUNCTION | code::ALIAS | code::IFUNC | code::COMDAT
+        );
+        let (mut rest, mut wrong) = (record.values.as_slice(), None);
+        if names
+            && self.version >= 2
+            && let Some((&[offset, size], fields)) = rest.split_first_chunk::<2>()
+        {
+            rest = fields;
+            if offset.saturating_add(size) > self.strings.len() as u64 {
+                wrong = Some("a name outside of the string table");
+            }
+        }
+        let comdat = match record.code {
+            code::GLOBALVAR => rest.get(11),
+            code::FUNCTION => rest.get(12),
+            _ => None,
+        };
+        if comdat.is_some_and(|&number| number > self.comdats.len() as u64) {
+            wrong = Some("a comdat that does not exist");
+        }
+        let alignment = match record.code {
+            code::GLOBALVAR => rest.get(4),
+            code::FUNCTION => rest.get(5),
+            _ => None,
+        };
+        if alignment.is_some_and(|&exponent| exponent > MAX_ALIGNMENT) {
+            wrong = Some("an alignment that is too large");
+        }
+        if record.code == code::DATALAYOUT && !DataLayout::is_sound(&text(&record.values)) {
+            wrong = Some("a data layout with an alignment that is no power of two");
+        }
+        if let Some(message) = wrong {
+            self.diagnostics.error("llvm-module", Error::new(ErrorKind::OutOfRange, record.offset, message));
+        }
+    }
+
     /// `[value, characters…]`, or `[value, offset, characters…]` for functions.
     fn take_name(&mut self, record: &Record) {
         let skip = match record.code {
@@ -358,17 +364,20 @@ impl<'a> Module<'a> {
             _ => return,
         };
         let (Some(&value), Some(name)) = (record.values.first(), record.values.get(skip..)) else { return };
-        if self.version >= 2 {
-            return;
-        }
         let name = text(name);
         let symbol = match self.values.get(narrow(value) as usize).map(|value| value.kind) {
             Some(ValueKind::Global(index)) => self.globals.get_mut(index as usize).map(|g| &mut g.symbol),
             Some(ValueKind::Function(index)) => self.functions.get_mut(index as usize).map(|f| &mut f.symbol),
             Some(ValueKind::Alias(index)) => self.aliases.get_mut(index as usize).map(|a| &mut a.symbol),
-            _ => None,
+            _ => {
+                let message = "a name of a value that does not exist";
+                let error = Error::new(ErrorKind::OutOfRange, record.offset, message);
+                self.diagnostics.error("llvm-module", error);
+                return;
+            }
         };
-        if let Some(symbol) = symbol {
+        // Later versions have the names in a table.
+        if let Some(symbol) = symbol.filter(|_| self.version < 2) {
             symbol.name = name;
         }
     }
@@ -550,6 +559,105 @@ impl<'a> Module<'a> {
         let first = self.node_operands(node).next()??;
         self.metadata_string(first)
     }
+}
+
+/// The modules of a stream, which are read one by one.
+#[derive(Clone, Debug)]
+pub struct Modules<'a> {
+    stream: &'a [u8],
+    base: u64,
+    found: alloc::vec::IntoIter<Found<'a>>,
+}
+
+/// Where a module stands, and what belongs to it outside of its block.
+#[derive(Clone, Debug)]
+struct Found<'a> {
+    position: usize,
+    producer: Vec<u8>,
+    strings: Option<&'a [u8]>,
+}
+
+impl<'a> Modules<'a> {
+    /// Passes over the top level. A string table belongs to all modules before it that have none yet.
+    fn find(bytes: &'a [u8], base: u64) -> Result<Self> {
+        let range = bitstream::locate(bytes, base)?;
+        let base = base.saturating_add(range.start as u64);
+        let stream = bytes.get(range).unwrap_or_default();
+        let mut cursor = Cursor::new(stream, base);
+        let mut found: Vec<Found<'a>> = Vec::new();
+        let mut producer = Vec::new();
+        while !cursor.at_end() {
+            let block = match cursor.advance_entry() {
+                Ok(Entry::Block(block)) => block,
+                // Padding, or a damaged tail: what was found before it stands.
+                _ if !found.is_empty() => break,
+                Ok(_) => {
+                    let message = "bitcode that does not start with a block";
+                    return Err(Error::new(ErrorKind::BadValue, cursor.offset(), message));
+                }
+                Err(error) => return Err(error),
+            };
+            let outcome = match block {
+                blocks::MODULE => {
+                    let position = cursor.position();
+                    found.push(Found { position, producer: core::mem::take(&mut producer), strings: None });
+                    cursor.skip_block()
+                }
+                blocks::STRTAB => read_strings(&mut cursor).map(|strings| {
+                    for module in found.iter_mut().rev().take_while(|module| module.strings.is_none()) {
+                        module.strings = Some(strings);
+                    }
+                }),
+                blocks::IDENTIFICATION => read_identification(&mut cursor).map(|name| producer = name),
+                _ => cursor.skip_block(),
+            };
+            match outcome {
+                Ok(()) => {}
+                Err(error) if found.is_empty() => return Err(error),
+                Err(_) => break,
+            }
+        }
+        if found.is_empty() {
+            return Err(Error::new(ErrorKind::BadValue, base, "bitcode without a module"));
+        }
+        Ok(Self { stream, base, found: found.into_iter() })
+    }
+}
+
+impl<'a> Iterator for Modules<'a> {
+    type Item = Result<Module<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let found = self.found.next()?;
+        Some(Module::read(self.stream, self.base, found))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.found.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Modules<'_> {}
+
+fn read_strings<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
+    let data = cursor.data();
+    let mut strings: &[u8] = &[];
+    for_records(cursor, blocks::STRTAB, |record| {
+        if record.code == 1 {
+            strings = data.get(record.blob.clone()).unwrap_or_default();
+        }
+    })?;
+    Ok(strings)
+}
+
+fn read_identification(cursor: &mut Cursor<'_>) -> Result<Vec<u8>> {
+    let mut producer = Vec::new();
+    for_records(cursor, blocks::IDENTIFICATION, |record| {
+        if record.code == 1 {
+            producer = text(&record.values);
+        }
+    })?;
+    Ok(producer)
 }
 
 /// Calls `take` for every record of a block.

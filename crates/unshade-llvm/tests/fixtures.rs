@@ -5,7 +5,9 @@ use unshade_core::{Token, TokenKind, TokenSink};
 use unshade_llvm::print::{self, Dialect, PrintOptions};
 use unshade_llvm::{Module, Opcode};
 
-const NAMES: [&str; 5] = ["instructions", "exceptions", "symbols", "debug_info", "air_like"];
+const NAMES: [&str; 7] =
+    ["instructions", "exceptions", "symbols", "debug_info", "air_like", "upgrades", "thinlto"];
+const NAMES_19: [&str; 3] = ["upgrades", "expressions", "later"];
 
 fn read(name: &str, extension: &str) -> Vec<u8> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
@@ -21,15 +23,72 @@ fn text(bytes: &[u8], dialect: Dialect, name: Option<&str>) -> String {
     text
 }
 
+fn compare(ours: &str, name: &str, extension: &str) {
+    let theirs = String::from_utf8(read(name, extension)).unwrap();
+    for (at, (ours, theirs)) in ours.lines().zip(theirs.lines()).enumerate() {
+        assert_eq!(ours, theirs, "{name}.{extension}:{}", at + 1);
+    }
+    assert_eq!(ours.len(), theirs.len(), "{name}");
+}
+
 #[test]
 fn as_llvm_14_prints_them() {
     for name in NAMES {
-        let ours = text(&read(name, "bc"), Dialect::Llvm14, Some(&format!("{name}.bc")));
-        let theirs = String::from_utf8(read(name, "ll")).unwrap();
-        for (at, (ours, theirs)) in ours.lines().zip(theirs.lines()).enumerate() {
-            assert_eq!(ours, theirs, "{name}.ll:{}", at + 1);
+        compare(&text(&read(name, "bc"), Dialect::Llvm14, Some(&format!("{name}.bc"))), name, "ll");
+    }
+}
+
+#[test]
+fn as_llvm_19_prints_them() {
+    for name in NAMES_19 {
+        compare(&text(&read(name, "bc"), Dialect::Llvm19, Some(&format!("{name}.bc"))), name, "19.ll");
+    }
+}
+
+#[test]
+fn all_modules_of_a_stream() {
+    let bytes = read("two_modules", "bc");
+    let modules = Module::parse_all(&bytes, 0).unwrap();
+    assert_eq!(modules.len(), 2);
+    let options = PrintOptions { dialect: Dialect::Llvm19, module_id: Some("two_modules.bc") };
+    let mut text = String::new();
+    for module in modules {
+        assert!(print::module(&module.unwrap(), &options, &mut text).is_empty());
+    }
+    compare(&text, "two_modules", "19.ll");
+    let summary = Module::parse(&bytes, 0).unwrap().summary(b';').unwrap().0;
+    assert!(summary.symbols.values().any(|symbol| symbol.name == b"once" && !symbol.summaries.is_empty()));
+}
+
+/// The part of a text from the comment on a function's attributes to its closing brace.
+fn part_of<'t>(text: &'t str, function: &str) -> &'t str {
+    let head = text.find(&format!("@{function}(")).unwrap();
+    let start = text[..head].rfind("\n\n").unwrap() + 2;
+    let end = head + text[head..].find("\n}\n").unwrap() + 3;
+    &text[start..end]
+}
+
+#[test]
+fn one_function_of_a_module() {
+    for (name, dialect) in [("instructions", Dialect::Llvm14), ("expressions", Dialect::Llvm19)] {
+        let bytes = read(name, "bc");
+        let module = Module::parse(&bytes, 0).unwrap();
+        let whole = text(&bytes, dialect, None);
+        let options = PrintOptions { dialect, module_id: None };
+        let mut seen = 0;
+        for (index, function) in module.functions.iter().enumerate().filter(|(_, one)| !one.declaration) {
+            let mut ours = String::new();
+            assert!(print::function(&module, index, &options, &mut ours).unwrap().is_empty());
+            // Groups that only calls have are numbered anew.
+            let plain = |text: &str| -> String {
+                text.lines().map(|line| line.split(" #").next().unwrap_or(line).to_owned() + "\n").collect()
+            };
+            let theirs = part_of(&whole, std::str::from_utf8(&function.symbol.name).unwrap());
+            assert_eq!(plain(&ours), plain(theirs));
+            seen += 1;
         }
-        assert_eq!(ours.len(), theirs.len(), "{name}");
+        assert!(seen > 2);
+        assert!(print::function(&module, module.functions.len(), &options, &mut String::new()).is_err());
     }
 }
 

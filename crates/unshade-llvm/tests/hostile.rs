@@ -11,7 +11,18 @@ use unshade_llvm::uses::{CallGraph, Uses};
 use unshade_llvm::value::OperandKind;
 use unshade_llvm::{BlockId, Module};
 
-const NAMES: [&str; 5] = ["instructions", "exceptions", "symbols", "debug_info", "air_like"];
+const NAMES: [&str; 10] = [
+    "instructions",
+    "exceptions",
+    "symbols",
+    "debug_info",
+    "air_like",
+    "upgrades",
+    "expressions",
+    "later",
+    "thinlto",
+    "two_modules",
+];
 const DIALECTS: [Dialect; 3] = [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19];
 /// More than any fixture's text by far; constants and types that nest may make text long.
 const MOST_TEXT: usize = 64 << 20;

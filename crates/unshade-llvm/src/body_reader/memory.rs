@@ -7,6 +7,12 @@ use crate::types::Type;
 use crate::value::Operand;
 use unshade_core::{Error, ErrorKind};
 
+/// An alignment as stored, which is the exponent plus one: 4 GiB at most.
+fn checked_alignment(stored: u64) -> Option<u64> {
+    const MOST: u64 = 33;
+    (stored <= MOST).then_some(stored)
+}
+
 impl BodyReader<'_, '_> {
     pub(super) fn element_pointer(&mut self, mut fields: Fields<'_>, code: u32) -> Option<()> {
         let mut flags = u64::from(code == code::INBOUNDS_GEP_OLD);
@@ -99,7 +105,7 @@ impl BodyReader<'_, '_> {
         let operands = self.operands(&[Operand::value(pointer)]);
         let mut instruction = self.plain(Opcode::Load, ty, operands);
         instruction.flags = u16::from(volatile != 0);
-        instruction.extra = Memory::new(alignment, ordering, 0).0;
+        instruction.extra = Memory::new(checked_alignment(alignment)?, ordering, 0).0;
         instruction.detail = fields.next().map_or(1, narrow);
         self.push(instruction);
         Some(())
@@ -120,7 +126,7 @@ impl BodyReader<'_, '_> {
         let operands = self.operands(&[Operand::value(value), Operand::value(pointer)]);
         let mut instruction = self.plain(Opcode::Store, self.types.void, operands);
         instruction.flags = u16::from(volatile != 0);
-        instruction.extra = Memory::new(alignment, ordering, 0).0;
+        instruction.extra = Memory::new(checked_alignment(alignment)?, ordering, 0).0;
         instruction.detail = fields.next().map_or(1, narrow);
         self.push(instruction);
         Some(())
@@ -149,7 +155,7 @@ impl BodyReader<'_, '_> {
         let mut instruction = self.plain(Opcode::Alloca, result, operands);
         instruction.flags = u16::from(packed & 1 << 5 != 0) | u16::from(packed & 1 << 7 != 0) << 1;
         instruction.detail = ty.0;
-        instruction.extra = Memory::new((packed & 31) | (packed >> 8 & 7) << 5, 0, 0).0;
+        instruction.extra = Memory::new(checked_alignment((packed & 31) | (packed >> 8 & 7) << 5)?, 0, 0).0;
         self.push(instruction);
         Some(())
     }
@@ -186,6 +192,10 @@ impl BodyReader<'_, '_> {
                 other => other,
             },
         };
+        // A failure writes nothing.
+        if !matches!(success, 2..=6) || !matches!(failure, 2 | 3 | 6) {
+            return None;
+        }
         let weak = fields.next().unwrap_or(0);
         let alignment = fields.next().unwrap_or(0);
         let pair = self.module.types.find_literal(&[ty, self.types.bit])?;
@@ -194,7 +204,7 @@ impl BodyReader<'_, '_> {
         let mut instruction = self.plain(Opcode::CmpXchg, pair, operands);
         instruction.flags = u16::from(volatile != 0) | u16::from(weak != 0) << 1;
         instruction.detail = narrow(scope);
-        instruction.extra = Memory::new(alignment, success, failure).0;
+        instruction.extra = Memory::new(checked_alignment(alignment)?, success, failure).0;
         if code == code::CMPXCHG_OLD && length < 8 {
             // Before LLVM 3.6 the result was the value alone.
             let both = self.push_unnumbered(instruction);
@@ -231,7 +241,7 @@ impl BodyReader<'_, '_> {
         let mut instruction = self.plain(Opcode::AtomicRmw, ty, operands);
         instruction.flags = u16::from(volatile != 0) | u16::from(operation.to_le_bytes()[0]) << 8;
         instruction.detail = narrow(scope);
-        instruction.extra = Memory::new(alignment, ordering, 0).0;
+        instruction.extra = Memory::new(checked_alignment(alignment)?, ordering, 0).0;
         self.push(instruction);
         Some(())
     }

@@ -14,7 +14,7 @@ use crate::blocks;
 use crate::body::{Bundle, DebugRecord, FunctionBody, Location, UseList};
 use crate::ids::{BlockId, MetadataId, Slice, TypeId, ValueId, narrow, unrotate};
 use crate::instruction::{Instruction, Opcode};
-use crate::metadata::Extras;
+use crate::metadata::{Extras, Metadata};
 use crate::module::Module;
 use crate::types::Type;
 use crate::value::{Operand, Value, ValueKind};
@@ -293,11 +293,37 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         if end > self.block_start {
             self.body.blocks.push(Slice { start: self.block_start, count: end.saturating_sub(self.block_start) });
         }
+        if (self.body.blocks.len() as u64) < self.declared_blocks && self.body.diagnostics.is_empty() {
+            let error = Error::without_offset(ErrorKind::BadValue, "a function that lacks some of its blocks");
+            self.body.diagnostics.error("llvm-function", error);
+        }
+        self.check_types_ahead();
         let defined = u64::from(self.body.value_base).saturating_add(self.body.values.len() as u64);
         if self.ahead.keys().next_back().is_some_and(|&id| u64::from(id) >= defined) {
             let message = "a value is used that nothing defines";
             let error = Error::without_offset(ErrorKind::OutOfRange, message);
             self.body.diagnostics.error("llvm-unresolved", error);
+        }
+    }
+
+    /// Tells of values that have another type than their use before them, or metadata, says.
+    fn check_types_ahead(&mut self) {
+        let types = &self.module.types;
+        let differs = |id: ValueId, said: TypeId| match self.body.value(id) {
+            Some(value) if value.ty != said => {
+                types.address_space(value.ty).is_none() || types.address_space(value.ty) != types.address_space(said)
+            }
+            _ => false,
+        };
+        let wrong = self.ahead.iter().any(|(&id, &said)| differs(ValueId(id), said))
+            || self.body.metadata.iter().any(|(_, entry)| match entry {
+                Metadata::Value { ty, value } => differs(value, ty),
+                _ => false,
+            });
+        if wrong {
+            let message = "a value of another type than its use before it says";
+            let error = Error::without_offset(ErrorKind::BadValue, message);
+            self.body.diagnostics.error("llvm-function", error);
         }
     }
 
@@ -484,7 +510,11 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     fn binary(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let (left, ty) = self.typed(&mut fields)?;
         let right = self.untyped(&mut fields, ty)?;
-        let opcode = Opcode::binary(fields.next()?, self.module.types.is_float(ty))?;
+        let float = self.module.types.is_float(ty);
+        if !float && !matches!(self.module.types.get(self.module.types.scalar(ty)), Type::Integer(_)) {
+            return None;
+        }
+        let opcode = Opcode::binary(fields.next()?, float)?;
         let flags = fields.next().unwrap_or(0);
         let operands = self.operands(&[Operand::value(left), Operand::value(right)]);
         let mut instruction = self.plain(opcode, ty, operands);

@@ -1,13 +1,14 @@
 //! Constants and operands.
 
 use super::text::{push_escaped_as, push_signed, push_wide};
-use super::{Entity, Printer, links, symbols};
+use super::{Bodies, Entity, Printer, links, symbols};
 use crate::body::FunctionBody;
 use crate::constants::{Constant, Constants, Expression};
 use crate::ids::{BlockId, Slice, TypeId, ValueId};
 use crate::instruction::{Opcode, predicate};
 use crate::types::Type;
 use crate::value::{Value, ValueKind};
+use alloc::string::String;
 use unshade_core::token::Token;
 use unshade_core::{TokenKind, TokenSink};
 
@@ -354,6 +355,15 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.quoted(constants.bytes(assembly.constraints));
     }
 
+    /// How a block of another function is written: that function's values are numbered for the name alone.
+    fn label_elsewhere(&self, function: usize, block: BlockId) -> Option<String> {
+        let label = |body: &FunctionBody| super::function::label_of(self.module, body, block);
+        match &self.bodies {
+            Bodies::Upgraded(bodies) => bodies.get(function)?.as_ref().map(label),
+            Bodies::Read(_) => self.module.body(function).ok().as_ref().map(label),
+        }
+    }
+
     fn block_address(&mut self, body: Option<&FunctionBody>, function: ValueId, block: BlockId) {
         self.keyword("blockaddress");
         self.punctuation("(");
@@ -366,9 +376,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         if body.is_some_and(|body| body.function == index) {
             self.block(block);
         } else {
-            // A block of another function: number that function's values for the name alone.
-            let other = self.module.body(index as usize).ok();
-            let text = other.map(|other| super::function::label_of(self.module, &other, block));
+            let text = self.label_elsewhere(index as usize, block);
             let text = text.as_deref().unwrap_or("<badref>");
             let link = Entity::Block { function: index, id: block }.reference();
             self.sink.token(Token { kind: TokenKind::Label, text, link });

@@ -182,14 +182,23 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let module = self.module;
         let Some(function) = module.functions.get(index) else { return };
         let mut body = core::mem::take(&mut self.body);
-        if self.load_body(index, &mut body) {
+        let is_loaded = self.load_body(index, &mut body);
+        if is_loaded {
             self.slots.keep(&body);
             self.find_structs(index, &body);
             self.function_with(index, function, Some(&body));
         } else if !self.is_outdated {
             self.function_with(index, function, None);
         }
-        self.body = body;
+        match &mut self.bodies {
+            Bodies::Read(_) => self.body = body,
+            // Others may name its blocks.
+            Bodies::Upgraded(bodies) => {
+                if let Some(slot) = bodies.get_mut(index).filter(|_| is_loaded) {
+                    *slot = Some(body);
+                }
+            }
+        }
     }
 
     /// Gets the body of a function, if there is one and it is up to date.

@@ -53,10 +53,19 @@ fn upgrade_x86(layout: &str, triple: &str, newest: bool) -> String {
         result.insert_str(at, WIDE_INTEGER);
     }
     let narrow = !triple.starts_with("x86_64") && !triple.starts_with("amd64");
-    if narrow && triple.contains("windows-msvc") {
+    if narrow && is_microsoft(triple) {
         result = result.replacen("-f80:32-", "-f80:128-", 1);
     }
     result
+}
+
+/// Whether a triple is one of Windows without another environment than Microsoft's.
+fn is_microsoft(triple: &str) -> bool {
+    let mut parts = triple.split('-').skip(2);
+    let system = parts.next().unwrap_or("");
+    let environment = parts.next().unwrap_or("");
+    (system.starts_with("windows") || system.starts_with("win32"))
+        && (environment.is_empty() || environment.starts_with("msvc"))
 }
 
 /// Behind `e-m:x` and `-p:32:32`, if `-i64:` or `-f64:` follows.

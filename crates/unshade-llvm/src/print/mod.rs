@@ -22,6 +22,7 @@ mod links;
 mod mangle;
 mod metadata;
 mod metadata_fields;
+mod one_function;
 mod single;
 mod slots;
 mod sources;
@@ -53,6 +54,7 @@ use unshade_core::token::Token;
 use unshade_core::{Diagnostics, Error, ErrorKind, TokenKind, TokenSink};
 
 pub use links::Entity;
+pub use one_function::function;
 pub use single::{TypeNames, block_labels, dxil_operation, plain_constant};
 
 /// Whose text is written.

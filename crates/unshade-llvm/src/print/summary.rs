@@ -52,7 +52,7 @@ const TEST_NUMBERS: [&str; 5] = ["sizeM1BitWidth", "alignLog2", "sizeM1", "bitMa
 /// The path of what LTO made of all modules that have no summary.
 const REGULAR: &[u8] = b"[Regular LTO]";
 /// The flags of whole summaries that LLVM 14 and 19 know.
-const KNOWN_FLAGS: [u64; 2] = [0xFF, 0x3FF];
+const KNOWN_FLAGS: (u64, u64) = (0xFF, 0x3FF);
 
 /// The numbers behind `^`.
 #[derive(Default)]
@@ -143,7 +143,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.summary_line(*slot, &text);
         }
         let mut last = numbers.next;
-        let flags = summary.flags & KNOWN_FLAGS[usize::from(newest)];
+        let flags = summary.flags & if newest { KNOWN_FLAGS.1 } else { KNOWN_FLAGS.0 };
         for (name, number) in [("flags: ", flags), ("blockcount: ", summary.block_count)] {
             if number != 0 || name == "blockcount: " {
                 let text = line(&|line| line.named(name, number));

@@ -32,6 +32,10 @@ pub(super) enum Unit<'a> {
         name: &'a str,
         /// Its bytes.
         bytes: &'a [u8],
+        /// Which of its modules.
+        index: usize,
+        /// How many it has, mostly one.
+        count: usize,
     },
 }
 
@@ -43,7 +47,8 @@ impl<'a> Unit<'a> {
                 Some(name) => Escaped(name).to_string(),
                 None => format!("function-{}", function.index),
             },
-            Self::File { name, .. } => (*name).to_owned(),
+            Self::File { name, count: 1, .. } => (*name).to_owned(),
+            Self::File { name, index, .. } => format!("{name}#{index}"),
         }
     }
 
@@ -65,7 +70,13 @@ impl<'a> Unit<'a> {
     /// The module, without its bodies.
     pub(super) fn open(&self) -> unshade::core::Result<llvm::Module<'a>> {
         let (bytes, offset) = self.bytes()?;
-        llvm::Module::parse(bytes, offset).map_err(|error| self.within(error))
+        let index = if let Self::File { index, .. } = self { *index } else { 0 };
+        let module =
+            llvm::Module::parse_all(bytes, offset).and_then(|mut modules| modules.nth(index).transpose());
+        match module.map_err(|error| self.within(error))? {
+            Some(module) => Ok(module),
+            None => Err(self.within(Error::new(ErrorKind::BadValue, offset, "bitcode without a module"))),
+        }
     }
 
     /// An error in this module.
@@ -78,7 +89,11 @@ impl<'a> Unit<'a> {
 
     /// Comments that say what it is: the declaration, and where that stands in its source.
     pub(super) fn heading(&self) -> String {
-        let Self::Function { library, function } = self else { return String::new() };
+        let (library, function) = match self {
+            Self::Function { library, function } => (library, function),
+            Self::File { count: 1, .. } => return String::new(),
+            Self::File { index, count, .. } => return format!("; module {} of {count}\n", index + 1),
+        };
         let view = FunctionView::new(library, function);
         let declaration = view.signature.unwrap_or_else(|| {
             format!("{} {}", view.row.kind.as_deref().unwrap_or("function"), view.row.readable_name())
@@ -124,7 +139,8 @@ pub(super) fn each_program(
 ) -> Result<Diagnostics> {
     if is_bitcode(input) {
         let bytes = input.bytes();
-        let units = vec![Unit::File { name: &input.name, bytes }];
+        let count = llvm::Module::parse_all(bytes, 0).map_or(1, |modules| modules.len().max(1));
+        let units = (0..count).map(|index| Unit::File { name: &input.name, bytes, index, count }).collect();
         visit(Opened {
             head: ProgramJson::of_bitcode(&input.name, bytes.len() as u64),
             libraries: vec![Units { slice: String::new(), units }],

@@ -160,17 +160,19 @@ pub(super) fn blank_module_metadata(module: &mut Module<'_>, known: &mut Known) 
 /// Names of new instructions: the first has none behind its base, the others the next number.
 #[derive(Default)]
 struct Names {
-    used: [bool; 2],
+    plain_used: bool,
+    insertion_used: bool,
     last: u64,
 }
 
 impl Names {
-    const BASES: [&'static str; 2] = ["constexpr", "constexpr.ins"];
-
     fn next(&mut self, insertion: bool) -> String {
-        let at = usize::from(insertion);
-        let mut name = String::from(Self::BASES[at]);
-        if core::mem::replace(&mut self.used[at], true) {
+        let (base, used) = match insertion {
+            true => ("constexpr.ins", &mut self.insertion_used),
+            false => ("constexpr", &mut self.plain_used),
+        };
+        let mut name = String::from(base);
+        if core::mem::replace(used, true) {
             self.last += 1;
             super::super::text::push_number(&mut name, self.last);
         }

@@ -215,7 +215,7 @@ impl Kinds {
         Self {
             alias: find(b"tbaa"),
             weights: find(b"prof"),
-            hints: find(b"llvm.loop"),
+            hints: find(b"llvm.loop").filter(|_| module.metadata.old_strings),
             known: MetadataId::NONE,
         }
     }
