@@ -478,7 +478,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
         self.callee(body, call, callee, arguments);
         if call.tail & 2 != 0 && self.is_variadic(body) {
-            self.punctuation(", ...");
+            // Earlier versions write the comma even if nothing stands before it.
+            let alone = arguments.is_empty() && self.rules.opaque_pointers;
+            self.punctuation(if alone { "..." } else { ", ..." });
         }
         self.punctuation(")");
         self.call_tail(body, call);

@@ -99,7 +99,10 @@ fn add_field(module: &mut Module<'_>, at: usize, [priority, function]: [TypeId; 
         .into_iter()
         .map(|item| {
             let fields = match module.constant(None, item) {
-                Some((Constant::Aggregate(fields), constants)) => constants.values(fields).to_vec(),
+                // Entries of damaged lists may have any number of fields.
+                Some((Constant::Aggregate(fields), constants)) if fields.len() == 2 => {
+                    constants.values(fields).to_vec()
+                }
                 _ => [priority, function].map(|ty| module.add_constant(Constant::Null, ty)).to_vec(),
             };
             let fields: Vec<ValueId> = fields.into_iter().chain([null]).collect();

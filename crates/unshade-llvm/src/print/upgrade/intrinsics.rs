@@ -41,6 +41,8 @@ enum Argument {
     /// The argument at this place, or `false` if there were fewer.
     OldOrFalse(usize),
     NullPointer,
+    /// The token `none`.
+    NoToken,
     /// An expression that loads first.
     Dereference,
 }
@@ -72,7 +74,7 @@ enum By {
 /// then (any if zero), new name, types in the new name, calls, versions.
 type Row = (&'static str, usize, &'static str, &'static [Of], Calls, By);
 
-use Argument::{Bfloats, Dereference, False, NullPointer, Old, OldOrFalse};
+use Argument::{Bfloats, Dereference, False, NoToken, NullPointer, Old, OldOrFalse};
 use By::{Both, V14, V19};
 use Calls::{Aligned, Attached, Same, Struct, With};
 use Of::{Parameter, Result};
@@ -108,6 +110,7 @@ const TABLE: &[Row] = &[
     ("arm.neon.vqsubu.", 2, "usub.sat", &[Parameter(0)], Same, Both),
     ("arm.rbit", 1, "bitreverse", &[Parameter(0)], With(&[Old(0)]), Both),
     ("arm.thread.pointer", 0, "thread.pointer", &[], With(&[]), Both),
+    ("coro.end", 2, "coro.end", &[], With(&[Old(0), Old(1), NoToken]), V19),
     ("ctlz.", 1, "ctlz", &[Parameter(0)], With(&[Old(0), False]), Both),
     ("cttz.", 1, "cttz", &[Parameter(0)], With(&[Old(0), False]), Both),
     ("dbg.addr", 3, "dbg.value", &[], Attached(&[Old(0), Old(1), Dereference]), V19),
@@ -155,7 +158,13 @@ const TABLE: &[Row] = &[
     ("ptr.annotation.", 4, "ptr.annotation", &[Parameter(0)], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V14),
     ("ptr.annotation.", 4, "ptr.annotation", &[Parameter(0), Parameter(1)], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V19),
     ("ptr.annotation.", 5, "ptr.annotation", &[Parameter(0), Parameter(1)], Same, V19),
+    ("sadd.with.overflow.", 2, "sadd.with.overflow", &[Parameter(0)], Struct, V19),
+    ("smul.with.overflow.", 2, "smul.with.overflow", &[Parameter(0)], Struct, V19),
     ("sponentry", 0, "sponentry", &[Result], Same, Both),
+    ("ssub.with.overflow.", 2, "ssub.with.overflow", &[Parameter(0)], Struct, V19),
+    ("uadd.with.overflow.", 2, "uadd.with.overflow", &[Parameter(0)], Struct, V19),
+    ("umul.with.overflow.", 2, "umul.with.overflow", &[Parameter(0)], Struct, V19),
+    ("usub.with.overflow.", 2, "usub.with.overflow", &[Parameter(0)], Struct, V19),
     ("var.annotation", 4, "var.annotation", &[], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V14),
     ("var.annotation", 4, "var.annotation", &[Parameter(0), Parameter(1)], With(&[Old(0), Old(1), Old(2), Old(3), NullPointer]), V19),
     ("var.annotation", 5, "var.annotation", &[Parameter(0), Parameter(1)], Same, V19),
@@ -216,8 +225,16 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
         if structure.literal {
             return None;
         }
-        // The first field and the pointer are in the name.
-        for ty in module.types.elements(structure.fields).first().into_iter().chain(parameters.first()) {
+        // The first field and the pointer are in the names of loads.
+        let loads = overloads.is_empty();
+        for ty in module
+            .types
+            .elements(structure.fields)
+            .first()
+            .into_iter()
+            .chain(parameters.first())
+            .filter(|_| loads)
+        {
             name.push('.');
             mangle::push_type(&mut name, &module.types, *ty, opaque, 0);
         }
@@ -300,6 +317,7 @@ fn new_type(module: &mut Module<'_>, at: usize, calls: Calls) -> Option<TypeId> 
             False => bit,
             OldOrFalse(at) => old.get(at).copied().unwrap_or(bit),
             NullPointer => edit::pointer_to(module, byte),
+            NoToken => module.types.intern(Type::Token),
             Dereference => *old.last()?,
         });
     }
@@ -389,6 +407,10 @@ fn make(editor: &mut Editor<'_, '_>, argument: Argument, old: &[Operand]) -> Opt
             let byte = editor.module.types.intern(Type::Integer(8));
             let pointer = edit::pointer_to(editor.module, byte);
             editor.constant(pointer, Constant::Null)
+        }
+        NoToken => {
+            let token = editor.module.types.intern(Type::Token);
+            editor.constant(token, Constant::Null)
         }
         Bfloats(at) => {
             let operand = *old.get(at)?;
