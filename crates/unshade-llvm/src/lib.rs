@@ -48,6 +48,7 @@ readers! {
     pub mod instruction;
     pub mod metadata;
     pub mod module;
+    mod soundness;
     pub mod types;
     pub mod value;
 }

@@ -3,8 +3,10 @@
 use super::{BodyReader, Fields, code};
 use crate::ids::{Slice, TypeId, ValueId, narrow};
 use crate::instruction::{Memory, Opcode};
+use crate::soundness;
 use crate::types::Type;
 use crate::value::Operand;
+use unshade_core::{Error, ErrorKind};
 
 impl BodyReader<'_, '_> {
     pub(super) fn element_pointer(&mut self, mut fields: Fields<'_>, code: u32) -> Option<()> {
@@ -174,6 +176,10 @@ impl BodyReader<'_, '_> {
                 other => other,
             },
         };
+        if !soundness::exchanges(success, failure) {
+            let error = Error::without_offset(ErrorKind::BadValue, "ordering of a cmpxchg that can't be");
+            self.body.diagnostics.error("llvm-ordering", error.found(alloc::format!("{success} and {failure}")));
+        }
         let weak = fields.next().unwrap_or(0);
         let alignment = fields.next().unwrap_or(0);
         let pair = self.module.types.find_literal(&[ty, self.types.bit])?;

@@ -49,7 +49,10 @@ pub(super) enum Alone {
 
 /// What came out for a module.
 pub(super) enum Outcome {
-    Identical,
+    Identical {
+        /// What we complain about in a module that the other program has nothing against.
+        finding: Option<String>,
+    },
     Different {
         /// The first line that differs.
         theirs: String,
@@ -60,16 +63,9 @@ pub(super) enum Outcome {
     /// The other program reads it, and we do not.
     Failed(Failure),
     /// The other program leaves out what it finds wrong, and says so.
-    Warned {
-        message: String,
-        ours: Alone,
-        same_as_keeping: bool,
-    },
+    Warned { message: String, ours: Alone, same_as_keeping: bool },
     /// The other program does not read it.
-    Refused {
-        message: String,
-        ours: Alone,
-    },
+    Refused { message: String, ours: Alone },
 }
 
 /// What came out for a set.
@@ -105,12 +101,12 @@ fn beside(input: &Input, oracle: &Oracle, keeping: Option<&Oracle>) -> Result<Ou
         };
         return Ok(Outcome::Warned { message, ours: alone(ours), same_as_keeping });
     }
-    let ours = match ours {
-        Ok(printed) => printed.text,
+    let (ours, findings) = match ours {
+        Ok(printed) => (printed.text, printed.findings),
         Err(failure) => return Ok(Outcome::Failed(failure)),
     };
     if sh::sha256_hex(ours.as_bytes()) == hash {
-        return Ok(Outcome::Identical);
+        return Ok(Outcome::Identical { finding: findings.into_iter().next() });
     }
     let theirs = oracle.text(&bytes)?;
     let outcome = first_difference(&theirs, &ours);
@@ -194,7 +190,7 @@ impl Group {
 
     /// The share of identical texts among those that can be compared.
     pub(super) fn share(&self) -> f64 {
-        let identical = self.count(|outcome| matches!(outcome, Outcome::Identical));
+        let identical = self.count(|outcome| matches!(outcome, Outcome::Identical { .. }));
         let compared = self.count(Outcome::is_compared);
         if compared == 0 { 100.0 } else { identical as f64 * 100.0 / compared as f64 }
     }
@@ -221,6 +217,10 @@ impl Group {
         if unprinted > 0 && self.expected.refused == Refused::Printed {
             faults.push(format!("{of}: {unprinted} modules that it refuses are not printed by us"));
         }
+        let complaints = self.count(|outcome| matches!(outcome, Outcome::Identical { finding: Some(_) }));
+        if complaints > 0 {
+            faults.push(format!("{of}: {complaints} modules in which nothing is wrong are complained about"));
+        }
         let unassembled =
             self.count(|outcome| matches!(outcome, Outcome::Different { assembles: Some(false), .. }));
         if unassembled > 0 && self.expected.identical >= 100.0 {
@@ -238,7 +238,7 @@ impl Group {
 impl Outcome {
     /// Whether there were two texts, or there should have been.
     pub(super) fn is_compared(&self) -> bool {
-        matches!(self, Self::Identical | Self::Different { .. } | Self::Failed(_))
+        matches!(self, Self::Identical { .. } | Self::Different { .. } | Self::Failed(_))
     }
 
     /// Why we have no text, if we have none.

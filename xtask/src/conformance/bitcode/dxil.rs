@@ -95,12 +95,15 @@ fn beside_dxc(path: &Path) -> Result<Outcome> {
     let theirs = fs::read_to_string(dxc_text(path))?;
     let bitcode = part(&container, b"ILDB").or_else(|| part(&container, b"DXIL"));
     let bitcode = bitcode.with_context(|| format!("{} has no bitcode", path.display()))?;
-    let ours = match ours::print(bitcode.to_vec(), Dialect::Dxc, None) {
-        Ok(printed) => printed.text,
+    let printed = match ours::print(bitcode.to_vec(), Dialect::Dxc, None) {
+        Ok(printed) => printed,
         Err(failure) => return Ok(Outcome::Failed(failure)),
     };
-    let (ours, theirs) = (without_tables(&ours), without_tables(&theirs));
-    Ok(if ours == theirs { Outcome::Identical } else { first_difference(theirs, ours) })
+    let (ours, theirs) = (without_tables(&printed.text), without_tables(&theirs));
+    Ok(match ours == theirs {
+        true => Outcome::Identical { finding: printed.findings.into_iter().next() },
+        false => first_difference(theirs, ours),
+    })
 }
 
 /// The bitcode in a part of a container.

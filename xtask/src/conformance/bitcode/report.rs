@@ -66,7 +66,7 @@ fn line(group: &Group) -> String {
     let refused = group.count(|outcome| matches!(outcome, Outcome::Refused { .. }));
     let warned = group.count(|outcome| matches!(outcome, Outcome::Warned { .. }));
     let compared = group.count(Outcome::is_compared);
-    let identical = group.count(|outcome| matches!(outcome, Outcome::Identical));
+    let identical = group.count(|outcome| matches!(outcome, Outcome::Identical { .. }));
     format!(
         "{:<9} {:<46} {:>7} {compared:>9} {identical:>9} {:>9} {warned:>7} {refused:>7} {:>6.2} %",
         group.set,
@@ -135,7 +135,9 @@ fn print_assembled(group: &Group) {
 /// Why a module is not identical.
 fn cause(outcome: &Outcome) -> Option<String> {
     match outcome {
-        Outcome::Identical => None,
+        Outcome::Identical { finding } => {
+            finding.as_ref().map(|finding| format!("identical; ours complains: {finding}"))
+        }
         Outcome::Different { theirs, ours, .. } => Some(format!("theirs: {theirs}\nours:   {ours}")),
         Outcome::Failed(failure) => Some(format!("ours: {}", failed(failure))),
         Outcome::Warned { message, ours, same_as_keeping } => {
