@@ -6,14 +6,16 @@
 
 use crate::attributes::Attribute;
 use crate::body::FunctionBody;
-use crate::ids::{AttributeSetId, TypeId, ValueId, narrow};
+use crate::debug_info::NodeKind;
+use crate::ids::{AttributeSetId, MetadataId, TypeId, ValueId, narrow};
+use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::module::Module;
 use crate::types::Type;
 use alloc::collections::BTreeMap;
 use unshade_core::{Diagnostics, Error, ErrorKind};
 
-/// Alignments are powers of two up to this one; they are stored plus one.
-const HIGHEST_ALIGNMENT: u8 = 32;
+/// Alignments are powers of two up to the 32nd; they are stored plus one.
+pub(crate) const HIGHEST_ALIGNMENT: u8 = 33;
 
 /// The numbers of orderings that no value can be exchanged with.
 const NOT_ATOMIC: u64 = 0;
@@ -28,7 +30,7 @@ pub(crate) fn module(module: &Module<'_>, findings: &mut Diagnostics) {
         if symbol.comdat.is_some_and(|comdat| comdat as usize >= module.comdats.len()) {
             tell(findings, "llvm-comdat", "a symbol is of a comdat that does not exist", &symbol.name);
         }
-        if symbol.alignment > HIGHEST_ALIGNMENT.saturating_add(1) {
+        if symbol.alignment > HIGHEST_ALIGNMENT {
             tell(findings, "llvm-alignment", "alignment of more than 2^32", &symbol.name);
         }
     }
@@ -52,11 +54,11 @@ pub(crate) fn module(module: &Module<'_>, findings: &mut Diagnostics) {
 /// The first component of a data layout (`i64:32:64`) with an alignment that is no power of two.
 fn odd_alignment(layout: &[u8]) -> Option<&[u8]> {
     layout.split(|&c| c == b'-').find(|component| {
-        // The alignments follow the width, and for pointers the size; that of functions has neither.
+        // The alignments follow the width, and for pointers the size; those of functions and the stack have neither.
         let skip = match component.first() {
             Some(b'i' | b'f' | b'v' | b'a') => 1,
             Some(b'p') => 2,
-            Some(b'F') => 0,
+            Some(b'F' | b'S') => 0,
             _ => return false,
         };
         let alignments = component.split(|&c| c == b':').skip(skip).take(2);
@@ -82,18 +84,102 @@ pub(crate) fn exchanges(success: u64, failure: u64) -> bool {
         && !matches!(failure, NOT_ATOMIC | UNORDERED | RELEASE | ACQUIRE_RELEASE)
 }
 
-/// Looks at what was said of values before they were defined.
-pub(crate) fn ahead(body: &mut FunctionBody, ahead: &BTreeMap<u32, TypeId>) {
+/// Looks at a body and at what was said of values in it before they were defined.
+pub(crate) fn body(body: &mut FunctionBody, ahead: &BTreeMap<u32, TypeId>) {
     let defined = u64::from(body.value_base).saturating_add(body.values.len() as u64);
     if ahead.keys().next_back().is_some_and(|&id| u64::from(id) >= defined) {
         let error = Error::without_offset(ErrorKind::OutOfRange, "a value is used that nothing defines");
         body.diagnostics.error("llvm-unresolved", error);
+    }
+    if body.blocks.is_empty() {
+        let error = Error::without_offset(ErrorKind::BadValue, "a body without a block");
+        body.diagnostics.error("llvm-function", error);
     }
     let wrong = |(&id, &ty): (&u32, &TypeId)| body.value(ValueId(id)).is_some_and(|value| value.ty != ty);
     if let Some((id, _)) = ahead.iter().find(|&entry| wrong(entry)) {
         let message = "a value is defined with another type than it was used with before";
         let error = Error::without_offset(ErrorKind::BadValue, message).found(alloc::format!("value {id}"));
         body.diagnostics.error("llvm-ahead-type", error);
+    }
+    let wrong = |entry: Metadata| match entry {
+        Metadata::Value { value, ty } => body.value(value).is_some_and(|value| value.ty != ty),
+        _ => false,
+    };
+    if body.metadata.iter().any(|(_, entry)| wrong(entry)) {
+        let message = "metadata names a value by another type than it has";
+        body.diagnostics.error("llvm-ahead-type", Error::without_offset(ErrorKind::BadValue, message));
+    }
+}
+
+/// Looks at whether the locations of a body are in the subprogram that its function is said to be. Where they are
+/// not, LLVM drops the debug info of the whole module.
+pub(crate) fn debug_scopes(module: &Module<'_>, body: &FunctionBody, findings: &mut Diagnostics) {
+    let Some(function) = module.functions.get(body.function as usize) else { return };
+    let Some((kind, _)) = module.metadata_kinds.iter().find(|(_, name)| name == b"dbg") else { return };
+    let mut attached = function.symbol.attachments.iter().chain(&body.function_attachments);
+    let Some(&(_, own)) = attached.find(|(attached, _)| attached == kind) else { return };
+    let scopes = Scopes { module, body };
+    let mut last = MetadataId::NONE;
+    for location in &body.locations {
+        let scope = scopes.outermost(location.scope, location.inlined_at);
+        if scope == last {
+            continue;
+        }
+        last = scope;
+        if scopes.subprogram(scope).is_some_and(|subprogram| subprogram != own) {
+            let name = alloc::string::String::from_utf8_lossy(&function.symbol.name).into_owned();
+            let message = "a location is in another subprogram than its function, for which LLVM drops all debug info";
+            findings.warning("llvm-debug-scope", Error::without_offset(ErrorKind::BadValue, message).within(name));
+            return;
+        }
+    }
+}
+
+/// Walks from a location to the subprogram that it is in.
+struct Scopes<'s, 'a> {
+    module: &'s Module<'a>,
+    body: &'s FunctionBody,
+}
+
+impl Scopes<'_, '_> {
+    /// Scopes nest less deep than this; more is a cycle.
+    const DEPTH: u32 = 10_000;
+
+    fn node(&self, id: MetadataId) -> Option<(Node, &MetadataTable)> {
+        match self.module.metadata(Some(self.body), id)? {
+            (Metadata::Node(node), table) => Some((node, table)),
+            _ => None,
+        }
+    }
+
+    fn reference(&self, id: MetadataId, at: usize) -> Option<MetadataId> {
+        let (node, table) = self.node(id)?;
+        Some(MetadataId(narrow(table.references(node).get(at)?.checked_sub(1)?)))
+    }
+
+    /// The scope of the call that was inlined last, which is the function's own.
+    fn outermost(&self, scope: MetadataId, inlined_at: MetadataId) -> MetadataId {
+        const SCOPE: usize = 0;
+        const INLINED_AT: usize = 1;
+        let (mut scope, mut call) = (scope, Some(inlined_at).filter(|&id| id != MetadataId::NONE));
+        for _ in 0..Self::DEPTH {
+            let Some(location) = call else { break };
+            scope = self.reference(location, SCOPE).unwrap_or(MetadataId::NONE);
+            call = self.reference(location, INLINED_AT);
+        }
+        scope
+    }
+
+    fn subprogram(&self, mut scope: MetadataId) -> Option<MetadataId> {
+        const PARENT: usize = 1;
+        for _ in 0..Self::DEPTH {
+            match self.node(scope)?.0.kind {
+                NodeKind::Subprogram => return Some(scope),
+                NodeKind::LexicalBlock | NodeKind::LexicalBlockFile => scope = self.reference(scope, PARENT)?,
+                _ => return None,
+            }
+        }
+        None
     }
 }
 

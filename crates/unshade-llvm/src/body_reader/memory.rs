@@ -89,7 +89,7 @@ impl BodyReader<'_, '_> {
         let operands = self.operands(&[Operand::value(pointer)]);
         let mut instruction = self.plain(Opcode::Load, ty, operands);
         instruction.flags = u16::from(volatile != 0);
-        instruction.extra = Memory::new(alignment, ordering, 0).0;
+        instruction.extra = self.access(alignment, ordering);
         instruction.detail = fields.next().map_or(1, narrow);
         self.push(instruction);
         Some(())
@@ -110,10 +110,19 @@ impl BodyReader<'_, '_> {
         let operands = self.operands(&[Operand::value(value), Operand::value(pointer)]);
         let mut instruction = self.plain(Opcode::Store, self.types.void, operands);
         instruction.flags = u16::from(volatile != 0);
-        instruction.extra = Memory::new(alignment, ordering, 0).0;
+        instruction.extra = self.access(alignment, ordering);
         instruction.detail = fields.next().map_or(1, narrow);
         self.push(instruction);
         Some(())
+    }
+
+    /// Alignment and ordering of an access.
+    fn access(&mut self, alignment: u64, ordering: u64) -> u32 {
+        if alignment > soundness::HIGHEST_ALIGNMENT.into() {
+            let error = Error::without_offset(ErrorKind::OutOfRange, "alignment of more than 2^32");
+            self.body.diagnostics.error("llvm-alignment", error);
+        }
+        Memory::new(alignment, ordering, 0).0
     }
 
     /// Bits of the last operand: 0 to 4 and 8 to 10 the alignment, 5 `inalloca`, 6 the type is that of the

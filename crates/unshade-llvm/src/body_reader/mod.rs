@@ -282,7 +282,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         if end > self.block_start {
             self.body.blocks.push(Slice { start: self.block_start, count: end.saturating_sub(self.block_start) });
         }
-        soundness::ahead(&mut self.body, &self.ahead);
+        soundness::body(&mut self.body, &self.ahead);
     }
 
     /// The number of the next value.

@@ -127,7 +127,7 @@ fn is_short(value: f64) -> bool {
 fn llvm_digits(value: f64) -> (u64, i32) {
     const DIGITS: u32 = 6;
     /// The binary digits that LLVM takes six decimal ones to need.
-    const BITS: u32 = (DIGITS * 196 + 58) / 59;
+    const BITS: u32 = (DIGITS * 196).div_ceil(59);
     let (significand, binary) = parts(value);
     let mut number = Big::new(significand);
     let mut exponent = binary.min(0);

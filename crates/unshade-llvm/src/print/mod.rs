@@ -31,6 +31,7 @@ use crate::data_layout::DataLayout;
 use crate::ids::{TypeId, narrow};
 use crate::metadata::Metadata;
 use crate::module::Module;
+use crate::soundness;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -136,6 +137,9 @@ pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sin
         bodies.push(body);
     }
     note_debug_version(module, &mut findings);
+    for body in bodies.iter().flatten() {
+        soundness::debug_scopes(module, body, &mut findings);
+    }
     let mut printer = Printer::new(module, &bodies, &finder.finish(), rules, sink);
     printer.module(options);
     findings.append(printer.findings);

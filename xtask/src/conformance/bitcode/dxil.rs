@@ -61,7 +61,7 @@ impl Containers {
         let with_text = self.paths.par_iter().filter(|path| dxc_text(path).exists());
         let outcomes =
             with_text.map(|path| Ok((self.name(path), beside_dxc(path)?))).collect::<Result<_>>()?;
-        Ok(Group { set: "dxil", program: "DXC".to_owned(), expected: Expected::ALL, outcomes })
+        Ok(Group { set: "dxil", program: "DXC", expected: Expected::ALL, outcomes })
     }
 
     fn name(&self, path: &Path) -> String {

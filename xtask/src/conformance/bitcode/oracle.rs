@@ -1,6 +1,7 @@
 //! The programs that our text is compared with, and the memory of what they said.
 //!
-//! A start of `llvm-dis` takes 16 ms and more, which for all modules comes to half an hour. So what it says of a
+//! A start of `llvm-dis` takes 16 ms and more, which for all modules comes to an hour. So it is started once where
+//! that can be done ([`Servers`]), and what it says of a
 //! module is kept in `oracles.tsv` of the cache folder, one line for each: the program with its version and options,
 //! the SHA-256 of the module, the SHA-256 of the text (or `-`), and the message on standard error. A second run starts
 //! it for those modules only whose text differs from ours. Delete the file to ask anew.
@@ -10,12 +11,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output};
 use std::sync::Mutex;
 
 use anyhow::{Context as _, Result};
 use unshade::llvm::print::Dialect;
 
+use super::server::Servers;
 use crate::{corpus, sh};
 
 /// The name of what comes on standard input, in LLVM's messages and in the first line of its texts.
@@ -32,13 +34,13 @@ pub(super) struct Verdict {
 
 /// A program of a given version, with its options.
 pub(super) struct Oracle {
-    program: &'static str,
-    options: &'static [&'static str],
+    pub(super) program: &'static str,
     pub(super) dialect: Dialect,
     /// The program with its version and options, as in the memory.
     key: String,
     known: HashMap<String, Verdict>,
     memory: Mutex<File>,
+    servers: Servers,
 }
 
 impl Oracle {
@@ -63,12 +65,8 @@ impl Oracle {
         };
         let memory = OpenOptions::new().append(true).create(true).open(&path);
         let memory = Mutex::new(memory.with_context(|| format!("cannot write {}", path.display()))?);
-        Ok(Some(Self { program, options, dialect, key, known, memory }))
-    }
-
-    /// The program and its options, for the report.
-    pub(super) fn label(&self) -> String {
-        [&[self.program], self.options].concat().join(" ")
+        let command = [&[program], options, &["-", "-o", "-"]].concat();
+        Ok(Some(Self { program, dialect, key, known, memory, servers: Servers::new(&command) }))
     }
 
     /// What the program says of a module, from memory if it was asked before.
@@ -98,15 +96,14 @@ impl Oracle {
     }
 
     fn ask(&self, module: &[u8]) -> Result<Answer> {
-        let mut command = Command::new(self.program);
-        ask(command.args(self.options).args(["-", "-o", "-"]), module)
+        let output = self.servers.run(module)?;
+        Ok(Answer::new(&output))
     }
 
     /// Whether `llvm-as` of the same version accepts a text.
     pub(super) fn assembles(&self, text: &str) -> Result<bool> {
-        let mut command = Command::new(self.program.replace("llvm-dis", "llvm-as"));
-        let answer = ask(command.args(["-", "-o", "-"]), text.as_bytes())?;
-        Ok(answer.text.is_some())
+        let assembler = self.program.replace("llvm-dis", "llvm-as");
+        Ok(super::server::run_once(&[&assembler, "-", "-o", "-"], text.as_bytes())?.status.success())
     }
 }
 
@@ -116,27 +113,16 @@ struct Answer {
     message: String,
 }
 
-fn ask(command: &mut Command, input: &[u8]) -> Result<Answer> {
-    let shown = sh::shown(command);
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .with_context(|| format!("cannot start `{shown}`"))?;
-    let mut stdin = child.stdin.take().context("no standard input")?;
-    let output = std::thread::scope(|scope| {
-        // A program that refuses its input does not read all of it.
-        scope.spawn(move || stdin.write_all(input));
-        child.wait_with_output()
-    })?;
-    let mut message = first_message(&String::from_utf8_lossy(&output.stderr));
-    if let Some(signal) = output.status.signal() {
-        message = format!("signal {signal}: {message}");
+impl Answer {
+    fn new(output: &Output) -> Self {
+        let mut message = first_message(&String::from_utf8_lossy(&output.stderr));
+        if let Some(signal) = output.status.signal() {
+            message = format!("signal {signal}: {message}");
+        }
+        // Any bytes may stand in the text of a module; they are compared in the form in which ours are.
+        let text = output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned());
+        Self { text, message }
     }
-    // Any bytes may stand in the text of a module; they are compared in the form in which ours are.
-    let text = output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned());
-    Ok(Answer { text, message })
 }
 
 /// The first line that says something, without the name of the program.

@@ -48,7 +48,7 @@ impl Report {
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         fs::write(folder.join("bitcode.tsv"), &self.modules).context("cannot write the list of modules")?;
         println!(
-            "\n{:<9} {:<46} {:>7} {:>9} {:>9} {:>9} {:>7} {:>7} {:>8}",
+            "\n{:<9} {:<12} {:>7} {:>9} {:>9} {:>9} {:>7} {:>7} {:>8}",
             "set", "program", "modules", "compared", "identical", "different", "warned", "refused", "share"
         );
         for line in &self.lines {
@@ -68,7 +68,7 @@ fn line(group: &Group) -> String {
     let compared = group.count(Outcome::is_compared);
     let identical = group.count(|outcome| matches!(outcome, Outcome::Identical { .. }));
     format!(
-        "{:<9} {:<46} {:>7} {compared:>9} {identical:>9} {:>9} {warned:>7} {refused:>7} {:>6.2} %",
+        "{:<9} {:<12} {:>7} {compared:>9} {identical:>9} {:>9} {warned:>7} {refused:>7} {:>6.2} %",
         group.set,
         group.program,
         group.outcomes.len(),
