@@ -8,7 +8,6 @@
 use crate::bitstream::{Cursor, Entry, Record};
 use crate::ids::{BlockId, Slice, TypeId, ValueId, narrow, unrotate};
 use crate::instruction::Opcode;
-use crate::soundness::has_constants;
 use crate::types::{Type, TypeTable};
 use crate::value::{Value, ValueKind};
 use alloc::vec::Vec;
@@ -204,10 +203,6 @@ impl Constants {
                     cursor.read_record(id, &mut record)?;
                     if record.code == code::SETTYPE {
                         ty = TypeId(record.values.first().map_or(u32::MAX, |&id| narrow(id)));
-                        if !has_constants(types.get(ty)) {
-                            let message = "constants of a type that has none";
-                            findings.error("llvm-constant", Error::new(ErrorKind::BadValue, record.offset, message));
-                        }
                         continue;
                     }
                     let constant = self.decode(&record, ty, types).unwrap_or_else(|| {

@@ -48,7 +48,6 @@ readers! {
     pub mod instruction;
     pub mod metadata;
     pub mod module;
-    mod soundness;
     pub mod types;
     pub mod value;
 }

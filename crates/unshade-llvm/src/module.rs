@@ -16,7 +16,6 @@ use crate::data_layout::DataLayout;
 use crate::global::{Alias, Comdat, Function, GlobalVariable};
 use crate::ids::{MetadataId, ValueId, narrow};
 use crate::metadata::{Extras, Metadata, MetadataTable, MetadataTypes, NamedMetadata, Node};
-use crate::soundness;
 use crate::types::{Type, TypeTable};
 use crate::value::{Value, ValueKind};
 use alloc::vec::Vec;
@@ -293,10 +292,6 @@ impl<'a> Module<'a> {
             // Libraries to link, positions of tables, hashes: nothing that is printed.
             _ => Some(()),
         };
-        if self.version >= 2 && self.is_named_outside(record) {
-            let error = Error::new(ErrorKind::OutOfRange, record.offset, "name outside of the string table");
-            self.diagnostics.error("llvm-name", error);
-        }
         if taken.is_none() {
             let error = Error::new(ErrorKind::BadValue, record.offset, "record of the module that can't be read")
                 .found(alloc::format!("code {} of {} operands", record.code, values.len()));
@@ -308,15 +303,6 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// Whether a record starts with the offset and size of a name that the string table does not have.
-    fn is_named_outside(&self, record: &Record) -> bool {
-        let named = [code::GLOBALVAR, code::FUNCTION, code::ALIAS, code::IFUNC, code::COMDAT].contains(&record.code);
-        match record.values.first_chunk() {
-            Some([offset, size]) => named && offset.saturating_add(*size) > self.strings.len() as u64,
-            None => false,
-        }
-    }
-
     /// `[value, characters…]`, or `[value, offset, characters…]` for functions.
     fn take_name(&mut self, record: &Record) {
         let skip = match record.code {
@@ -325,11 +311,6 @@ impl<'a> Module<'a> {
             _ => return,
         };
         let (Some(&value), Some(name)) = (record.values.first(), record.values.get(skip..)) else { return };
-        if value >= self.values.len() as u64 {
-            let error = Error::new(ErrorKind::OutOfRange, record.offset, "name of a value that does not exist");
-            self.diagnostics.error("llvm-name", error);
-            return;
-        }
         if self.version >= 2 {
             return;
         }
@@ -367,9 +348,6 @@ impl<'a> Module<'a> {
             let message = "the functions with bodies and the bodies are not equal in number";
             self.diagnostics.error("llvm-module", Error::new(ErrorKind::BadValue, self.base, message));
         }
-        let mut findings = Diagnostics::new();
-        soundness::module(self, &mut findings);
-        self.diagnostics.append(findings);
     }
 
     /// A cursor at a block of the stream.

@@ -218,12 +218,6 @@ impl TypeTable {
         }
     }
 
-    /// Whether values are integers or vectors of integers.
-    #[inline]
-    pub fn is_integer(&self, id: TypeId) -> bool {
-        matches!(self.get(self.scalar(id)), Type::Integer(_))
-    }
-
     /// Whether it is a floating-point number, or a vector of them.
     #[inline]
     pub fn is_float(&self, id: TypeId) -> bool {

@@ -3,10 +3,8 @@
 use super::{BodyReader, Fields, code};
 use crate::ids::{Slice, TypeId, ValueId, narrow};
 use crate::instruction::{Memory, Opcode};
-use crate::soundness;
 use crate::types::Type;
 use crate::value::Operand;
-use unshade_core::{Error, ErrorKind};
 
 impl BodyReader<'_, '_> {
     pub(super) fn element_pointer(&mut self, mut fields: Fields<'_>, code: u32) -> Option<()> {
@@ -89,7 +87,7 @@ impl BodyReader<'_, '_> {
         let operands = self.operands(&[Operand::value(pointer)]);
         let mut instruction = self.plain(Opcode::Load, ty, operands);
         instruction.flags = u16::from(volatile != 0);
-        instruction.extra = self.access(alignment, ordering);
+        instruction.extra = Memory::new(alignment, ordering, 0).0;
         instruction.detail = fields.next().map_or(1, narrow);
         self.push(instruction);
         Some(())
@@ -110,19 +108,10 @@ impl BodyReader<'_, '_> {
         let operands = self.operands(&[Operand::value(value), Operand::value(pointer)]);
         let mut instruction = self.plain(Opcode::Store, self.types.void, operands);
         instruction.flags = u16::from(volatile != 0);
-        instruction.extra = self.access(alignment, ordering);
+        instruction.extra = Memory::new(alignment, ordering, 0).0;
         instruction.detail = fields.next().map_or(1, narrow);
         self.push(instruction);
         Some(())
-    }
-
-    /// Alignment and ordering of an access.
-    fn access(&mut self, alignment: u64, ordering: u64) -> u32 {
-        if alignment > soundness::HIGHEST_ALIGNMENT.into() {
-            let error = Error::without_offset(ErrorKind::OutOfRange, "alignment of more than 2^32");
-            self.body.diagnostics.error("llvm-alignment", error);
-        }
-        Memory::new(alignment, ordering, 0).0
     }
 
     /// Bits of the last operand: 0 to 4 and 8 to 10 the alignment, 5 `inalloca`, 6 the type is that of the
@@ -185,10 +174,6 @@ impl BodyReader<'_, '_> {
                 other => other,
             },
         };
-        if !soundness::exchanges(success, failure) {
-            let error = Error::without_offset(ErrorKind::BadValue, "ordering of a cmpxchg that can't be");
-            self.body.diagnostics.error("llvm-ordering", error.found(alloc::format!("{success} and {failure}")));
-        }
         let weak = fields.next().unwrap_or(0);
         let alignment = fields.next().unwrap_or(0);
         let pair = self.module.types.find_literal(&[ty, self.types.bit])?;

@@ -16,7 +16,6 @@ use crate::ids::{BlockId, MetadataId, Slice, TypeId, ValueId, narrow, unrotate};
 use crate::instruction::{Instruction, Opcode};
 use crate::metadata::{Extras, MetadataTable};
 use crate::module::Module;
-use crate::soundness;
 use crate::types::Type;
 use crate::value::{Operand, Value, ValueKind};
 use alloc::collections::BTreeMap;
@@ -282,7 +281,12 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         if end > self.block_start {
             self.body.blocks.push(Slice { start: self.block_start, count: end.saturating_sub(self.block_start) });
         }
-        soundness::body(&mut self.body, &self.ahead);
+        let defined = u64::from(self.body.value_base).saturating_add(self.body.values.len() as u64);
+        if self.ahead.keys().next_back().is_some_and(|&id| u64::from(id) >= defined) {
+            let message = "a value is used that nothing defines";
+            let error = Error::without_offset(ErrorKind::OutOfRange, message);
+            self.body.diagnostics.error("llvm-unresolved", error);
+        }
     }
 
     /// The number of the next value.
@@ -465,11 +469,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     fn binary(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let (left, ty) = self.typed(&mut fields)?;
         let right = self.untyped(&mut fields, ty)?;
-        let float = self.module.types.is_float(ty);
-        if !float && !self.module.types.is_integer(ty) {
-            return None;
-        }
-        let opcode = Opcode::binary(fields.next()?, float)?;
+        let opcode = Opcode::binary(fields.next()?, self.module.types.is_float(ty))?;
         let flags = fields.next().unwrap_or(0);
         let operands = self.operands(&[Operand::value(left), Operand::value(right)]);
         let mut instruction = self.plain(opcode, ty, operands);

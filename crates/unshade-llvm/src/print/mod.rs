@@ -7,6 +7,7 @@
 mod attributes;
 mod constants;
 mod debug_records;
+mod debug_scopes;
 mod dxil;
 mod dxil_operations;
 mod float;
@@ -31,7 +32,6 @@ use crate::data_layout::DataLayout;
 use crate::ids::{TypeId, narrow};
 use crate::metadata::Metadata;
 use crate::module::Module;
-use crate::soundness;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -137,9 +137,6 @@ pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sin
         bodies.push(body);
     }
     note_debug_version(module, &mut findings);
-    for body in bodies.iter().flatten() {
-        soundness::debug_scopes(module, body, &mut findings);
-    }
     let mut printer = Printer::new(module, &bodies, &finder.finish(), rules, sink);
     printer.module(options);
     findings.append(printer.findings);
@@ -326,6 +323,9 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
     }
 
     fn module(&mut self, options: &PrintOptions<'_>) {
+        for body in self.bodies.iter().flatten() {
+            debug_scopes::check(self.module, body, &mut self.findings);
+        }
         self.number_module();
         self.head(options);
         self.struct_types();
