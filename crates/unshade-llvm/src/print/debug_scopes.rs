@@ -78,7 +78,7 @@ impl Scopes<'_, '_> {
             match self.node(scope)?.0.kind {
                 NodeKind::Subprogram => return Some(scope),
                 NodeKind::LexicalBlock | NodeKind::LexicalBlockFile => {
-                    scope = self.reference(scope, PARENT)?
+                    scope = self.reference(scope, PARENT)?;
                 }
                 _ => return None,
             }
