@@ -436,6 +436,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.location_attachment(body, location);
             }
             self.instruction_attachments(body, at, attachments);
+            if instruction.opcode == Opcode::Call {
+                self.relocation_comment(body, instruction);
+            }
             if self.rules.dialect == Dialect::Dxc {
                 self.dxil_comment(body, instruction);
             }

@@ -478,7 +478,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
         self.callee(body, call, callee, arguments);
         if call.tail & 2 != 0 && self.is_variadic(body) {
-            self.punctuation(", ...");
+            self.punctuation(if arguments.is_empty() { "..." } else { ", ..." });
         }
         self.punctuation(")");
         self.call_tail(body, call);

@@ -20,6 +20,7 @@ mod layout;
 mod mangle;
 mod metadata;
 mod metadata_fields;
+mod relocations;
 mod slots;
 mod symbols;
 pub(crate) mod text;

@@ -82,12 +82,10 @@ pub(crate) fn push_short_hex(text: &mut String, number: u64) {
 
 /// Appends an integer of any width, least significant word first, as a signed decimal.
 pub(crate) fn push_wide(text: &mut String, words: &[u64], bits: u32, signed: bool) {
-    // The words that the width covers; the last one extended or cut as the sign demands.
+    // The words that the width covers. Those that are not stored are zero, whatever the sign of the last one is.
     let count = (bits.div_ceil(64) as usize).min(1 << 12);
-    let last = words.last().copied().unwrap_or(0);
     let mut value: alloc::vec::Vec<u64> = words.iter().copied().take(count).collect();
-    let fill = if signed && (last as i64) < 0 { u64::MAX } else { 0 };
-    value.resize(count, fill);
+    value.resize(count, 0);
     if let (Some(top), used) = (value.last_mut(), bits % 64)
         && used != 0
     {
@@ -215,6 +213,7 @@ mod tests {
         assert_eq!(with(|t| push_wide(t, &[0, 1], 128, true)), "18446744073709551616");
         assert_eq!(with(|t| push_wide(t, &[u64::MAX, u64::MAX], 128, true)), "-1");
         assert_eq!(with(|t| push_wide(t, &[0, 1], 65, true)), "-18446744073709551616");
+        assert_eq!(with(|t| push_wide(t, &[u64::MAX], 128, true)), "18446744073709551615");
         assert_eq!(
             with(|t| push_wide(t, &[0, 0, 1 << 63], 192, false)),
             alloc::format!("{}", { "3138550867693340381917894711603833208051177722232017256448" })
