@@ -478,7 +478,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
         self.callee(body, call, callee, arguments);
         if call.tail & 2 != 0 && self.is_variadic(body) {
-            self.punctuation(if arguments.is_empty() { "..." } else { ", ..." });
+            // LLVM 14 puts the comma even where nothing is before it.
+            let first = arguments.is_empty() && self.rules.dialect == Dialect::Llvm19;
+            self.punctuation(if first { "..." } else { ", ..." });
         }
         self.punctuation(")");
         self.call_tail(body, call);
