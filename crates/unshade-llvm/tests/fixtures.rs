@@ -93,6 +93,22 @@ fn one_function_of_a_module() {
 }
 
 #[test]
+fn what_llvm_aborts_on_is_printed() {
+    let ours = text(&read("broken_dominance", "bc"), Dialect::Llvm14, Some("broken_dominance.bc"));
+    assert_eq!(ours, String::from_utf8(read("broken_dominance", "ll")).unwrap());
+}
+
+#[test]
+fn debug_info_that_llvm_drops_is_printed_with_a_finding() {
+    let bytes = read("wrong_subprogram", "bc");
+    let mut text = String::new();
+    let options = PrintOptions { dialect: Dialect::Llvm14, module_id: Some("wrong_subprogram.bc") };
+    let findings = print::module(&Module::parse(&bytes, 0).unwrap(), &options, &mut text);
+    assert_eq!(text, String::from_utf8(read("wrong_subprogram", "ll")).unwrap());
+    assert_eq!(findings.iter().map(|finding| finding.rule).collect::<Vec<_>>(), ["llvm-debug-scope"]);
+}
+
+#[test]
 fn a_wrapper_changes_nothing() {
     let bytes = read("instructions", "bc");
     let mut wrapped = vec![0xDE, 0xC0, 0x17, 0x0B];

@@ -7,12 +7,21 @@ use anyhow::Result;
 
 /// Options of `cargo xtask conformance`.
 #[derive(clap::Args)]
-#[command(after_help = "Files come from `cargo xtask corpus` and from the folder in UNSHADE_CORPUS.")]
+#[command(
+    after_help = "Files come from `cargo xtask corpus` and from the folder in UNSHADE_CORPUS. Of bitcode, the \
+                        sets c and llvm-tests need `cargo xtask corpus --set c` and `--set llvm-tests`, clang-14 \
+                        and clang-19. What is not there is said and left out.\n\nExamples:\n  cargo xtask \
+                        conformance metallib\n  cargo xtask conformance bitcode --set air --sample 1000\n  cargo \
+                        xtask conformance bitcode --set dxil --set c"
+)]
 pub(crate) struct Args {
     /// What to read.
     #[arg(value_enum)]
     format: Format,
-    /// Compare only so many AIR modules (bitcode).
+    /// Compare only this set (bitcode); may be given several times [default: all].
+    #[arg(long, value_enum, value_name = "SET")]
+    set: Vec<bitcode::Set>,
+    /// Compare only so many modules of a set (bitcode).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
 }
@@ -26,7 +35,7 @@ enum Format {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
-        Format::Bitcode => bitcode::run(args.sample),
+        Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::Metallib => metallib::run(),
     }
 }

@@ -1,4 +1,4 @@
-//! Downloads by the registries' ordinary clients, by package name: pip, npm and cargo. They know the mirrors,
+//! Downloads by the registries' ordinary clients, by package name: pip, npm, cargo and apt-get. They know the mirrors,
 //! proxies and certificates of the machine they run on, which an address in this file would not.
 
 use std::env;
@@ -18,6 +18,7 @@ pub(crate) fn download(package: &Package, work: &Path) -> Result<PathBuf> {
         (Registry::Pypi, None) => bail!("a wheel needs a platform and a Python version"),
         (Registry::Npm, _) => npm(package, work)?,
         (Registry::Crates, _) => cargo(package, work)?,
+        (Registry::Debian, _) => apt(package, work)?,
     }
     let path = work.join(&package.file);
     if !path.exists() {
@@ -87,6 +88,19 @@ fn cargo(package: &Package, work: &Path) -> Result<()> {
             format!("cargo fetched it, but {} is not under {}", package.file, caches.display())
         })?;
     fs::copy(&found, work.join(&package.file)).with_context(|| format!("cannot copy {}", found.display()))?;
+    Ok(())
+}
+
+/// Debian knows source packages by the version of its own patches, of which the archive of the original does not
+/// depend; so the newest is taken, and the hash says whether it is the right one.
+fn apt(package: &Package, work: &Path) -> Result<()> {
+    if Command::new("apt-get").arg("--version").output().is_err() {
+        bail!("apt-get is not on PATH: sources are downloaded on Debian only");
+    }
+    let mut command = Command::new("apt-get");
+    command.args(["source", "--quiet", "--quiet", "--download-only", "--only-source"]);
+    sh::capture(command.arg(&package.name).current_dir(work))
+        .context("are source packages enabled (`Types: deb deb-src`), and did `apt-get update` run?")?;
     Ok(())
 }
 

@@ -20,8 +20,19 @@ pub(crate) enum Set {
     Dx,
     /// CUDA fatbins and cubins.
     Cuda,
-    /// All of them.
+    /// Source packages whose C files are compiled to bitcode that nobody tuned for.
+    C,
+    /// The source packages of LLVM, for the bitcode in its tests.
+    LlvmTests,
+    /// All GPU programs. Sources are asked for by name, as only Debian's apt-get fetches them.
     All,
+}
+
+impl Set {
+    /// Whether its packages hold compiled GPU programs.
+    pub(crate) fn is_gpu(self) -> bool {
+        !matches!(self, Set::C | Set::LlvmTests)
+    }
 }
 
 /// Where a package comes from, and so which client downloads it.
@@ -33,6 +44,8 @@ pub(crate) enum Registry {
     Npm,
     /// Rust crates.
     Crates,
+    /// Debian source packages, of which the archive of the original is taken.
+    Debian,
 }
 
 /// A wheel is chosen by the machine and the Python that would install it.
@@ -97,7 +110,8 @@ fn parse_line(line: &str) -> Result<Package> {
         "pypi" => Registry::Pypi,
         "npm" => Registry::Npm,
         "crates" => Registry::Crates,
-        other => bail!("registry `{other}`, expected pypi, npm or crates"),
+        "debian" => Registry::Debian,
+        other => bail!("registry `{other}`, expected pypi, npm, crates or debian"),
     };
     let wheel = match (platform, python) {
         ("-", "-") => None,
@@ -119,7 +133,9 @@ fn parse_line(line: &str) -> Result<Package> {
             "metallib" => Set::Metallib,
             "dx" => Set::Dx,
             "cuda" => Set::Cuda,
-            other => bail!("set `{other}`, expected metallib, dx or cuda"),
+            "c" => Set::C,
+            "llvm-tests" => Set::LlvmTests,
+            other => bail!("set `{other}`, expected metallib, dx, cuda, c or llvm-tests"),
         },
         registry,
         name: name.to_owned(),

@@ -1,5 +1,5 @@
 //! `cargo xtask corpus`: fetches the public packages of `xtask/corpus.tsv` into a cache folder and checks each
-//! against its SHA-256. Then it carves them ([`carve`]).
+//! against its SHA-256. Then it carves those that hold GPU programs ([`carve`]).
 //!
 //! The packages hold real compiled GPU programs that are too large, or not ours, to commit. They are kept as
 //! downloaded: whoever reads them unpacks in memory. A file gets its name in the cache only after its hash was
@@ -33,6 +33,24 @@ pub(crate) fn cached_package(name: &str, part: &str) -> Result<PathBuf> {
         Cached::Right => Ok(path),
         _ => bail!("{} is not in the cache: run `cargo xtask corpus --only {name}` first", package.file),
     }
+}
+
+/// The packages of a set that are in the cache and right, by name; those that are absent are said.
+pub(crate) fn cached_set(set: Set) -> Result<Vec<(String, PathBuf)>> {
+    let args = Args { cache: None, only: Vec::new(), set, list: true };
+    let mut there = Vec::new();
+    for package in chosen(&args)? {
+        let path = cache_dir(None)?.join(&package.file);
+        match look(&package, &path)? {
+            Cached::Right => there.push((package.name, path)),
+            Cached::Absent => println!(
+                "skipped: {} is not in the cache; `cargo xtask corpus --only {0}` fetches it",
+                package.name
+            ),
+            Cached::Wrong(why) => bail!("{}: {why}", package.file),
+        }
+    }
+    Ok(there)
 }
 
 /// Options of `cargo xtask corpus`.
@@ -75,8 +93,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let outcome = if args.list {
             state(package, &cache)
         } else {
-            ensure_present(package, &cache)
-                .and_then(|state| Ok(format!("{state}, {}", carve::carve_package(&cache, &package.file)?)))
+            ensure_present(package, &cache).and_then(|state| match package.set.is_gpu() {
+                true => Ok(format!("{state}, {}", carve::carve_package(&cache, &package.file)?)),
+                false => Ok(format!("{state}, {}", package.contents)),
+            })
         };
         match outcome {
             Ok(what) => println!("{label}: {} ({}), {what}", package.file, sh::megabytes(package.size)),
@@ -109,7 +129,10 @@ fn chosen(args: &Args) -> Result<Vec<Package>> {
     }
     let chosen: Vec<Package> = all
         .into_iter()
-        .filter(|package| args.set == Set::All || package.set == args.set)
+        .filter(|package| match args.set {
+            Set::All => package.set.is_gpu() || args.only.contains(&package.name),
+            set => package.set == set,
+        })
         .filter(|package| args.only.is_empty() || args.only.contains(&package.name))
         .collect();
     ensure!(!chosen.is_empty(), "--set and --only together leave no package");

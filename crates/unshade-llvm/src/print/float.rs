@@ -6,6 +6,7 @@
 use super::text::{push_hex, push_short_hex};
 use crate::types::Type;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::Write;
 
 /// Appends a constant of at most 64 bits.
@@ -70,8 +71,15 @@ fn push_double(text: &mut String, bits: u64, old: bool) {
 /// significant digits.
 fn push_decimal(text: &mut String, value: f64, old: bool) -> Option<()> {
     let mut digits = String::new();
-    let precision = if old { 6 } else { 5 };
-    write!(digits, "{value:.precision$e}").ok()?;
+    if old {
+        write!(digits, "{value:.6e}").ok()?;
+    } else if is_short(value) {
+        write!(digits, "{value:.5e}").ok()?;
+    } else {
+        let (number, exponent) = llvm_digits(value);
+        let sign = if value.is_sign_negative() { "-" } else { "" };
+        write!(digits, "{sign}{}.{:05}e{exponent}", number / 100_000, number % 100_000).ok()?;
+    }
     if digits.parse::<f64>().ok()?.to_bits() != value.to_bits() {
         return None;
     }
@@ -90,6 +98,122 @@ fn push_decimal(text: &mut String, value: f64, old: bool) -> Option<()> {
     Some(())
 }
 
+/// The odd significand of a number, and its power of two.
+fn parts(value: f64) -> (u64, i32) {
+    let bits = value.to_bits();
+    let stored = (bits >> 52 & 0x7FF) as i32;
+    let fraction = bits & ((1 << 52) - 1);
+    let (significand, exponent) =
+        if stored == 0 { (fraction, -1074) } else { (fraction | 1 << 52, stored - 1075) };
+    let zeros = significand.trailing_zeros().min(63);
+    (significand >> zeros, exponent + zeros as i32)
+}
+
+/// Whether a number that six digits tell is equal to them, so that there is nothing to round.
+fn is_short(value: f64) -> bool {
+    let (significand, exponent) = parts(value);
+    match exponent {
+        0.. => value.abs() < (1u64 << 53) as f64,
+        // In decimal it has as many digits behind the point as in binary.
+        -8.. => significand.saturating_mul(5u64.pow(exponent.unsigned_abs())) < 1_000_000,
+        _ => significand == 0,
+    }
+}
+
+/// Six digits of a number as LLVM finds them, and the exponent of the first.
+///
+/// LLVM cuts the exact number down to what it takes for about six digits first, and rounds what is left: so it takes
+/// the `double` next to 1e-12, which is a little less, for 9.99999e-13, and in the end writes it in hexadecimal.
+fn llvm_digits(value: f64) -> (u64, i32) {
+    const DIGITS: u32 = 6;
+    /// The binary digits that LLVM takes six decimal ones to need.
+    const BITS: u32 = (DIGITS * 196).div_ceil(59);
+    let (significand, binary) = parts(value);
+    let mut number = Big::new(significand);
+    let mut exponent = binary.min(0);
+    let factor = if binary > 0 { 2 } else { 5 };
+    in_steps(binary.unsigned_abs(), factor, |factor| number.multiply(factor));
+    let removable = number.bits().saturating_sub(BITS) * 59 / 196;
+    in_steps(removable, 10, |divisor| number.divide(divisor));
+    exponent += removable as i32;
+    let mut digits = number.low();
+    let count = digits.checked_ilog10().map_or(1, |log| log + 1);
+    if count > DIGITS {
+        let dropped = 10u64.pow(count - DIGITS);
+        digits = (digits + dropped / 2) / dropped;
+    } else {
+        digits *= 10u64.pow(DIGITS - count);
+    }
+    exponent += count as i32 - 1;
+    if digits == 10u64.pow(DIGITS) {
+        return (digits / 10, exponent + 1);
+    }
+    (digits, exponent)
+}
+
+/// Gives a power of `base` as factors of less than 32 bits.
+fn in_steps(mut exponent: u32, base: u32, mut step: impl FnMut(u32)) {
+    let most = u32::MAX.ilog(base);
+    while exponent > 0 {
+        let part = exponent.min(most);
+        step(base.pow(part));
+        exponent -= part;
+    }
+}
+
+/// An integer of any size: digits of 32 bits, least significant first.
+struct Big {
+    digits: Vec<u32>,
+}
+
+impl Big {
+    fn new(number: u64) -> Self {
+        let mut big = Self { digits: Vec::from([number as u32, (number >> 32) as u32]) };
+        big.trim();
+        big
+    }
+
+    fn trim(&mut self) {
+        while self.digits.last() == Some(&0) {
+            self.digits.pop();
+        }
+    }
+
+    fn multiply(&mut self, by: u32) {
+        let mut carry = 0;
+        for digit in &mut self.digits {
+            let product = u64::from(*digit) * u64::from(by) + carry;
+            *digit = product as u32;
+            carry = product >> 32;
+        }
+        if carry > 0 {
+            self.digits.push(carry as u32);
+        }
+    }
+
+    fn divide(&mut self, by: u32) {
+        let mut rest = 0;
+        for digit in self.digits.iter_mut().rev() {
+            let part = rest << 32 | u64::from(*digit);
+            *digit = (part / u64::from(by)) as u32;
+            rest = part % u64::from(by);
+        }
+        self.trim();
+    }
+
+    /// How many bits it has, without leading zeros.
+    fn bits(&self) -> u32 {
+        let last = self.digits.last().map_or(0, |last| 32 - last.leading_zeros());
+        (self.digits.len().saturating_sub(1) as u32) * 32 + last
+    }
+
+    /// The lowest 64 bits.
+    fn low(&self) -> u64 {
+        let digit = |at: usize| u64::from(self.digits.get(at).copied().unwrap_or(0));
+        digit(0) | digit(1) << 32
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,6 +221,12 @@ mod tests {
     fn float(value: f32) -> String {
         let mut text = String::new();
         push_float(&mut text, Type::Float, u64::from(value.to_bits()), false);
+        text
+    }
+
+    fn double(value: f64) -> String {
+        let mut text = String::new();
+        push_float(&mut text, Type::Double, value.to_bits(), false);
         text
     }
 
@@ -108,6 +238,14 @@ mod tests {
         assert_eq!(float(1.5e8), "1.500000e+08");
         assert_eq!(float(f32::INFINITY), "0x7FF0000000000000");
         assert_eq!(float(f32::from_bits(0x7F80_0001)), "0x7FF0000020000000");
+        // The first of these is a little less than its six digits, and LLVM gives up on it.
+        assert_eq!(double(1e-12), "0x3D719799812DEA11");
+        assert_eq!(double(1e99), "0x547D42AEA2879F2E");
+        assert_eq!(double(1e-10), "1.000000e-10");
+        assert_eq!(double(0.1), "1.000000e-01");
+        assert_eq!(double(-1e22), "-1.000000e+22");
+        assert_eq!(double(123_456.0), "1.234560e+05");
+        assert_eq!(double(f64::MAX), "0x7FEFFFFFFFFFFFFF");
         let mut text = String::new();
         push_float(&mut text, Type::Double, 0x12345, false);
         assert_eq!(text, "3.684000e-319");

@@ -3,7 +3,7 @@
 use super::instruction::Rebuilt;
 use super::symbols::{Cached, push_plain_constant};
 use super::text::{columns, push_name, push_number};
-use super::{Bodies, Dialect, Entity, Printer, read_body};
+use super::{Bodies, Dialect, Entity, Printer, debug_scopes, read_body};
 use crate::attributes::index;
 use crate::body::FunctionBody;
 use crate::global::Function;
@@ -184,6 +184,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let mut body = core::mem::take(&mut self.body);
         let is_loaded = self.load_body(index, &mut body);
         if is_loaded {
+            debug_scopes::check(self.module, &body, &mut self.findings);
             self.slots.keep(&body);
             self.find_structs(index, &body);
             self.function_with(index, function, Some(&body));
@@ -507,6 +508,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.location_attachment(body, location);
             }
             self.instruction_attachments(body, at, attachments);
+            if instruction.opcode == Opcode::Call {
+                self.relocation_comment(body, instruction);
+            }
             if self.rules.dialect == Dialect::Dxc {
                 self.dxil_comment(body, instruction);
             }

@@ -21,18 +21,42 @@ pub(super) fn upgrade(layout: &[u8], triple: &[u8], dialect: Dialect) -> Option<
     match architecture {
         _ if dialect == Dialect::Dxc => None,
         _ if x86 => Some(upgrade_x86(layout, triple, newest)),
-        "amdgcn" | "r600" if !has_part(layout, "G") => {
-            Some(if layout.is_empty() { String::from("G1") } else { format!("{layout}-G1") })
-        }
-        "spir" | "spir64" if newest && !has_part(layout, "G") => {
-            Some(if layout.is_empty() { String::from("G1") } else { format!("{layout}-G1") })
-        }
+        "amdgcn" if newest => Some(upgrade_gcn(layout)),
+        "amdgcn" | "r600" => with_globals(layout),
+        "spir" | "spir64" | "spirv32" | "spirv64" if newest => with_globals(layout),
         "riscv64" | "loongarch64" if newest => Some(layout.replacen("-n64-", "-n32:64-", 1)),
         "aarch64" | "aarch64_be" | "arm64" | "arm64e" | "aarch64_32" | "arm64_32" if newest => {
             (!layout.is_empty() && !layout.contains("-Fn32")).then(|| format!("{layout}-Fn32"))
         }
         _ => None,
     }
+}
+
+/// With the address space of globals, which is 1 for graphics processors, if there is none.
+fn with_globals(layout: &str) -> Option<String> {
+    match layout {
+        "" => Some(String::from("G1")),
+        _ => (!has_part(layout, "G")).then(|| format!("{layout}-G1")),
+    }
+}
+
+/// AMD's processors since GCN have pointers into buffers, in three address spaces.
+fn upgrade_gcn(layout: &str) -> String {
+    let mut result = with_globals(layout).unwrap_or_else(|| String::from(layout));
+    if !has_part(layout, "ni") {
+        result.push_str("-ni:7:8:9");
+    } else if layout.ends_with("ni:7") {
+        result.push_str(":8:9");
+    } else if layout.ends_with("ni:7:8") {
+        result.push_str(":9");
+    }
+    for (pointer, part) in [("p7", "-p7:160:256:256:32"), ("p8", "-p8:128:128"), ("p9", "-p9:192:256:256:32")]
+    {
+        if !has_part(layout, pointer) {
+            result.push_str(part);
+        }
+    }
+    result
 }
 
 fn has_part(layout: &str, start: &str) -> bool {
@@ -53,19 +77,20 @@ fn upgrade_x86(layout: &str, triple: &str, newest: bool) -> String {
         result.insert_str(at, WIDE_INTEGER);
     }
     let narrow = !triple.starts_with("x86_64") && !triple.starts_with("amd64");
-    if narrow && is_microsoft(triple) {
+    if narrow && is_msvc(triple) {
         result = result.replacen("-f80:32-", "-f80:128-", 1);
     }
     result
 }
 
-/// Whether a triple is one of Windows without another environment than Microsoft's.
-fn is_microsoft(triple: &str) -> bool {
+/// Whether a triple is one of Windows that names no other environment than Microsoft's.
+fn is_msvc(triple: &str) -> bool {
     let mut parts = triple.split('-').skip(2);
-    let system = parts.next().unwrap_or("");
-    let environment = parts.next().unwrap_or("");
-    (system.starts_with("windows") || system.starts_with("win32"))
-        && (environment.is_empty() || environment.starts_with("msvc"))
+    let windows =
+        parts.next().is_some_and(|system| system.starts_with("windows") || system.starts_with("win32"));
+    let others = ["gnu", "itanium", "cygnus", "coreclr"];
+    windows
+        && parts.next().is_none_or(|environment| !others.iter().any(|other| environment.starts_with(other)))
 }
 
 /// Behind `e-m:x` and `-p:32:32`, if `-i64:` or `-f64:` follows.
@@ -112,5 +137,26 @@ mod tests {
             "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
         );
         assert_eq!(upgrade(old, b"air64-apple-macosx", Dialect::Llvm19), None);
+    }
+
+    #[test]
+    fn microsoft() {
+        let old = b"e-m:x-p:32:32-i64:64-f80:32-n8:16:32-a:0:32-S32";
+        let wide = |triple: &[u8]| upgrade(old, triple, Dialect::Llvm19).unwrap().contains("-f80:128-");
+        assert!(wide(b"i686-pc-win32") && wide(b"i686-pc-windows-msvc19.0.0") && wide(b"i386-pc-windows"));
+        assert!(
+            !wide(b"i686-pc-windows-gnu") && !wide(b"i686-pc-linux-gnu") && !wide(b"x86_64-pc-windows-msvc")
+        );
+    }
+
+    #[test]
+    fn graphics() {
+        let gcn = |layout: &[u8]| upgrade(layout, b"amdgcn-amd-amdhsa", Dialect::Llvm19).unwrap();
+        assert_eq!(gcn(b""), "G1-ni:7:8:9-p7:160:256:256:32-p8:128:128-p9:192:256:256:32");
+        assert_eq!(gcn(b"e-G1-ni:7"), "e-G1-ni:7:8:9-p7:160:256:256:32-p8:128:128-p9:192:256:256:32");
+        assert_eq!(gcn(b"e-p7:1-p8:1-p9:1-G1-ni:7:8"), "e-p7:1-p8:1-p9:1-G1-ni:7:8:9");
+        assert_eq!(upgrade(b"", b"amdgcn", Dialect::Llvm14).unwrap(), "G1");
+        assert_eq!(upgrade(b"e", b"spirv64", Dialect::Llvm19).unwrap(), "e-G1");
+        assert_eq!(upgrade(b"e-G1", b"spir", Dialect::Llvm19), None);
     }
 }

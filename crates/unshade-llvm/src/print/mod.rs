@@ -7,6 +7,7 @@
 mod attributes;
 mod constants;
 mod debug_records;
+mod debug_scopes;
 mod dxil;
 mod dxil_operations;
 mod float;
@@ -23,6 +24,7 @@ mod mangle;
 mod metadata;
 mod metadata_fields;
 mod one_function;
+mod relocations;
 mod single;
 mod slots;
 mod sources;

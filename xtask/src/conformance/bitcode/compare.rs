@@ -1,0 +1,279 @@
+//! One set beside one other program: what came out for every module.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, Result};
+use rayon::prelude::*;
+
+use super::oracle::{Oracle, STDIN, Verdict};
+use super::ours::{self, Failure, Printed};
+use super::{Contest, Input};
+use crate::sh;
+
+/// What must be so for a set to pass.
+#[derive(Clone, Copy)]
+pub(super) struct Expected {
+    /// The least share of identical texts, in percent of the modules that the other program reads without a warning.
+    pub(super) identical: f64,
+    /// What we do with modules that the other program refuses or warns of.
+    pub(super) refused: Refused,
+}
+
+/// What we do with modules that the other program refuses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// Print them: they are of use, and wrong in the eyes of that program only.
+    Printed,
+    /// Tell what is wrong with them, with or without a text: they are broken.
+    Told,
+    /// Anything but crash: it may be the other program that is too old for them.
+    Any,
+}
+
+impl Expected {
+    /// Everything is identical, and what is refused prints all the same.
+    pub(super) const ALL: Self = Self { identical: 100.0, refused: Refused::Printed };
+    /// What nobody tuned for: 99.2 % and more was identical at the first try.
+    pub(super) const C: Self = Self { identical: 99.0, refused: Refused::Printed };
+    /// Tests beside the newest version: what it refuses is broken on purpose. How much of the rest is identical is
+    /// measured only, as they hold what LLVM wrote in twenty years.
+    pub(super) const TESTS: Self = Self { identical: 0.0, refused: Refused::Told };
+    /// Tests beside an older version, which refuses what came after it too.
+    pub(super) const LATER_TESTS: Self = Self { identical: 0.0, refused: Refused::Any };
+}
+
+/// What we do with a module where there is no text to compare with.
+pub(super) enum Alone {
+    /// We print it and have nothing to say.
+    Silent,
+    /// We print what is sound, and tell of this.
+    Findings(String),
+    /// There is no text.
+    Failed(Failure),
+}
+
+/// What came out for a module.
+pub(super) enum Outcome {
+    Identical {
+        /// What we complain about in a module that the other program has nothing against.
+        finding: Option<String>,
+    },
+    Different {
+        /// The first line that differs.
+        theirs: String,
+        ours: String,
+        /// Whether `llvm-as` accepts our text; nothing where it was not asked, or does not accept theirs.
+        assembles: Option<bool>,
+    },
+    /// The other program reads it, and we do not.
+    Failed(Failure),
+    /// The other program leaves out what it finds wrong, and says so.
+    Warned { message: String, ours: Alone, same_as_keeping: bool },
+    /// The other program does not read it.
+    Refused { message: String, ours: Alone },
+}
+
+/// What came out for a set.
+pub(super) struct Group {
+    pub(super) set: &'static str,
+    pub(super) program: &'static str,
+    pub(super) expected: Expected,
+    pub(super) outcomes: Vec<(String, Outcome)>,
+}
+
+/// Compares all modules of a set. `keeping` is the program whose text those are compared with of which the other one
+/// leaves something out.
+pub(super) fn compare(contest: &Contest<'_>, oracle: &Oracle, keeping: Option<&Oracle>) -> Result<Group> {
+    let one = |input: &Input| {
+        let outcome = beside(input, oracle, keeping).with_context(|| input.name.clone())?;
+        Ok((input.name.clone(), outcome))
+    };
+    let outcomes = contest.inputs.par_iter().map(one).collect::<Result<_>>()?;
+    Ok(Group { set: contest.set, program: oracle.program, expected: contest.expected, outcomes })
+}
+
+fn beside(input: &Input, oracle: &Oracle, keeping: Option<&Oracle>) -> Result<Outcome> {
+    let bytes = input.bytes()?;
+    let verdict = oracle.verdict(&bytes)?;
+    let ours = ours::print(bytes.clone(), oracle.dialect, Some(STDIN));
+    let Verdict { text: Some(hash), message } = verdict else {
+        return Ok(Outcome::Refused { message: verdict.message, ours: alone(ours) });
+    };
+    if !message.is_empty() {
+        let same_as_keeping = match keeping {
+            Some(keeping) => same_text(keeping, &bytes)?,
+            None => false,
+        };
+        return Ok(Outcome::Warned { message, ours: alone(ours), same_as_keeping });
+    }
+    let (ours, findings) = match ours {
+        Ok(printed) => (printed.text, printed.findings),
+        Err(failure) => return Ok(Outcome::Failed(failure)),
+    };
+    if sh::sha256_hex(ours.as_bytes()) == hash {
+        return Ok(Outcome::Identical { finding: findings.into_iter().next() });
+    }
+    let theirs = oracle.text(&bytes)?;
+    let outcome = first_difference(&theirs, &ours);
+    let Outcome::Different { theirs: their_line, ours: our_line, .. } = outcome else { return Ok(outcome) };
+    let assembles = match oracle.assembles(&theirs)? {
+        true => Some(oracle.assembles(&ours)?),
+        false => None,
+    };
+    Ok(Outcome::Different { theirs: their_line, ours: our_line, assembles })
+}
+
+fn alone(ours: Result<Printed, Failure>) -> Alone {
+    match ours {
+        Ok(printed) => match printed.findings.into_iter().next() {
+            Some(finding) => Alone::Findings(finding),
+            None => Alone::Silent,
+        },
+        Err(failure) => Alone::Failed(failure),
+    }
+}
+
+/// Whether our text is that of a program that has no objection.
+fn same_text(oracle: &Oracle, bytes: &[u8]) -> Result<bool> {
+    let verdict = oracle.verdict(bytes)?;
+    let ours = ours::print(bytes.to_vec(), oracle.dialect, Some(STDIN));
+    let hash = ours.ok().map(|printed| sh::sha256_hex(printed.text.as_bytes()));
+    Ok(verdict.message.is_empty() && verdict.text.is_some() && verdict.text == hash)
+}
+
+/// The first lines of two texts that differ, shortened to what is around the difference.
+pub(super) fn first_difference(theirs: &str, ours: &str) -> Outcome {
+    let end = "(end of the text)";
+    let (mut their_lines, mut our_lines) = (theirs.lines(), ours.lines());
+    loop {
+        let (their, our) = match (their_lines.next(), our_lines.next()) {
+            (None, None) => ("(another line ending)", "(another line ending)"),
+            (their, our) if their == our => continue,
+            (their, our) => (their.unwrap_or(end), our.unwrap_or(end)),
+        };
+        let (theirs, ours) = around_difference(their, our);
+        return Outcome::Different { theirs, ours, assembles: None };
+    }
+}
+
+/// What two lines have around the place where they part.
+fn around_difference(theirs: &str, ours: &str) -> (String, String) {
+    const BEFORE: usize = 60;
+    const BEHIND: usize = 80;
+    let same = theirs.chars().zip(ours.chars()).take_while(|(one, other)| one == other).count();
+    let window = |line: &str| {
+        let cut = if same > BEFORE { "…" } else { "" };
+        let part: String = line.chars().skip(same.saturating_sub(BEFORE)).take(BEFORE + BEHIND).collect();
+        format!("{cut}{part}")
+    };
+    (window(theirs), window(ours))
+}
+
+/// A line in which numbers and names stand for all of their kind, so that causes can be counted.
+pub(super) fn masked(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut chars = line.chars().peekable();
+    let is_name = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '$');
+    while let Some(c) = chars.next() {
+        text.push(c);
+        if matches!(c, '%' | '@') {
+            while chars.next_if(is_name).is_some() {}
+        } else if c.is_ascii_digit() {
+            text.pop();
+            text.push('#');
+            while chars.next_if(char::is_ascii_digit).is_some() {}
+        }
+    }
+    text
+}
+
+impl Group {
+    /// How many modules there are for which `is` holds.
+    pub(super) fn count(&self, is: impl Fn(&Outcome) -> bool) -> usize {
+        self.outcomes.iter().filter(|(_, outcome)| is(outcome)).count()
+    }
+
+    /// The share of identical texts among those that can be compared.
+    pub(super) fn share(&self) -> f64 {
+        let identical = self.count(|outcome| matches!(outcome, Outcome::Identical { .. }));
+        let compared = self.count(Outcome::is_compared);
+        if compared == 0 { 100.0 } else { identical as f64 * 100.0 / compared as f64 }
+    }
+
+    /// What does not pass, in words.
+    pub(super) fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        let of = format!("{} beside {}", self.set, self.program);
+        if self.share() < self.expected.identical {
+            faults.push(format!(
+                "{of}: {:.2} % identical, expected {} %",
+                self.share(),
+                self.expected.identical
+            ));
+        }
+        let crashes = self.count(|outcome| outcome.failure().is_some_and(Failure::is_fatal));
+        if crashes > 0 {
+            faults.push(format!("{of}: {crashes} crashes"));
+        }
+        let unprinted = self.count(|outcome| match outcome {
+            Outcome::Warned { ours, .. } | Outcome::Refused { ours, .. } => matches!(ours, Alone::Failed(_)),
+            _ => false,
+        });
+        if unprinted > 0 && self.expected.refused == Refused::Printed {
+            faults.push(format!("{of}: {unprinted} modules that it refuses are not printed by us"));
+        }
+        let silent = self.count(|outcome| matches!(outcome, Outcome::Refused { ours: Alone::Silent, .. }));
+        if silent > 0 && self.expected.refused == Refused::Told {
+            faults.push(format!("{of}: {silent} modules that it refuses are printed with nothing to say"));
+        }
+        let complaints = self.count(|outcome| matches!(outcome, Outcome::Identical { finding: Some(_) }));
+        if complaints > 0 {
+            faults.push(format!("{of}: {complaints} modules in which nothing is wrong are complained about"));
+        }
+        let unassembled =
+            self.count(|outcome| matches!(outcome, Outcome::Different { assembles: Some(false), .. }));
+        if unassembled > 0 && self.expected.identical >= 100.0 {
+            faults.push(format!("{of}: {unassembled} of our texts are refused by llvm-as"));
+        }
+        faults
+    }
+
+    /// The names of all modules of a cause.
+    pub(super) fn names(&self, is: impl Fn(&Outcome) -> bool) -> BTreeSet<&str> {
+        self.outcomes.iter().filter(|(_, outcome)| is(outcome)).map(|(name, _)| name.as_str()).collect()
+    }
+}
+
+impl Outcome {
+    /// Whether there were two texts, or there should have been.
+    pub(super) fn is_compared(&self) -> bool {
+        matches!(self, Self::Identical { .. } | Self::Different { .. } | Self::Failed(_))
+    }
+
+    /// Why we have no text, if we have none.
+    fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed(failure) => Some(failure),
+            Self::Warned { ours: Alone::Failed(failure), .. }
+            | Self::Refused { ours: Alone::Failed(failure), .. } => Some(failure),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{around_difference, masked};
+
+    #[test]
+    fn names_and_numbers_are_masked() {
+        assert_eq!(masked("  %a.1 = load i32, ptr @x, align 4"), "  % = load i#, ptr @, align #");
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        let (theirs, ours) = around_difference(&format!("{}x", "-".repeat(100)), &"-".repeat(100));
+        assert_eq!(theirs.chars().count(), 62);
+        assert!(theirs.ends_with("-x") && ours.ends_with("--"));
+    }
+}

@@ -1,0 +1,87 @@
+//! What stands in LLVM's own tests, of the source packages of the set `llvm-tests`: the bitcode files, many of them
+//! broken on purpose, and the assembly files, which `llvm-as` of their version makes bitcode of.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+use rayon::prelude::*;
+
+use super::c_files::{find_files, unpack};
+use super::{Input, Place};
+use crate::{corpus, sh};
+
+/// The folders of a source tree that are read.
+const FOLDERS: [&str; 2] = ["llvm/test/Bitcode", "llvm/test/Assembler"];
+
+/// The bitcode files of all versions, by content.
+pub(super) fn bitcode(sample: Option<usize>) -> Result<Vec<Input>> {
+    let mut modules = BTreeMap::new();
+    for tree in trees()? {
+        for (name, path) in tree.files("bc")? {
+            let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let name = format!("{} of {}", name, tree.package);
+            modules.entry(sh::sha256_hex(&bytes)).or_insert(Input { name, place: Place::Memory(bytes) });
+        }
+    }
+    Ok(modules.into_values().take(sample.unwrap_or(usize::MAX)).collect())
+}
+
+/// What `llvm-as` of a version makes of the assembly files of that version; those that it refuses are left out.
+pub(super) fn assembled(version: &str, sample: Option<usize>) -> Result<Vec<Input>> {
+    let program = format!("llvm-as-{version}");
+    if Command::new(&program).arg("--version").output().is_err() {
+        println!("skipped: {program} is not installed");
+        return Ok(Vec::new());
+    }
+    let Some(tree) = trees()?.into_iter().find(|tree| tree.package.ends_with(version)) else {
+        return Ok(Vec::new());
+    };
+    let folder = corpus::cache_dir(None)?.join("assembled").join(&tree.package);
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let mut files = tree.files("ll")?;
+    files.truncate(sample.unwrap_or(usize::MAX));
+    let assemble = |(name, path): &(String, PathBuf)| {
+        let target = folder.join(name.replace('/', "+")).with_extension("bc");
+        // An empty file says that the text is refused.
+        if !target.exists() {
+            let output = Command::new(&program).arg(path).args(["-o", "-"]).output()?;
+            fs::write(&target, if output.status.success() { output.stdout } else { Vec::new() })?;
+        }
+        let is_module = fs::metadata(&target)?.len() > 0;
+        Ok(is_module.then(|| Input { name: name.clone(), place: Place::File(target) }))
+    };
+    let modules: Vec<Option<Input>> = files.par_iter().map(assemble).collect::<Result<_>>()?;
+    Ok(modules.into_iter().flatten().collect())
+}
+
+/// The tests of one version.
+struct Tree {
+    package: String,
+    root: PathBuf,
+}
+
+fn trees() -> Result<Vec<Tree>> {
+    let packages = corpus::cached_set(corpus::Set::LlvmTests)?;
+    let into = corpus::cache_dir(None)?.join("unpacked");
+    let members: Vec<String> = FOLDERS.iter().map(|folder| format!("*/{folder}")).collect();
+    let members: Vec<&str> = members.iter().map(String::as_str).collect();
+    let tree = |(package, archive): (String, PathBuf)| {
+        let root = unpack(&archive, &into, &members)?;
+        Ok(Tree { package, root })
+    };
+    packages.into_iter().map(tree).collect()
+}
+
+impl Tree {
+    /// The files of an extension, by name.
+    fn files(&self, extension: &str) -> Result<Vec<(String, PathBuf)>> {
+        let tests = self.root.join("llvm/test");
+        let mut names = Vec::new();
+        find_files(&tests, &tests, extension, &mut names)?;
+        names.sort();
+        Ok(names.into_iter().map(|name| (name.clone(), tests.join(name))).collect())
+    }
+}
