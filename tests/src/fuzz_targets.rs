@@ -35,6 +35,27 @@ pub fn bitcode(data: &[u8]) {
         let mut text = String::new();
         module(&parsed, &PrintOptions { dialect, module_id: Some("fuzz") }, &mut text);
     }
+    analysis(&parsed);
+}
+
+/// What follows from a module besides its text.
+fn analysis(module: &unshade_llvm::Module<'_>) {
+    use unshade::view::{ControlFlowView, Tally};
+    use unshade_llvm::print::Dialect;
+    use unshade_llvm::source_map::SourceMap;
+    use unshade_llvm::uses::{CallGraph, Uses};
+    let mut diagnostics = unshade_core::Diagnostics::new();
+    let counts = Tally::of_module(module, Dialect::Dxc, &mut diagnostics).view();
+    assert_eq!(counts.opcodes.iter().map(|one| one.count).sum::<u64>(), counts.instructions);
+    let graphs = ControlFlowView::of_module(module, Dialect::Llvm14, |_| true, &mut diagnostics);
+    for graph in &graphs {
+        assert!(graph.dot().lines().count() > graph.blocks.len());
+    }
+    let bodies: Vec<_> = (0..module.functions.len()).filter_map(|at| module.body(at).ok()).collect();
+    bodies.iter().map(Uses::of_body).for_each(drop);
+    Uses::of_module(module);
+    CallGraph::new(module, &bodies);
+    SourceMap::new(module, &bodies);
 }
 
 /// A section of embedded sources: the first byte says whether it has a working directory.

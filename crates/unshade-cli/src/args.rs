@@ -75,7 +75,7 @@ Examples:
   unshade dis default.metallib reduce_sum_f32
   unshade dis default.metallib -o out              a file for each function
   unshade dis default.metallib --stats             what functions are made of
-  unshade dis default.metallib reduce_sum_f32 --cfg dot | dot -Tsvg -o reduce.svg
+  unshade dis default.metallib sort_f16 --cfg dot | dot -Tsvg -o sort.svg
   unshade dis default.metallib reduce_sum_f32 --bytes
   unshade dis kernel.air --raw | diff - <(llvm-dis-14 < kernel.air)
 
@@ -283,6 +283,9 @@ pub(crate) struct DisassembleArgs {
     #[arg(long)]
     pub(crate) raw: bool,
     /// Show in front of each line which bytes of the file it was decoded from
+    ///
+    /// The offset in the file, and the first eight bytes of the record: records are not aligned, so that the first and
+    /// the last byte may belong to its neighbours as well.
     #[arg(long, conflicts_with = "raw")]
     pub(crate) bytes: bool,
     /// Count instead: instructions, memory accesses, calls and types, of all and of each

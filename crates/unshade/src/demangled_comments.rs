@@ -4,8 +4,18 @@
 //! `;` is a comment in LLVM assembly, so the text stays one that assemblers take.
 
 use crate::demangle;
+use std::collections::HashMap;
 use unshade_core::escape::is_plain;
 use unshade_core::{Token, TokenKind, TokenSink};
+use unshade_llvm::Module;
+
+/// Whether a module has names that would be explained; for others the plain listing is the same, and cheaper.
+pub fn has_mangled_names(module: &Module<'_>) -> bool {
+    let functions = module.functions.iter().map(|function| &function.symbol);
+    let globals = module.globals.iter().map(|global| &global.symbol);
+    let mut symbols = functions.chain(globals).chain(module.aliases.iter().map(|alias| &alias.symbol));
+    symbols.any(|symbol| symbol.name.starts_with(b"_Z"))
+}
 
 /// How many names of a line are explained.
 const MAX_NAMES: usize = 4;
@@ -27,20 +37,44 @@ pub struct DemangledComments<'s, S> {
     sink: &'s mut S,
     /// The names of the line.
     names: Vec<String>,
+    /// What names mean that were met: most are met often.
+    known: HashMap<String, Option<String>>,
 }
 
 impl<'s, S: TokenSink> DemangledComments<'s, S> {
     /// Passes tokens on to a sink.
     pub fn new(sink: &'s mut S) -> Self {
-        Self { sink, names: Vec::new() }
+        Self { sink, names: Vec::new(), known: HashMap::new() }
+    }
+
+    /// A token that may be a name or the end of a line with names.
+    #[inline(never)]
+    fn unusual(&mut self, token: Token<'_>) {
+        if !self.names.is_empty()
+            && let Some(at) = token.text.find('\n')
+        {
+            return self.end_line(token, at);
+        }
+        if matches!(token.kind, TokenKind::Function | TokenKind::Variable) && token.text.starts_with("@") {
+            self.note(token.text);
+        }
+        self.sink.token(token);
     }
 
     fn note(&mut self, symbol: &str) {
         // Names in quotes hold characters that mangled names of C++ do not have, or escapes of them.
-        let name = symbol.strip_prefix("@").map(|name| name.trim_matches('"'));
-        let Some(name) = name.and_then(|name| demangle(name.as_bytes())) else { return };
-        if self.names.len() < MAX_NAMES && !self.names.contains(&name) && name.chars().all(is_plain) {
-            self.names.push(name);
+        let Some(name) = symbol.strip_prefix("@").map(|name| name.trim_matches('"')) else { return };
+        if !name.starts_with("_Z") || self.names.len() >= MAX_NAMES {
+            return;
+        }
+        if !self.known.contains_key(name) {
+            let meaning = demangle(name.as_bytes()).filter(|meaning| meaning.chars().all(is_plain));
+            self.known.insert(name.to_owned(), meaning);
+        }
+        if let Some(Some(meaning)) = self.known.get(name)
+            && !self.names.contains(meaning)
+        {
+            self.names.push(meaning.clone());
         }
     }
 
@@ -58,14 +92,11 @@ impl<'s, S: TokenSink> DemangledComments<'s, S> {
 }
 
 impl<S: TokenSink> TokenSink for DemangledComments<'_, S> {
+    // Inlined into the printer, which knows the kinds of most tokens, little of this is left.
+    #[inline(always)]
     fn token(&mut self, token: Token<'_>) {
-        if !self.names.is_empty()
-            && let Some(at) = token.text.find('\n')
-        {
-            return self.end_line(token, at);
-        }
-        if matches!(token.kind, TokenKind::Function | TokenKind::Variable) && token.text.starts_with("@") {
-            self.note(token.text);
+        if matches!(token.kind, TokenKind::Function | TokenKind::Variable) || !self.names.is_empty() {
+            return self.unusual(token);
         }
         self.sink.token(token);
     }

@@ -46,7 +46,7 @@ pub mod source_files;
 pub mod view;
 
 pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
-pub use demangled_comments::DemangledComments;
+pub use demangled_comments::{DemangledComments, has_mangled_names};
 pub use unshade_core as core;
 pub use unshade_llvm as llvm;
 pub use unshade_metallib as metallib;

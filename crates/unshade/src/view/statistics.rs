@@ -75,17 +75,17 @@ impl Tally {
                 diagnostics.append(body.diagnostics);
             }
         }
-        Self::new(module, &statistics, dialect)
+        Self::new(module, &statistics, &TypeNames::new(module, dialect))
     }
 
-    /// Counts one function.
-    pub fn of_body(module: &Module<'_>, dialect: Dialect, body: &FunctionBody) -> Self {
+    /// Counts one function of a module, given the names of its types.
+    pub fn of_body(module: &Module<'_>, names: &TypeNames, body: &FunctionBody) -> Self {
         let mut statistics = Statistics::new(module);
         statistics.add(module, body);
-        Self::new(module, &statistics, dialect)
+        Self::new(module, &statistics, names)
     }
 
-    fn new(module: &Module<'_>, statistics: &Statistics, dialect: Dialect) -> Self {
+    fn new(module: &Module<'_>, statistics: &Statistics, names: &TypeNames) -> Self {
         let mut tally = Self {
             functions: statistics.functions,
             blocks: statistics.blocks,
@@ -112,7 +112,6 @@ impl Tally {
             };
             add(&mut tally.calls, name, count);
         }
-        let names = TypeNames::new(module, dialect);
         for (id, count) in statistics.types() {
             add(&mut tally.types, names.get(id).to_owned(), count);
         }

@@ -19,10 +19,10 @@ use crate::paint::{self, PaintedTokens};
 use anyhow::{Result, bail};
 use byte_lines::ByteLines;
 use modules::{Unit, each_program, in_batches, is_bitcode};
-use unshade::DemangledComments;
 use unshade::core::{Diagnostics, TokenKind, TokenSink};
 use unshade::llvm;
 use unshade::llvm::print::{PrintOptions, module};
+use unshade::{DemangledComments, has_mangled_names};
 use writer::{Made, Writer};
 
 pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -111,6 +111,10 @@ impl Listing<'_, '_> {
         }
         sink.put(TokenKind::Comment, &self.unit.heading());
         let options = PrintOptions { dialect, module_id: None };
-        module(self.parsed, &options, &mut DemangledComments::new(sink))
+        if has_mangled_names(self.parsed) {
+            module(self.parsed, &options, &mut DemangledComments::new(sink))
+        } else {
+            module(self.parsed, &options, sink)
+        }
     }
 }

@@ -16,6 +16,7 @@ use std::cmp::Reverse;
 use std::io::Write;
 use unshade::core::{Diagnostics, Escaped};
 use unshade::demangle;
+use unshade::llvm::print::TypeNames;
 use unshade::select::Selection;
 use unshade::view::{FindingView, FunctionRow, StatisticsView, Tally};
 
@@ -147,6 +148,7 @@ fn count_unit(
             functions.push((CountsJson { index, name, demangled, counts: tally.view() }, tally));
         }
         Unit::File { .. } => {
+            let names = TypeNames::new(&module, dialect);
             for (at, function) in module.functions.iter().enumerate() {
                 let symbol = function.symbol.name.as_slice();
                 let index = u32::try_from(at).unwrap_or(u32::MAX);
@@ -154,7 +156,7 @@ fn count_unit(
                     continue;
                 }
                 let Some(body) = diagnostics.take("llvm-function", module.body(at)) else { continue };
-                let tally = Tally::of_body(&module, dialect, &body);
+                let tally = Tally::of_body(&module, &names, &body);
                 diagnostics.append(body.diagnostics);
                 let (name, demangled) = (Escaped(symbol).to_string(), demangle(symbol));
                 functions.push((CountsJson { index, name, demangled, counts: tally.view() }, tally));
