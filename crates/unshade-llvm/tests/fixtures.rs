@@ -5,8 +5,8 @@ use unshade_core::{Token, TokenKind, TokenSink};
 use unshade_llvm::print::{self, Dialect, PrintOptions};
 use unshade_llvm::{Module, Opcode};
 
-const NAMES: [&str; 7] =
-    ["instructions", "exceptions", "symbols", "debug_info", "air_like", "upgrades", "thinlto"];
+const NAMES: [&str; 8] =
+    ["instructions", "exceptions", "symbols", "debug_info", "air_like", "upgrades", "thinlto", "use_lists"];
 const NAMES_19: [&str; 3] = ["upgrades", "expressions", "later"];
 
 fn read(name: &str, extension: &str) -> Vec<u8> {

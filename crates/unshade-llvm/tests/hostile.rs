@@ -11,7 +11,7 @@ use unshade_llvm::uses::{CallGraph, Uses};
 use unshade_llvm::value::OperandKind;
 use unshade_llvm::{BlockId, Module};
 
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "instructions",
     "exceptions",
     "symbols",
@@ -22,6 +22,7 @@ const NAMES: [&str; 10] = [
     "later",
     "thinlto",
     "two_modules",
+    "use_lists",
 ];
 const DIALECTS: [Dialect; 3] = [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19];
 /// More than any fixture's text by far; constants and types that nest may make text long.
@@ -33,9 +34,15 @@ fn read(name: &str) -> Vec<u8> {
 }
 
 fn run(bytes: &[u8], dialect: Dialect) {
-    if let Ok(module) = Module::parse(bytes, 0) {
+    let options = PrintOptions { dialect, module_id: Some("x") };
+    for module in Module::parse_all(bytes, 0).into_iter().flatten().flatten() {
         let mut text = String::new();
-        print::module(&module, &PrintOptions { dialect, module_id: Some("x") }, &mut text);
+        print::module(&module, &options, &mut text);
+        assert!(text.len() < MOST_TEXT);
+        text.clear();
+        for index in 0..module.functions.len().min(2) {
+            let _ = print::function(&module, index, &options, &mut text);
+        }
         assert!(text.len() < MOST_TEXT);
         analyse(&module);
     }

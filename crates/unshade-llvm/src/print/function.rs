@@ -668,12 +668,16 @@ impl Predecessors {
     fn reorder(&mut self, id: BlockId, order: &[u32]) {
         let range = self.range(id);
         let Some(list) = self.blocks.get_mut(range) else { return };
-        if list.len() != order.len() {
+        // The block's address is a use too, the oldest, if anything takes it.
+        let address = usize::from(order.len() == list.len() + 1);
+        if list.len() + address != order.len() {
             return;
         }
-        let mut pairs: Vec<(u32, BlockId)> = order.iter().copied().zip(list.iter().copied()).collect();
+        let uses = list.iter().copied().chain([BlockId::NONE]);
+        let mut pairs: Vec<(u32, BlockId)> = order.iter().copied().zip(uses).collect();
         pairs.sort_by_key(|(place, _)| *place);
-        for (slot, (_, block)) in list.iter_mut().zip(pairs) {
+        let blocks = pairs.into_iter().map(|(_, block)| block).filter(|block| block.is_some());
+        for (slot, block) in list.iter_mut().zip(blocks) {
             *slot = block;
         }
     }
