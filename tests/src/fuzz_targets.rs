@@ -27,15 +27,19 @@ pub fn reflection(data: &[u8]) {
     }
 }
 
-/// A bitcode module: read, and printed in every dialect.
+/// Bitcode modules: read, and printed in every dialect.
 pub fn bitcode(data: &[u8]) {
-    use unshade_llvm::print::{Dialect, PrintOptions, module};
-    let Ok(parsed) = unshade_llvm::Module::parse(data, 0) else { return };
-    for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19] {
-        let mut text = String::new();
-        module(&parsed, &PrintOptions { dialect, module_id: Some("fuzz") }, &mut text);
+    use unshade_llvm::print::{Dialect, PrintOptions, function, module};
+    let Ok(modules) = unshade_llvm::Module::parse_all(data, 0) else { return };
+    for (at, parsed) in modules.take(4).flatten().enumerate() {
+        for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19] {
+            let options = PrintOptions { dialect, module_id: Some("fuzz") };
+            module(&parsed, &options, &mut String::new());
+            // A function or nothing; which one must not matter.
+            let _ = function(&parsed, at, &options, &mut String::new());
+        }
+        analysis(&parsed);
     }
-    analysis(&parsed);
 }
 
 /// What follows from a module besides its text.
@@ -55,7 +59,8 @@ fn analysis(module: &unshade_llvm::Module<'_>) {
     bodies.iter().map(Uses::of_body).for_each(drop);
     Uses::of_module(module);
     CallGraph::new(module, &bodies);
-    SourceMap::new(module, &bodies);
+    let mut map = SourceMap::new(module);
+    bodies.iter().for_each(|body| map.add(module, body));
 }
 
 /// A section of embedded sources: the first byte says whether it has a working directory.
