@@ -227,7 +227,8 @@ impl Group {
             faults.push(format!("{of}: {silent} modules that it refuses are printed with nothing to say"));
         }
         let complaints = self.count(|outcome| matches!(outcome, Outcome::Identical { finding: Some(_) }));
-        if complaints > 0 {
+        // Tests are broken on purpose, some in ways that one version overlooks.
+        if complaints > 0 && self.expected.refused == Refused::Printed {
             faults.push(format!("{of}: {complaints} modules in which nothing is wrong are complained about"));
         }
         let unassembled =
