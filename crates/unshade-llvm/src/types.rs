@@ -329,6 +329,10 @@ impl TypeTable {
             Type::Struct(structure) if structure.literal => {
                 Self::hash_of_fields(self.elements(structure.fields))
             }
+            // Not looked for; but if many had one hash, adding them would take long.
+            Type::Struct(_) | Type::Function { .. } | Type::Target { .. } | Type::Unknown => {
+                Hash::new().word(14).word(u64::from(id)).0
+            }
             ty => Self::hash_of(ty),
         }
     }

@@ -198,7 +198,10 @@ pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
 fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Replacement> {
     let function = module.functions.get(at)?;
     let old = core::str::from_utf8(function.symbol.name.strip_prefix(b"llvm.")?).ok()?;
-    let Type::Function { result, parameters, .. } = module.types.get(function.symbol.ty) else { return None };
+    // None of them takes any number of arguments, but some intrinsics whose names start alike do.
+    let Type::Function { result, parameters, variadic: false } = module.types.get(function.symbol.ty) else {
+        return None;
+    };
     let parameters = module.types.elements(parameters);
     let opaque = dialect == Dialect::Llvm19;
     let of_version = |by: By| by == Both || (by == V19) == opaque;

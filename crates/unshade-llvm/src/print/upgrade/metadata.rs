@@ -19,6 +19,7 @@ use crate::ids::{MetadataId, Slice, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::metadata::{Metadata, NamedMetadata, Node};
 use crate::module::Module;
+use crate::print::Dialect;
 use crate::types::Type;
 use crate::value::{Operand, OperandKind};
 use alloc::vec;
@@ -194,6 +195,8 @@ pub(super) struct Kinds {
     alias: Option<u32>,
     weights: Option<u32>,
     hints: Option<u32>,
+    /// Whether a word on where weights come from may stand before them, as from LLVM 19 on.
+    has_origins: bool,
     /// The last tag that was found to be up to date.
     known: MetadataId,
 }
@@ -208,7 +211,7 @@ enum Old {
 }
 
 impl Kinds {
-    pub(super) fn new(module: &Module<'_>) -> Self {
+    pub(super) fn new(module: &Module<'_>, dialect: Dialect) -> Self {
         let find = |wanted: &[u8]| {
             module.metadata_kinds.iter().find(|(_, name)| name == wanted).map(|(number, _)| *number)
         };
@@ -269,8 +272,13 @@ impl Kinds {
         }
         if kind == self.weights {
             let Some(Metadata::String(name)) = first else { return None };
+            let second = references.get(1).and_then(|reference| reference.checked_sub(1));
+            let second = second.and_then(|id| module.metadata(Some(body), MetadataId(narrow(id))));
+            let has_origin = self.has_origins && matches!(second, Some((Metadata::String(_), _)));
+            let words = 1 + usize::from(has_origin);
             let wrong = table.string(name) == b"branch_weights"
-                && expected_weights(body, instruction?).is_some_and(|count| count + 1 != references.len());
+                && expected_weights(body, instruction?)
+                    .is_some_and(|count| count + words != references.len());
             return wrong.then_some(Old::Invalid);
         }
         if kind == self.hints {

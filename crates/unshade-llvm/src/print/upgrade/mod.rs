@@ -51,7 +51,7 @@ impl<'m, 'a> Needs<'m, 'a> {
                 || intrinsics::is_old(module, dialect)
                 || (dialect == Dialect::Llvm19 && expressions::is_old(module)));
         let calls = functions::Needs::new(module, dialect);
-        let (attachments, declares) = (metadata::Kinds::new(module), locals::Declares::new(module));
+        let (attachments, declares) = (metadata::Kinds::new(module, dialect), locals::Declares::new(module));
         Self { module, dialect, found, calls, attachments, declares }
     }
 
@@ -95,7 +95,7 @@ pub(super) fn upgrade<'a>(
         expressions::blank_module_metadata(module, &mut expressions);
     }
     let declares = locals::Declares::new(module);
-    let (kinds, mut offset) = (metadata::Kinds::new(module), None);
+    let (kinds, mut offset) = (metadata::Kinds::new(module, dialect), None);
     for body in upgraded.bodies.iter_mut().flatten() {
         declares.upgrade_body(module, body);
         functions::upgrade_body(module, body, dialect);
