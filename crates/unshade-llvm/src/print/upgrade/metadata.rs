@@ -219,6 +219,7 @@ impl Kinds {
             alias: find(b"tbaa"),
             weights: find(b"prof"),
             hints: find(b"llvm.loop").filter(|_| module.metadata.old_strings),
+            has_origins: dialect == Dialect::Llvm19,
             known: MetadataId::NONE,
         }
     }
