@@ -7,6 +7,7 @@
 mod args;
 mod commands;
 mod input;
+mod large_text;
 mod output;
 mod paint;
 mod progress;

@@ -148,16 +148,26 @@ impl Folder {
 
 /// Writes a file under a temporary name beside it, then renames it.
 pub(crate) fn write_file(path: &Path, force: bool, data: &[u8]) -> Result<()> {
+    write_file_of(path, force, std::iter::once(data))
+}
+
+/// The same, of parts.
+pub(crate) fn write_file_of<'d>(
+    path: &Path,
+    force: bool,
+    parts: impl Iterator<Item = &'d [u8]>,
+) -> Result<()> {
     if !force && fs::symlink_metadata(path).is_ok() {
         bail!("{} exists already; --force replaces it", path.display());
     }
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.part", std::process::id()));
     let temporary = PathBuf::from(temporary);
-    let write = || -> io::Result<()> {
+    let mut parts = parts;
+    let mut write = || -> io::Result<()> {
         // `create_new` does not follow a link that somebody put there.
         let mut file = File::options().write(true).create_new(true).open(&temporary)?;
-        file.write_all(data)?;
+        parts.try_for_each(|part| file.write_all(part))?;
         fs::rename(&temporary, path)
     };
     write().with_context(|| format!("can't write {}", path.display())).inspect_err(|_| {

@@ -300,10 +300,18 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     /// If the stream ends or an abbreviation is malformed.
-    #[inline]
+    #[inline(always)]
     pub fn advance_entry(&mut self) -> Result<Entry> {
+        match self.item()? {
+            id @ 3.. => Ok(Entry::Record(id)),
+            id => self.advance_special(id),
+        }
+    }
+
+    /// What comes next, if that is no record.
+    fn advance_special(&mut self, mut item: u32) -> Result<Entry> {
         loop {
-            match self.item()? {
+            match item {
                 0 => {
                     self.leave_block()?;
                     return Ok(Entry::EndBlock);
@@ -319,6 +327,7 @@ impl<'a> Cursor<'a> {
                 }
                 id => return Ok(Entry::Record(id)),
             }
+            item = self.item()?;
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::super::{FileJson, FunctionsJson, LibraryFunctionsJson, ProgramJson, findings};
 use super::modules::{Opened, Unit, each_program, in_batches};
-use super::writer::{Made, Writer};
+use super::writer::{Made, Text, Writer};
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs, GraphFormat};
 use crate::input::Input;
@@ -55,7 +55,7 @@ pub(super) fn run(
                     None if is_json => json_of_one(input, &head, &library.slice, &functions)?,
                     None => dot_of(&functions),
                 };
-                writer.write(unit, text)
+                writer.write(unit, Text::Plain(text))
             })?;
             if let Some(whole) = &mut whole {
                 writer.add(whole.end_library())?;

@@ -15,6 +15,7 @@ mod writer;
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs};
 use crate::input::Input;
+use crate::large_text::LargeText;
 use crate::paint::{self, PaintedTokens};
 use anyhow::{Result, bail};
 use byte_lines::ByteLines;
@@ -23,7 +24,10 @@ use unshade::core::{Diagnostics, TokenKind, TokenSink};
 use unshade::llvm;
 use unshade::llvm::print::{PrintOptions, module};
 use unshade::{DemangledComments, has_mangled_names};
-use writer::{Made, Writer};
+use writer::{Made, Text, Writer};
+
+/// So many bytes of text most modules give for each of their own.
+const TEXT_PER_BYTE: usize = 8;
 
 pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome> {
     let input = Input::open(&args.file)?;
@@ -63,15 +67,20 @@ pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome
     writer.finish(&input)
 }
 
-fn print_unit(
-    unit: &Unit<'_>,
-    args: &DisassembleArgs,
-    in_color: bool,
-) -> unshade::core::Result<Made<String>> {
+fn print_unit(unit: &Unit<'_>, args: &DisassembleArgs, in_color: bool) -> unshade::core::Result<Made<Text>> {
     let parsed = unit.open()?;
     let name = unit.name();
     let listing = Listing { unit, parsed: &parsed, name: &name, args };
     let mut diagnostics = parsed.diagnostics.clone();
+    let size = unit.bytes()?.0.len();
+    if args.raw
+        && !in_color
+        && !args.bytes
+        && let Some(mut text) = LargeText::new(size.saturating_mul(TEXT_PER_BYTE))
+    {
+        diagnostics.append(listing.print(&mut text));
+        return Ok(Made { content: Text::Large(text), diagnostics });
+    }
     let text = if args.bytes {
         let (bytes, offset) = unit.bytes()?;
         if in_color {
@@ -92,7 +101,7 @@ fn print_unit(
         diagnostics.append(listing.print(&mut text));
         text
     };
-    Ok(Made { content: text, diagnostics })
+    Ok(Made { content: Text::Plain(text), diagnostics })
 }
 
 /// What is printed of a module.

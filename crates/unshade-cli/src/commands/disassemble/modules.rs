@@ -173,7 +173,9 @@ pub(super) fn in_batches<T: Send>(
 ) -> Result<()> {
     let progress = Progress::new(what, units.len() as u64);
     for batch in units.chunks(BATCH) {
-        let made: Vec<T> = batch.par_iter().map(&make).collect();
+        // One module needs no threads, nor the time to start them.
+        let made: Vec<T> =
+            if let [unit] = batch { vec![make(unit)] } else { batch.par_iter().map(&make).collect() };
         for (unit, made) in batch.iter().zip(made) {
             progress.advance(1);
             take(unit, made)?;

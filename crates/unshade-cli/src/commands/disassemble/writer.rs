@@ -4,7 +4,8 @@ use super::modules::{Unit, tell_no_match};
 use crate::Outcome;
 use crate::args::DisassembleArgs;
 use crate::input::Input;
-use crate::output::{Folder, Stdout, write_file};
+use crate::large_text::LargeText;
+use crate::output::{Folder, Stdout, write_file_of};
 use crate::paint;
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
@@ -22,6 +23,21 @@ pub(super) struct Made<T> {
     pub(super) diagnostics: Diagnostics,
 }
 
+/// The text of a module.
+pub(super) enum Text {
+    Plain(String),
+    Large(LargeText),
+}
+
+impl Text {
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Plain(text) => text.as_bytes(),
+            Self::Large(text) => text.as_bytes(),
+        }
+    }
+}
+
 /// Where texts go.
 pub(super) struct Writer<'a> {
     args: &'a DisassembleArgs,
@@ -33,9 +49,9 @@ pub(super) struct Writer<'a> {
     folder: Option<Folder>,
     paths: SafePaths,
     /// What goes into files of the folder and is not written yet: threads write many at a time.
-    pending: Vec<(PathBuf, String)>,
-    /// What goes into one file.
-    text: String,
+    pending: Vec<(PathBuf, Text)>,
+    /// What goes into one file, in parts.
+    parts: Vec<Text>,
     count: u64,
     outcome: Outcome,
 }
@@ -54,7 +70,7 @@ impl<'a> Writer<'a> {
             folder,
             paths: SafePaths::default(),
             pending: Vec::new(),
-            text: String::new(),
+            parts: Vec::new(),
             count: 0,
             outcome: Outcome::Done,
         })
@@ -90,7 +106,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the text of a module.
-    pub(super) fn write(&mut self, unit: &Unit<'_>, text: String) -> Result<()> {
+    pub(super) fn write(&mut self, unit: &Unit<'_>, text: Text) -> Result<()> {
         self.count += 1;
         if self.folder.is_some() {
             let path = self.paths.flat(unit.name().as_bytes(), self.extension);
@@ -99,11 +115,7 @@ impl<'a> Writer<'a> {
         }
         let is_apart = self.count > 1 && !self.args.raw && self.args.cfg.is_none();
         self.add(if is_apart { "\n" } else { "" })?;
-        if self.args.output.is_some() && self.text.is_empty() {
-            self.text = text;
-            return Ok(());
-        }
-        self.add(&text)
+        self.add_part(text)
     }
 
     fn write_pending(&mut self) -> Result<()> {
@@ -118,8 +130,12 @@ impl<'a> Writer<'a> {
 
     /// Writes text that belongs to no module.
     pub(super) fn add(&mut self, text: &str) -> Result<()> {
+        if text.is_empty() { Ok(()) } else { self.add_part(Text::Plain(text.to_owned())) }
+    }
+
+    fn add_part(&mut self, text: Text) -> Result<()> {
         if self.args.output.is_some() {
-            self.text.push_str(text);
+            self.parts.push(text);
             return Ok(());
         }
         Ok(self.stdout.write_all(text.as_bytes())?)
@@ -137,7 +153,8 @@ impl<'a> Writer<'a> {
             if self.count > 1 {
                 bail!("{} functions into one file: -o takes a folder for them", self.count);
             }
-            write_file(path, self.args.force, self.text.as_bytes()).context("can't write the listing")?;
+            let parts = self.parts.iter().map(Text::as_bytes);
+            write_file_of(path, self.args.force, parts).context("can't write the listing")?;
         }
         Ok(self.outcome)
     }
