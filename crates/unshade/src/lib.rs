@@ -11,7 +11,7 @@
 //! | [`safe_path`] | file names for names that come from files |
 //! | [`demangle()`] | C++ names |
 //!
-//! The formats themselves are crates of their own, here as [`metallib`] and [`llvm`]; what they share is [`core`].
+//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`] and [`llvm`]; what they share is [`core`].
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -46,5 +46,6 @@ pub mod view;
 
 pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
 pub use unshade_core as core;
+pub use unshade_dxcontainer as dxcontainer;
 pub use unshade_llvm as llvm;
 pub use unshade_metallib as metallib;

@@ -1,6 +1,7 @@
 //! `cargo xtask conformance FORMAT`: reads every real file at hand and prints counts; fails if one is not read right.
 
 mod bitcode;
+mod dxcontainer;
 mod metallib;
 
 use anyhow::Result;
@@ -21,12 +22,14 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
     Bitcode,
+    Dxcontainer,
     Metallib,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
         Format::Bitcode => bitcode::run(args.sample),
+        Format::Dxcontainer => dxcontainer::run(),
         Format::Metallib => metallib::run(),
     }
 }

@@ -1,0 +1,131 @@
+//! Conformance of DXContainers: every container of the corpus read, written back, verified and turned into YAML and
+//! back, with counts of what is exact.
+
+use anyhow::{Context, Result, ensure};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use unshade::core::Severity;
+use unshade::core::outline::Coverage;
+use unshade::dxcontainer::file::DxFile;
+use unshade::dxcontainer::{Container, outline, part, verify};
+
+/// What is counted.
+#[derive(Default)]
+struct Counts {
+    containers: u64,
+    bytes: u64,
+    exact: u64,
+    digests: BTreeMap<String, u64>,
+    /// By part name: parts, parts that ride along raw though they have a reader, bytes, raw bytes.
+    parts: BTreeMap<String, [u64; 4]>,
+    /// Findings by rule and severity.
+    findings: BTreeMap<String, u64>,
+    unknown_bytes: u64,
+    faults: Vec<String>,
+}
+
+pub(crate) fn run() -> Result<()> {
+    let corpus = std::env::var_os("UNSHADE_CORPUS").context("UNSHADE_CORPUS does not name the corpus")?;
+    let folder = PathBuf::from(corpus).join("dx");
+    let mut files = Vec::new();
+    collect(&folder, &mut files)?;
+    files.sort();
+    let mut counts = Counts::default();
+    for path in &files {
+        let data = std::fs::read(path)?;
+        let name = path.strip_prefix(&folder).unwrap_or(path).display().to_string();
+        if !data.starts_with(b"DXBC") || name.starts_with("mut") {
+            continue;
+        }
+        let before = counts.faults.len();
+        if let Err(error) = counts.container(&data) {
+            counts.faults.push(format!("{error:#}"));
+        }
+        counts.faults.iter_mut().skip(before).for_each(|fault| *fault = format!("{name}: {fault}"));
+    }
+    counts.print();
+    ensure!(counts.faults.is_empty(), "{} faults", counts.faults.len());
+    Ok(())
+}
+
+/// The files of a folder and of those in it.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+impl Counts {
+    fn container(&mut self, data: &[u8]) -> Result<()> {
+        self.containers += 1;
+        self.bytes += data.len() as u64;
+        let container = Container::parse(data)?;
+        let digest = container.header().digest;
+        let verdict = match digest.sign() {
+            Some(sign) => sign,
+            None if digest == container.computed_digest() => "right",
+            None => "wrong",
+        };
+        *self.digests.entry(verdict.into()).or_default() += 1;
+        for finding in &verify::container(&container) {
+            *self.findings.entry(format!("{} {}", finding.rule, finding.severity)).or_default() += 1;
+            let expected = finding.rule == "dx-digest";
+            if finding.severity == Severity::Error && !expected {
+                self.faults.push(format!("{}: {}", finding.rule, finding.error));
+            }
+        }
+        let mut coverage = Coverage::starting_at(0);
+        outline::container(&container, &mut coverage);
+        self.unknown_bytes += coverage.unknown_bytes();
+        let faults = coverage.finish(data.len() as u64);
+        ensure!(faults.is_empty(), "outline: {faults:?}");
+        let file = DxFile::parse(data)?;
+        ensure!(file.layout.is_none(), "unusual layout");
+        ensure!(file.write()? == data, "written back otherwise");
+        self.exact += 1;
+        for (owned, found) in file.parts.iter().zip(container.found_parts()) {
+            let size = found.data.data().len() as u64;
+            let row = self.parts.entry(owned.name.to_string()).or_default();
+            row[0] += 1;
+            row[2] += size;
+            row[3] += owned.data.raw_bytes() as u64;
+            if let Some(fault) = &owned.fault {
+                row[1] += 1;
+                self.faults.push(format!("{}: {fault}", owned.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn print(&self) {
+        println!("containers            {:>9}   {} bytes", self.containers, self.bytes);
+        println!("written back exactly  {:>9}", self.exact);
+        println!("\ndigest, containers");
+        for (verdict, count) in &self.digests {
+            println!("  {verdict:<28} {count:>9}");
+        }
+        println!("bytes unaccounted for {:>9}", self.unknown_bytes);
+        println!("\nfinding, count");
+        for (rule, count) in &self.findings {
+            println!("  {rule:<28} {count:>9}");
+        }
+        println!("\npart, count, not taken apart, bytes from typed fields, bytes carried along raw");
+        for (name, [count, faulty, bytes, raw]) in &self.parts {
+            let what = part::describe(unshade::core::FourCc(name.as_bytes().try_into().unwrap_or_default()));
+            println!(
+                "  {name:<6} {count:>6} {faulty:>4} {:>9} {raw:>9}   {}",
+                bytes - raw,
+                what.unwrap_or("unknown")
+            );
+        }
+        for fault in self.faults.iter().take(40) {
+            println!("fault: {fault}");
+        }
+    }
+}
