@@ -113,6 +113,11 @@ impl<'a, 't> Cursor<'a, 't> {
         self.reader.offset()
     }
 
+    /// The bytes that are left, not taken.
+    pub(crate) fn peek(&self) -> &'a [u8] {
+        self.reader.rest()
+    }
+
     /// How many bytes are left.
     pub(crate) fn remaining(&self) -> usize {
         self.reader.remaining()

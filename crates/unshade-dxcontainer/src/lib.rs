@@ -19,6 +19,7 @@
 //! | [`image`] | parts whose pieces stand at offsets of their own |
 //! | [`outline`] | what stands at which byte |
 //! | [`verify`] | is it sound? |
+//! | [`document`] | containers as YAML, both ways |
 //!
 //! [`Container::parse`] is lazy and copies nothing; [`DxFile::parse`] takes a file apart into typed parts, which
 //! [`DxFile::write`] turns into the same bytes again.
@@ -49,6 +50,7 @@ pub mod bytes;
 pub mod container;
 mod cursor;
 pub mod digest;
+pub mod document;
 pub mod file;
 pub mod image;
 pub mod library;

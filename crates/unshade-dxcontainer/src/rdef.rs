@@ -6,7 +6,7 @@
 //! | 8, 12 | u32, u32 | number of bindings, where they stand |
 //! | 16, 17, 18 | u8, u8, u16 | shader model: minor, major; kind (`0xFFFF` pixel, `0xFFFE` vertex, else two letters) |
 //! | 20, 24 | u32, u32 | flags; where the name of the compiler stands |
-//! | 28 | 8 × u32 | from model 5 on: `RD11` (5.0) or `13 13 44 25` (5.1), sizes of the structures, interface slots |
+//! | 28 | 8 × u32 | from model 5 on, and in libraries: `RD11` (5.0) or `13 13 44 25` (5.1), sizes of the structures, interface slots |
 //!
 //! | structure | size | fields |
 //! |---|---|---|
@@ -322,6 +322,9 @@ model! {
     }
 }
 
+/// The tag of the sizes.
+const TAG: &[u8] = b"RD11";
+
 /// Which of the optional fields there are.
 #[derive(Clone, Copy)]
 struct Shape {
@@ -340,7 +343,10 @@ impl ResourceDefinitions {
     pub(crate) fn read(cursor: &mut Cursor<'_, '_>) -> Result<Self> {
         let header: Header = cursor.record("header")?;
         let place = cursor.offset();
-        let sizes: Option<Sizes> = (header.major >= 5).then(|| cursor.record("sizes")).transpose()?;
+        // Libraries of model 4 have the sizes of model 5.
+        let tagged = cursor.peek().starts_with(TAG);
+        let sizes: Option<Sizes> =
+            (tagged || header.major >= 5).then(|| cursor.record("sizes")).transpose()?;
         let shape = shape(sizes.as_ref(), place)?;
         let creator = cursor.text_at(header.creator_offset.0, "compiler")?;
         let bindings = read_bindings(cursor, &header, shape)?;

@@ -234,13 +234,13 @@ pub(crate) use named;
 macro_rules! model {
     (
         $(#[$outer:meta])*
-        pub struct $name:ident {
+        $vis:vis struct $name:ident {
             $($(#[$inner:meta])* pub $field:ident: $type:ty => $key:literal,)*
         }
     ) => {
         $(#[$outer])*
         #[derive(Clone, Debug, PartialEq)]
-        pub struct $name {
+        $vis struct $name {
             $($(#[$inner])* pub $field: $type,)*
         }
 
@@ -266,13 +266,13 @@ pub(crate) use model;
 macro_rules! record {
     (
         $(#[$outer:meta])*
-        pub struct $name:ident {
+        $vis:vis struct $name:ident {
             $($(#[$inner:meta])* pub $field:ident: $type:ty => $key:literal,)*
         }
     ) => {
         $crate::scalar::model! {
             $(#[$outer])*
-            pub struct $name {
+            $vis struct $name {
                 $($(#[$inner])* pub $field: $type => $key,)*
             }
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use unshade::core::Severity;
 use unshade::core::outline::Coverage;
 use unshade::dxcontainer::file::DxFile;
-use unshade::dxcontainer::{Container, outline, part, verify};
+use unshade::dxcontainer::{Container, document, outline, part, verify};
 
 /// What is counted.
 #[derive(Default)]
@@ -21,6 +21,14 @@ struct Counts {
     /// Findings by rule and severity.
     findings: BTreeMap<String, u64>,
     unknown_bytes: u64,
+    yaml_bytes: u64,
+    yaml_exact: u64,
+    /// Keys of our own document, other than part and name.
+    own_keys: BTreeMap<String, u64>,
+    /// Documents of obj2yaml: all, read, equal in meaning to ours.
+    theirs: u64,
+    theirs_read: u64,
+    theirs_equal: u64,
     faults: Vec<String>,
 }
 
@@ -38,7 +46,8 @@ pub(crate) fn run() -> Result<()> {
             continue;
         }
         let before = counts.faults.len();
-        if let Err(error) = counts.container(&data) {
+        let theirs = std::fs::read_to_string(format!("{}.obj2yaml", path.display())).ok();
+        if let Err(error) = counts.container(&data, theirs.as_deref()) {
             counts.faults.push(format!("{error:#}"));
         }
         counts.faults.iter_mut().skip(before).for_each(|fault| *fault = format!("{name}: {fault}"));
@@ -62,7 +71,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 impl Counts {
-    fn container(&mut self, data: &[u8]) -> Result<()> {
+    fn container(&mut self, data: &[u8], theirs: Option<&str>) -> Result<()> {
         self.containers += 1;
         self.bytes += data.len() as u64;
         let container = Container::parse(data)?;
@@ -89,6 +98,7 @@ impl Counts {
         ensure!(file.layout.is_none(), "unusual layout");
         ensure!(file.write()? == data, "written back otherwise");
         self.exact += 1;
+        self.yaml(data, &file, theirs)?;
         for (owned, found) in file.parts.iter().zip(container.found_parts()) {
             let size = found.data.data().len() as u64;
             let row = self.parts.entry(owned.name.to_string()).or_default();
@@ -103,9 +113,41 @@ impl Counts {
         Ok(())
     }
 
+    /// YAML both ways, and LLVM's beside ours.
+    fn yaml(&mut self, data: &[u8], file: &DxFile, theirs: Option<&str>) -> Result<()> {
+        let text = document::to_yaml(file)?;
+        self.yaml_bytes += text.len() as u64;
+        let (main, own) = text.split_once("--- !unshade").unwrap_or((&text, ""));
+        for line in own.lines() {
+            let key = line.strip_prefix("    ").filter(|key| key.starts_with(|c: char| c.is_ascii_uppercase()));
+            if let Some((key, _)) = key.and_then(|key| key.split_once(':')) {
+                *self.own_keys.entry(key.into()).or_default() += 1;
+            }
+        }
+        ensure!(document::from_yaml(&text)?.write()? == data, "comes back from YAML otherwise");
+        self.yaml_exact += 1;
+        let Some(theirs) = theirs else { return Ok(()) };
+        self.theirs += 1;
+        let (theirs, ours) = (document::from_yaml(theirs)?, document::from_yaml(main)?);
+        self.theirs_read += 1;
+        for (theirs, ours) in theirs.parts.iter().zip(&ours.parts) {
+            ensure!(theirs.data.write()? == ours.data.write()?, "obj2yaml says otherwise of {}", ours.name);
+        }
+        ensure!(theirs.write()? == ours.write()?, "obj2yaml says otherwise");
+        self.theirs_equal += 1;
+        Ok(())
+    }
+
     fn print(&self) {
         println!("containers            {:>9}   {} bytes", self.containers, self.bytes);
         println!("written back exactly  {:>9}", self.exact);
+        println!("YAML and back exactly  {:>9}   {} bytes", self.yaml_exact, self.yaml_bytes);
+        println!("obj2yaml's read       {:>9} of {}", self.theirs_read, self.theirs);
+        println!("  equal in meaning    {:>9}", self.theirs_equal);
+        println!("\nkey of our document, parts");
+        for (key, count) in &self.own_keys {
+            println!("  {key:<28} {count:>9}");
+        }
         println!("\ndigest, containers");
         for (verdict, count) in &self.digests {
             println!("  {verdict:<28} {count:>9}");
