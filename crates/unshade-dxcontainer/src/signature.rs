@@ -194,14 +194,22 @@ impl Signature {
         signature
     }
 
-    /// Chooses all offsets anew.
+    /// Chooses all offsets anew, with the names in the order of the elements.
     pub fn lay_out(&mut self, policy: NamePolicy) {
+        let order: Vec<usize> = (0..self.elements.len()).collect();
+        self.lay_out_in_order(policy, &order);
+    }
+
+    /// Chooses all offsets anew, with the names in an order of their own: DXC sorts the elements by stream and
+    /// register, but writes the names in the order of their declaration, which is that of PSV0.
+    pub fn lay_out_in_order(&mut self, policy: NamePolicy, order: &[usize]) {
         self.first_offset = 8;
         let table = self.elements.len().saturating_mul(self.form.element_size()).saturating_add(8);
         let mut layout = Layout::starting_at(crate::bytes::len32(table));
         let mut places: BTreeMap<Text, u32> = BTreeMap::new();
         let mut previous: Option<Element> = None;
-        for element in &mut self.elements {
+        for index in order {
+            let Some(element) = self.elements.get_mut(*index) else { continue };
             let shared = match policy {
                 NamePolicy::Separate => {
                     previous.filter(|p| is_next_row(p, element)).map(|p| p.core.name_offset)
@@ -217,6 +225,15 @@ impl Signature {
         }
         let fill = if policy == NamePolicy::Fxc { FXC_FILL } else { 0 };
         self.slack = Slack::new(layout.end(), fill);
+    }
+
+    /// The order in which the names stand.
+    pub fn name_order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.elements.len()).collect();
+        order.sort_by_key(|index| {
+            self.elements.get(*index).map(|element| (element.core.name_offset, element.core.index))
+        });
+        order
     }
 
     pub(crate) fn read(cursor: &mut Cursor<'_, '_>, form: Form) -> Result<Self> {
@@ -272,15 +289,14 @@ impl Signature {
     }
 }
 
-/// Whether an element is the next row of the one before it: such rows share a name in every file.
+/// Whether an element shares the name of the one before it, as rows of one element do in every file, and targets of
+/// different types do.
 fn is_next_row(previous: &Element, next: &Element) -> bool {
     let unallocated = next.core.register == u32::MAX;
     previous.name == next.name
         && previous.stream == next.stream
         && previous.core.index.checked_add(1) == Some(next.core.index)
         && (unallocated || previous.core.register.checked_add(1) == Some(next.core.register))
-        && previous.core.mask == next.core.mask
-        && previous.core.component_type == next.core.component_type
 }
 
 #[cfg(test)]

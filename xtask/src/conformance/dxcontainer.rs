@@ -119,7 +119,8 @@ impl Counts {
         self.yaml_bytes += text.len() as u64;
         let (main, own) = text.split_once("--- !unshade").unwrap_or((&text, ""));
         for line in own.lines() {
-            let key = line.strip_prefix("    ").filter(|key| key.starts_with(|c: char| c.is_ascii_uppercase()));
+            let key =
+                line.strip_prefix("    ").filter(|key| key.starts_with(|c: char| c.is_ascii_uppercase()));
             if let Some((key, _)) = key.and_then(|key| key.split_once(':')) {
                 *self.own_keys.entry(key.into()).or_default() += 1;
             }

@@ -2,7 +2,7 @@
 //! into the part that was read from LLVM's document.
 
 use super::{llvm, own_container, read_own_container, sources};
-use crate::bytes::Bytes;
+use crate::bytes::{Bytes, len32};
 use crate::file::OwnedPart;
 use crate::image::Slack;
 use crate::part::PartData;
@@ -120,6 +120,8 @@ model! {
     pub(super) struct SignatureLayout {
         /// How they are laid out, if it is one of the known ways.
         pub names: Option<crate::bytes::Text> => "Names",
+        /// The elements in the order of their names, if that is another one.
+        pub order: Vec<u32> => "Order",
         /// Where the first element stands.
         pub first_offset: Option<u32> => "FirstOffset",
         /// Where the names stand.
@@ -235,26 +237,26 @@ fn owned_node<'a, T: Yaml>(value: &T) -> Node<'a> {
 
 fn signature_layout(signature: &Signature) -> SignatureLayout {
     let written = signature.write().ok();
-    let known = NamePolicy::ALL.iter().find(|(policy, _)| {
+    let plain: Vec<usize> = (0..signature.elements.len()).collect();
+    let as_read = signature.name_order();
+    for (order, (policy, name)) in
+        [&plain, &as_read].into_iter().flat_map(|o| NamePolicy::ALL.map(|p| (o, p)))
+    {
         let mut laid_out = signature.clone();
         laid_out.elements.iter_mut().for_each(|element| element.core.reserved = 0);
-        laid_out.lay_out(*policy);
-        laid_out.write().ok() == written
-    });
-    if let Some((_, name)) = known {
-        let names = Some((*name).into());
-        return SignatureLayout {
-            names,
-            first_offset: None,
-            name_offsets: Vec::new(),
-            reserved: Vec::new(),
-            slack: None,
-        };
+        laid_out.lay_out_in_order(policy, order);
+        if laid_out.write().ok() == written {
+            let order =
+                if *order == plain { Vec::new() } else { order.iter().map(|index| len32(*index)).collect() };
+            let (names, name_offsets, reserved) = (Some(name.into()), Vec::new(), Vec::new());
+            return SignatureLayout { names, order, first_offset: None, name_offsets, reserved, slack: None };
+        }
     }
     let elements = &signature.elements;
     let reserved: Vec<u32> = elements.iter().map(|element| element.core.reserved.into()).collect();
     SignatureLayout {
         names: None,
+        order: Vec::new(),
         first_offset: Some(signature.first_offset),
         name_offsets: elements.iter().map(|element| element.core.name_offset).collect(),
         reserved: if reserved.iter().all(|value| *value == 0) { Vec::new() } else { reserved },
@@ -267,7 +269,20 @@ fn use_signature_layout(signature: &mut Signature, layout: SignatureLayout, node
         let policy = NamePolicy::ALL.iter().find(|(_, known)| known.as_bytes() == name.0);
         let (policy, _) =
             policy.ok_or_else(|| node.unknown_name(NamePolicy::ALL.iter().map(|(_, name)| *name)))?;
-        signature.lay_out(*policy);
+        let mut order: Vec<usize> = layout.order.iter().map(|index| *index as usize).collect();
+        if order.is_empty() {
+            order.extend(0..signature.elements.len());
+        }
+        let mut every = order.clone();
+        every.sort_unstable();
+        if every.iter().enumerate().any(|(index, found)| index != *found)
+            || every.len() != signature.elements.len()
+        {
+            return Err(node
+                .fault("order does not name every element once")
+                .hint("leave it out after a change"));
+        }
+        signature.lay_out_in_order(*policy, &order);
     }
     if let Some(first_offset) = layout.first_offset {
         signature.first_offset = first_offset;
@@ -316,7 +331,7 @@ fn psv_layout(psv0: &Psv0, rebuilt: &Psv0) -> PsvLayout {
     let mut layout = PsvLayout {
         group_shared_bytes: differing(psv0.info.group_shared_bytes, rebuilt.info.group_shared_bytes)
             .flatten(),
-        info_extra: psv0.info.extra.clone(),
+        info_extra: differing(&psv0.info.extra, &rebuilt.info.extra).cloned().unwrap_or_default(),
         stage_info: differing(psv0.info.stage_info, rebuilt.info.stage_info),
         second_stage_info: differing(second(psv0), second(rebuilt)).flatten(),
         resource_flags: differing(flags(psv0), flags(rebuilt)),
