@@ -25,10 +25,10 @@ use unshade_core::{Error, ErrorKind, FourCc, Reader, Result};
 pub const MAGIC: FourCc = FourCc(*b"DXBC");
 
 /// Size of the header without the directory.
-pub const HEADER_SIZE: u64 = 32;
+pub const HEADER_SIZE: u32 = 32;
 
 /// Size of a part's name and size.
-pub const PART_HEADER_SIZE: u64 = 8;
+pub const PART_HEADER_SIZE: u32 = 8;
 
 /// DXC refuses larger files.
 pub const MAX_SIZE: u64 = 0x8000_0000;
@@ -152,7 +152,7 @@ impl<'a> Container<'a> {
 
     /// Where the directory ends, and the first part should start.
     pub fn directory_end(&self) -> u64 {
-        HEADER_SIZE.saturating_add((self.offsets.len() as u64).saturating_mul(4))
+        u64::from(HEADER_SIZE).saturating_add((self.offsets.len() as u64).saturating_mul(4))
     }
 
     /// The parts in the order of the directory. One that can't be found is an error of its own.
@@ -188,7 +188,7 @@ impl Part<'_> {
     /// The range of the part with its header, from the start of the container.
     pub fn range(&self) -> Range<u64> {
         let start = u64::from(self.offset);
-        start..start.saturating_add(PART_HEADER_SIZE).saturating_add(self.data.data().len() as u64)
+        start..start.saturating_add(PART_HEADER_SIZE.into()).saturating_add(self.data.data().len() as u64)
     }
 
     /// Whether the file ends before the part does.

@@ -4,12 +4,13 @@
 //! |---|---|
 //! | [`container`] | header, directory, parts as they stand: [`Container`] |
 //! | [`file`] | a container that is owned, changed and written: [`DxFile`] |
+//! | [`edit`] | changing it |
 //! | [`part`] | which part is what: [`PartData`] |
 //! | [`digest`] | the digest, and signing |
 //! | [`program`] | DXIL, ILDB, STAT of DXC |
 //! | [`signature`] | ISGN, OSGN, PCSG, OSG5, ISG1, OSG1, PSG1 |
 //! | [`psv0`] | PSV0 |
-//! | [`root_signature`] | RTS0 |
+//! | [`root_signature`] | RTS0, and [`root_signature_text`] its HLSL |
 //! | [`rdat`] | RDAT, and [`pdb_info`] PDBI |
 //! | [`rdef`] | RDEF, and [`stat`] STAT of FXC |
 //! | [`small`] | HASH, ILDN, VERS, SFI0 |
@@ -51,6 +52,7 @@ pub mod container;
 mod cursor;
 pub mod digest;
 pub mod document;
+pub mod edit;
 pub mod file;
 pub mod image;
 pub mod library;
@@ -63,6 +65,7 @@ pub mod psv0;
 pub mod rdat;
 pub mod rdef;
 pub mod root_signature;
+pub mod root_signature_text;
 mod scalar;
 pub mod signature;
 pub mod small;

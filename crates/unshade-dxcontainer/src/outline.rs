@@ -75,7 +75,7 @@ fn part(found: &Part<'_>, start: u64, sink: &mut dyn OutlineSink) {
     let what = part::describe(found.name).unwrap_or("unknown part");
     sink.open(Field::group(format!("{}", found.name), start..end).meaning(what));
     let name_end = start.saturating_add(4);
-    let header_end = start.saturating_add(PART_HEADER_SIZE);
+    let header_end = start.saturating_add(PART_HEADER_SIZE.into());
     sink.leaf(Field::new("name", Value::FourCc(found.name), start..name_end));
     sink.leaf(Field::new("size", Value::Number(u64::from(found.declared_size)), name_end..header_end));
     if is_container(found)

@@ -26,7 +26,7 @@ pub(super) fn part_node(part: &OwnedPart, size: usize) -> Node<'_> {
     match (&part.name.0, &part.data) {
         (b"DXIL" | b"ILDB", PartData::Program(program)) => map.node("Program", program_node(program)),
         (_, PartData::Features(features)) if features.flags != 0 => {
-            map.node("Flags", features_node(features))
+            map.node("Flags", features_node(features));
         }
         (_, PartData::Hash(hash)) => map.node("Hash", hash_node(hash)),
         (_, PartData::Psv0(psv0)) => map.node("PSVInfo", psv0::node(psv0)),

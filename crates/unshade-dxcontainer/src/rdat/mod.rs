@@ -201,7 +201,9 @@ fn read_part(cursor: &mut Cursor<'_, '_>, offset: u32) -> Result<RdatPart> {
             }
             RdatContent::Strings(Bytes(bytes))
         }
-        RdatKind::INDEX_ARRAYS if size % 4 == 0 => RdatContent::Indices(inner.scalars(size / 4, "index")?),
+        RdatKind::INDEX_ARRAYS if size.is_multiple_of(4) => {
+            RdatContent::Indices(inner.scalars(size / 4, "index")?)
+        }
         _ if !fields(kind).is_empty() => RdatContent::Table(read_table(&mut inner, kind)?),
         RdatKind::RAW_BYTES => RdatContent::Raw(Bytes::from(inner.rest("bytes")?)),
         _ => RdatContent::Raw(Bytes::from(inner.rest("unknown")?)),

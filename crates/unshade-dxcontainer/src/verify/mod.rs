@@ -261,7 +261,7 @@ fn names(parts: &[Part<'_>], diagnostics: &mut Diagnostics) {
 }
 
 fn name_place(part: &Part<'_>) -> u64 {
-    part.data.base().saturating_sub(PART_HEADER_SIZE)
+    part.data.base().saturating_sub(PART_HEADER_SIZE.into())
 }
 
 fn read_parts<'a>(parts: &[Part<'a>], diagnostics: &mut Diagnostics, depth: usize) -> Vec<Read<'a>> {

@@ -325,7 +325,7 @@ fn reference_fault(rdat: &Rdat, kind: FieldKind, value: u32, next: Option<u32>) 
     if value == NULL {
         return None;
     }
-    let wrong = match kind {
+    match kind {
         FieldKind::Number | FieldKind::Hex => None,
         FieldKind::Name(names) => (value as usize >= names.len()).then_some("value without a name"),
         FieldKind::Text => rdat.text(value).is_none().then_some("text is not in the string buffer"),
@@ -351,8 +351,7 @@ fn reference_fault(rdat: &Rdat, kind: FieldKind, value: u32, next: Option<u32>) 
             let size = next.unwrap_or_default();
             (size > 0 && rdat.raw_bytes(value, size).is_none()).then_some("bytes are not in the raw bytes")
         }
-    };
-    wrong
+    }
 }
 
 /// The kind of a program, for messages.

@@ -181,15 +181,20 @@ impl Emitter<'_> {
                 '\t' => self.out.push_str("\\t"),
                 '\0' => self.out.push_str("\\0"),
                 ' '..='~' => self.out.push(character),
-                // Writing to a string can't fail.
-                _ if u32::from(character) < 0x100 => _ = write!(self.out, "\\x{:02X}", u32::from(character)),
-                _ if u32::from(character) < 0x1_0000 => {
-                    _ = write!(self.out, "\\u{:04X}", u32::from(character))
-                }
-                _ => _ = write!(self.out, "\\U{:08X}", u32::from(character)),
+                _ => self.escape(character),
             }
         }
         self.out.push('"');
+    }
+
+    fn escape(&mut self, character: char) {
+        let code = u32::from(character);
+        // Writing to a string can't fail.
+        let _ = match code {
+            0..=0xff => write!(self.out, "\\x{code:02X}"),
+            0x100..=0xffff => write!(self.out, "\\u{code:04X}"),
+            _ => write!(self.out, "\\U{code:08X}"),
+        };
     }
 }
 

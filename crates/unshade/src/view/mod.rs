@@ -3,10 +3,12 @@
 //! The shapes are versioned by [`SCHEMA`] and told in `docs/json.md`. Offsets and sizes are exact numbers of bytes;
 //! names that are no UTF-8, or that hold characters that can't be shown, are escaped.
 
+mod dxcontainer;
 mod finding;
 mod function;
 mod library;
 
+pub use dxcontainer::{ContainerView, ExportView, PartView, ResourceView, SignatureView};
 pub use finding::FindingView;
 pub use function::{
     ConstantView, FunctionRow, FunctionView, MetadataView, ReflectionView, VertexAttributeView,
