@@ -19,6 +19,8 @@ pub const REFLECTION_PARTS: &[[u8; 4]] = &[*b"STAT", *b"RDEF"];
 pub const ROOT_SIGNATURE_PARTS: &[[u8; 4]] = &[*b"RTS0"];
 
 /// The part for anything; DXC wants it last.
+pub const PRIVATE_PARTS: &[[u8; 4]] = &[PRIVATE];
+
 const PRIVATE: [u8; 4] = *b"PRIV";
 
 impl DxFile {

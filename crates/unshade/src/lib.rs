@@ -37,6 +37,7 @@
 
 pub mod carve;
 mod demangle;
+mod dxcontainer_check;
 pub mod format;
 pub mod program;
 pub mod safe_path;
@@ -45,6 +46,7 @@ pub mod source_files;
 pub mod view;
 
 pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
+pub use dxcontainer_check::check as check_dxcontainer;
 pub use unshade_core as core;
 pub use unshade_dxcontainer as dxcontainer;
 pub use unshade_llvm as llvm;
