@@ -3,11 +3,16 @@
 
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use unshade::check_dxcontainer;
 use unshade::core::Severity;
 use unshade::core::outline::Coverage;
+use unshade::dxcontainer::bytes::Text;
 use unshade::dxcontainer::file::DxFile;
-use unshade::dxcontainer::{Container, document, outline, part, verify};
+use unshade::dxcontainer::part::PartData;
+use unshade::dxcontainer::signature::{Form, NamePolicy};
+use unshade::dxcontainer::{Container, document, outline, part};
 
 /// What is counted.
 #[derive(Default)]
@@ -29,6 +34,12 @@ struct Counts {
     theirs: u64,
     theirs_read: u64,
     theirs_equal: u64,
+    /// Documents that LLVM's yaml2obj accepts, by its name; of how many.
+    accepted: BTreeMap<&'static str, (u64, u64)>,
+    /// Parts whose names and tables, built anew from typed data alone, are those of the file; of how many.
+    rebuilt: BTreeMap<&'static str, (u64, u64)>,
+    /// Damaged files and what is found in them.
+    damaged: Vec<(String, String)>,
     faults: Vec<String>,
 }
 
@@ -42,7 +53,11 @@ pub(crate) fn run() -> Result<()> {
     for path in &files {
         let data = std::fs::read(path)?;
         let name = path.strip_prefix(&folder).unwrap_or(path).display().to_string();
-        if !data.starts_with(b"DXBC") || name.starts_with("mut") {
+        if !data.starts_with(b"DXBC") {
+            continue;
+        }
+        if name.starts_with("mut") {
+            counts.damaged.push((name, verdict(&data)));
             continue;
         }
         let before = counts.faults.len();
@@ -55,6 +70,40 @@ pub(crate) fn run() -> Result<()> {
     counts.print();
     ensure!(counts.faults.is_empty(), "{} faults", counts.faults.len());
     Ok(())
+}
+
+/// LLVM's tools that are tried if they are there.
+const TOOLS: [&str; 3] = ["yaml2obj-19", "yaml2obj-22", "yaml2obj-24"];
+
+/// Whether a yaml2obj accepts a document; none if there is no such tool.
+fn accepts(tool: &str, text: &str) -> Option<bool> {
+    let pipe = || std::process::Stdio::piped();
+    let mut command = std::process::Command::new(tool);
+    let mut child =
+        command.args(["-", "-o", "-"]).stdin(pipe()).stdout(pipe()).stderr(pipe()).spawn().ok()?;
+    let mut stdin = child.stdin.take()?;
+    let text = text.to_owned();
+    // The tool may answer before it has read everything.
+    let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
+    let output = child.wait_with_output().ok()?;
+    let _ = writer.join();
+    Some(output.status.success() && output.stdout.starts_with(b"DXBC"))
+}
+
+/// The rules that a damaged file breaks, errors first.
+fn verdict(data: &[u8]) -> String {
+    let container = match Container::parse(data) {
+        Ok(container) => container,
+        Err(error) => return format!("refused: {error}"),
+    };
+    let mut rules: Vec<String> = Vec::new();
+    for finding in &check_dxcontainer(&container) {
+        let rule = format!("{} {}", finding.severity, finding.rule);
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    if rules.is_empty() { "sound".into() } else { rules.join(", ") }
 }
 
 /// The files of a folder and of those in it.
@@ -82,7 +131,7 @@ impl Counts {
             None => "wrong",
         };
         *self.digests.entry(verdict.into()).or_default() += 1;
-        for finding in &verify::container(&container) {
+        for finding in &check_dxcontainer(&container) {
             *self.findings.entry(format!("{} {}", finding.rule, finding.severity)).or_default() += 1;
             let expected = finding.rule == "dx-digest";
             if finding.severity == Severity::Error && !expected {
@@ -125,6 +174,14 @@ impl Counts {
                 *self.own_keys.entry(key.into()).or_default() += 1;
             }
         }
+        for tool in TOOLS {
+            if let Some(accepts) = accepts(tool, &text) {
+                let row = self.accepted.entry(tool).or_default();
+                row.0 += u64::from(accepts);
+                row.1 += 1;
+            }
+        }
+        self.rebuild(file)?;
         ensure!(document::from_yaml(&text)?.write()? == data, "comes back from YAML otherwise");
         self.yaml_exact += 1;
         let Some(theirs) = theirs else { return Ok(()) };
@@ -139,12 +196,63 @@ impl Counts {
         Ok(())
     }
 
+    /// Builds names and tables anew from what they mean, and compares.
+    fn rebuild(&mut self, file: &DxFile) -> Result<()> {
+        let psv0 = file.parts.iter().find_map(|part| match &part.data {
+            PartData::Psv0(psv0) => Some(psv0),
+            _ => None,
+        });
+        if let Some(psv0) = psv0
+            && let Some(signatures) = &psv0.signatures
+        {
+            let mut built = (**psv0).clone();
+            let text = |bytes: Option<&[u8]>| Text::from(bytes.unwrap_or_default());
+            let names: Vec<Text> =
+                signatures.all().map(|element| text(psv0.string(element.name_offset))).collect();
+            let indices: Vec<Vec<u32>> =
+                signatures.all().map(|element| psv0.indices(element).unwrap_or_default().to_vec()).collect();
+            let entry = psv0.info.entry_name.map(|_| text(psv0.entry_name()));
+            if let Some(signatures) = &mut built.signatures {
+                built.info.entry_name = signatures.rebuild_tables(&names, &indices, entry.as_ref());
+            }
+            self.count_rebuilt("PSV0", built == **psv0);
+        }
+        for part in &file.parts {
+            let PartData::Signature(signature) = &part.data else { continue };
+            if signature.form != Form::Full || psv0.is_none() {
+                continue;
+            }
+            let written = part.data.write()?;
+            let order = signature.name_order();
+            let matches = NamePolicy::ALL.iter().any(|(policy, _)| {
+                let mut built = signature.clone();
+                built.lay_out_in_order(*policy, &order);
+                PartData::Signature(built).write().is_ok_and(|built| built == written)
+            });
+            self.count_rebuilt("ISG1, OSG1, PSG1", matches);
+        }
+        Ok(())
+    }
+
+    fn count_rebuilt(&mut self, what: &'static str, same: bool) {
+        let row = self.rebuilt.entry(what).or_default();
+        row.0 += u64::from(same);
+        row.1 += 1;
+    }
+
     fn print(&self) {
         println!("containers            {:>9}   {} bytes", self.containers, self.bytes);
         println!("written back exactly  {:>9}", self.exact);
         println!("YAML and back exactly  {:>9}   {} bytes", self.yaml_exact, self.yaml_bytes);
         println!("obj2yaml's read       {:>9} of {}", self.theirs_read, self.theirs);
         println!("  equal in meaning    {:>9}", self.theirs_equal);
+        for (tool, (accepted, of)) in &self.accepted {
+            println!("accepted by {tool:<11} {accepted:>7} of {of}");
+        }
+        println!("\nbuilt anew from typed data, the same");
+        for (what, (same, of)) in &self.rebuilt {
+            println!("  {what:<28} {same:>9} of {of}");
+        }
         println!("\nkey of our document, parts");
         for (key, count) in &self.own_keys {
             println!("  {key:<28} {count:>9}");
@@ -166,6 +274,10 @@ impl Counts {
                 bytes - raw,
                 what.unwrap_or("unknown")
             );
+        }
+        println!("\ndamaged file, what is found");
+        for (name, verdict) in &self.damaged {
+            println!("  {name:<24} {verdict}");
         }
         for fault in self.faults.iter().take(40) {
             println!("fault: {fault}");

@@ -45,6 +45,9 @@ pub const RULES: &[(&str, &str)] = &[
     ("dx-info", "Names and versions have the sizes that their parts say."),
 ];
 
+/// So many parts that can't be found are told one by one; of more the number is.
+const MAX_MISPLACED: usize = 8;
+
 /// Checks a container and those inside of it.
 pub fn container(container: &Container<'_>) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
@@ -135,6 +138,7 @@ fn digest(container: &Container<'_>, diagnostics: &mut Diagnostics) {
 fn directory<'a>(container: &Container<'a>, diagnostics: &mut Diagnostics) -> Vec<Part<'a>> {
     let base = container.file().base();
     let mut parts = Vec::new();
+    let mut misplaced = 0usize;
     for (index, found) in container.parts().enumerate() {
         let place = base.saturating_add(32).saturating_add((index as u64).saturating_mul(4));
         let offset = container.offsets().get(index).copied().unwrap_or_default();
@@ -143,6 +147,13 @@ fn directory<'a>(container: &Container<'a>, diagnostics: &mut Diagnostics) -> Ve
                 .within(format!("part {index}"))
                 .within("directory")
         };
+        let inside = u64::from(offset) < container.directory_end();
+        if found.is_err() || inside {
+            misplaced = misplaced.saturating_add(1);
+            if misplaced > MAX_MISPLACED {
+                continue;
+            }
+        }
         let Ok(part) = found else {
             diagnostics.error(
                 "dx-part-range",
@@ -152,14 +163,16 @@ fn directory<'a>(container: &Container<'a>, diagnostics: &mut Diagnostics) -> Ve
             );
             continue;
         };
-        if u64::from(offset) < container.directory_end() {
+        if inside {
             diagnostics.error(
                 "dx-part-range",
                 error("part starts inside of header or directory")
                     .expected(format!("at least {:#x}", container.directory_end()))
                     .found(format!("{offset:#x}")),
             );
-        } else if part.is_truncated() {
+            continue;
+        }
+        if part.is_truncated() {
             let place = base.saturating_add(u64::from(offset)).saturating_add(4);
             diagnostics.error(
                 "dx-part-range",
@@ -171,6 +184,20 @@ fn directory<'a>(container: &Container<'a>, diagnostics: &mut Diagnostics) -> Ve
             );
         }
         parts.push(part);
+    }
+    if misplaced > MAX_MISPLACED {
+        diagnostics.error(
+            "dx-part-range",
+            Error::new(
+                ErrorKind::OutOfRange,
+                base.saturating_add(28),
+                "directory names parts that are not there",
+            )
+            .expected("the number of parts")
+            .found(format!("{}, of which {misplaced} can't be found", container.header().part_count))
+            .hint("the number of parts in the header was changed, or the directory was overwritten")
+            .within("header"),
+        );
     }
     neighbours(container, &parts, diagnostics);
     parts
