@@ -53,7 +53,7 @@ fn signing_gives_the_digest_that_the_compiler_gave() {
             continue;
         }
         let digest = std::mem::take(&mut file.digest);
-        assert_eq!(file.write_signed().unwrap(), data, "{name}");
+        assert!(file.write_signed().unwrap() == data, "{name}");
         assert_eq!(file.digest, digest, "{name}");
         signed += 1;
     }

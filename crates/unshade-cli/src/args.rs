@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use unshade::carve::Limits;
+use unshade::dxcontainer::document::Llvm;
 use unshade::llvm::print::Dialect;
 use unshade::metallib::FunctionType;
 use unshade::select::{Selection, Selector};
@@ -207,6 +208,30 @@ pub(crate) struct ToYamlArgs {
     pub(crate) file: String,
     #[command(flatten)]
     pub(crate) output: FileArgs,
+    /// The LLVM whose yaml2obj is to read the first document
+    #[arg(long, value_enum, default_value = "24", value_name = "VERSION")]
+    pub(crate) llvm: LlvmArg,
+}
+
+/// A version of LLVM that knows some keys and not others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LlvmArg {
+    #[value(name = "19")]
+    V19,
+    #[value(name = "22")]
+    V22,
+    #[value(name = "24")]
+    V24,
+}
+
+impl From<LlvmArg> for Llvm {
+    fn from(version: LlvmArg) -> Self {
+        match version {
+            LlvmArg::V19 => Self::V19,
+            LlvmArg::V22 => Self::V22,
+            LlvmArg::V24 => Self::V24,
+        }
+    }
 }
 
 #[derive(Debug, ClapArgs)]

@@ -9,6 +9,7 @@ use unshade::check_dxcontainer;
 use unshade::core::Severity;
 use unshade::core::outline::Coverage;
 use unshade::dxcontainer::bytes::Text;
+use unshade::dxcontainer::document::Llvm;
 use unshade::dxcontainer::file::DxFile;
 use unshade::dxcontainer::part::PartData;
 use unshade::dxcontainer::signature::{Form, NamePolicy};
@@ -73,7 +74,8 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// LLVM's tools that are tried if they are there.
-const TOOLS: [&str; 3] = ["yaml2obj-19", "yaml2obj-22", "yaml2obj-24"];
+const TOOLS: [(&str, Llvm); 3] =
+    [("yaml2obj-19", Llvm::V19), ("yaml2obj-22", Llvm::V22), ("yaml2obj-24", Llvm::V24)];
 
 /// Whether a yaml2obj accepts a document; none if there is no such tool.
 fn accepts(tool: &str, text: &str) -> Option<bool> {
@@ -174,7 +176,12 @@ impl Counts {
                 *self.own_keys.entry(key.into()).or_default() += 1;
             }
         }
-        for tool in TOOLS {
+        for (tool, llvm) in TOOLS {
+            let text = document::to_yaml_for(file, llvm)?;
+            ensure!(
+                document::from_yaml(&text)?.write()? == data,
+                "comes back from {llvm:?}'s YAML otherwise"
+            );
             if let Some(accepts) = accepts(tool, &text) {
                 let row = self.accepted.entry(tool).or_default();
                 row.0 += u64::from(accepts);

@@ -24,7 +24,7 @@ const MAX_YAML: u64 = 4 << 30;
 
 pub(crate) fn to_yaml(args: &ToYamlArgs, global: &GlobalArgs) -> Result<Outcome> {
     let (_, file) = open(&args.file, global)?;
-    write_text(&args.output, &document::to_yaml(&file)?)?;
+    write_text(&args.output, &document::to_yaml_for(&file, args.llvm.into())?)?;
     Ok(Outcome::Done)
 }
 

@@ -9,11 +9,14 @@
 //! read from both documents is the same to the byte. Who changes a name changes it in the first document; a layout of
 //! the second that no longer fits is refused, with the advice to take it out.
 
+mod dialect;
 mod extra;
 mod llvm;
 mod psv0;
 mod root_signature;
 mod sources;
+
+pub use dialect::Llvm;
 
 use crate::bytes::{Bytes, len32};
 use crate::container::HEADER_SIZE;
@@ -37,7 +40,15 @@ pub const OWN_TAG: &str = "!unshade";
 /// # Errors
 /// If a part can't be written, as [`DxFile::write`].
 pub fn to_yaml(file: &DxFile) -> Result<String> {
-    let nodes = nodes(file)?;
+    to_yaml_for(file, Llvm::default())
+}
+
+/// Writes a container as YAML whose first document a version of LLVM reads.
+///
+/// # Errors
+/// As [`to_yaml`].
+pub fn to_yaml_for(file: &DxFile, llvm: Llvm) -> Result<String> {
+    let nodes = nodes(file, llvm)?;
     // A byte takes six characters.
     let mut out = String::with_capacity(nodes.size.saturating_mul(8));
     emit(LLVM_TAG, &nodes.main, &mut out);
@@ -77,7 +88,7 @@ struct Nodes<'a> {
     size: usize,
 }
 
-fn nodes(file: &DxFile) -> Result<Nodes<'_>> {
+fn nodes(file: &DxFile, llvm: Llvm) -> Result<Nodes<'_>> {
     let mut bodies = Vec::with_capacity(file.parts.len());
     for part in &file.parts {
         bodies.push(part.data.write().map_err(|error| error.within(format!("part {}", part.name)))?);
@@ -85,7 +96,8 @@ fn nodes(file: &DxFile) -> Result<Nodes<'_>> {
     let mut parts = Vec::with_capacity(bodies.len());
     let mut own_parts = Vec::new();
     for (index, (part, body)) in file.parts.iter().zip(&bodies).enumerate() {
-        let node = llvm::part_node(part, body.len());
+        let mut node = llvm::part_node(part, body.len());
+        dialect::restrict(&mut node, llvm);
         own_parts.extend(own_node(index, part, body, &node));
         parts.push(node);
     }
@@ -104,7 +116,7 @@ fn nodes(file: &DxFile) -> Result<Nodes<'_>> {
 
 /// A container that stands in another, as our document has it.
 fn own_container(file: &DxFile) -> Option<Node<'_>> {
-    let nodes = nodes(file).ok()?;
+    let nodes = nodes(file, Llvm::default()).ok()?;
     let mut map = MapWriter::default();
     map.node("Main", nodes.main);
     if let Some(own) = nodes.own {
