@@ -48,13 +48,17 @@ pub(super) fn restrict(part: &mut Node<'_>, llvm: Llvm) {
     }
 }
 
-/// LLVM 19 has numbers for type and shape of a resource.
+/// LLVM 19 has numbers for type, shape and flags of a resource.
 fn number_names(resource: &mut Node<'_>) {
     let number = |node: &mut Node<'_>, number: Option<u32>| {
         if let Some(number) = number {
             *node = Node::number(number.into());
         }
     };
+    if let Some(flags) = value(resource, "Flags") {
+        let atomic = flags.get("UsedByAtomic64").and_then(Node::text) == Some("true");
+        *flags = Node::number(atomic.into());
+    }
     if let Some(node) = value(resource, "Type") {
         let named = ResourceType::from_name(node.text().unwrap_or_default()).map(|named| named.0);
         number(node, named);

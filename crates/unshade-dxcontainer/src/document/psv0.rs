@@ -6,7 +6,7 @@ use crate::psv0::{
     Binding, BindingKind, ComponentType, DependencyShape, Element, Interpolation, Psv0, Resource,
     ResourceKind, RuntimeInfo, SIZES, SemanticKind, Signatures, Stage, V1, stage_fields,
 };
-use crate::yaml::{MapReader, MapWriter, Node};
+use crate::yaml::{MapReader, MapWriter, Node, Yaml};
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -266,7 +266,10 @@ fn read_resource(node: &Node<'_>, stride: u32) -> Result<Resource> {
     };
     let kind: Option<ResourceKind> = map.field("Kind")?;
     let mut flags = 0;
-    if let Some(node) = map.take("Flags") {
+    if let Some(node) = map.take("Flags").filter(|node| node.text().is_some()) {
+        // LLVM 19 has a number.
+        flags = u32::from_node(node).map_err(|error| error.within("Flags"))?;
+    } else if let Some(node) = map.take("Flags") {
         let mut map = MapReader::new(node)?;
         flags = u32::from(map.field_or("UsedByAtomic64", false)?);
         map.finish()?;
