@@ -30,6 +30,28 @@ pub fn program_databases() -> Vec<Fixture> {
     files("pdb")
 }
 
+/// The bytes of all parts of a name in the committed containers, and in those inside of them.
+///
+/// # Panics
+/// If a fixture can't be read.
+pub fn parts(name: &[u8; 4]) -> Vec<Vec<u8>> {
+    let mut parts = Vec::new();
+    for fixture in all() {
+        let container = Container::parse(&fixture.data).expect("a sound fixture");
+        for part in container.found_parts() {
+            if part.name.0 == *name {
+                parts.push(part.data.data().to_vec());
+            }
+            if let Ok(inner) = Container::read(part.data) {
+                parts.extend(
+                    inner.found_parts().filter(|p| p.name.0 == *name).map(|p| p.data.data().to_vec()),
+                );
+            }
+        }
+    }
+    parts
+}
+
 fn files(extension: &str) -> Vec<Fixture> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/dxcontainer");
     let mut fixtures: Vec<Fixture> = fs::read_dir(folder)

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
         }
         if let Some(container) = super::dxcontainer::view(find) {
             if global.json {
-                containers.push(ContainerJson { head: ProgramJson::new(find), container });
+                containers.push(Box::new(ContainerJson { head: ProgramJson::new(find), container }));
             } else {
                 headings.print(&ProgramJson::new(find), "", &mut stdout)?;
                 super::dxcontainer::print_parts(&container, &mut stdout)?;
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
 #[serde(untagged)]
 enum Listed {
     Functions(FunctionsJson<FunctionRow>),
-    Container(ContainerJson),
+    Container(Box<ContainerJson>),
 }
 
 /// The line before a program's rows; none if the file is the program.

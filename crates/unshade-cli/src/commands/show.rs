@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
             if let Some(container) = super::dxcontainer::view(find) {
                 shown += 1;
                 if global.json {
-                    containers.push(ContainerJson { head: ProgramJson::new(find), container });
+                    containers.push(Box::new(ContainerJson { head: ProgramJson::new(find), container }));
                 } else {
                     if shown > 1 {
                         writeln!(stdout)?;
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
 #[serde(untagged)]
 enum Shown {
     Functions(FunctionsJson<FunctionView>),
-    Container(ContainerJson),
+    Container(Box<ContainerJson>),
 }
 
 fn print(
