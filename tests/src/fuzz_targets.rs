@@ -104,7 +104,7 @@ pub fn carve(data: &[u8]) {
 
 /// A DXContainer: read, checked, outlined, written back and signed.
 pub fn dxcontainer(data: &[u8]) {
-    let faults = dxcontainers::exercise(data, data.len() % 16 == 0);
+    let faults = dxcontainers::exercise(data, data.len().is_multiple_of(16));
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
@@ -113,7 +113,7 @@ fn dx_part(name: [u8; 4], data: &[u8]) {
     let mut file = DxFile::default();
     file.parts.push(OwnedPart::new(name, PartData::Raw(Bytes(data.to_vec()))));
     let file = file.write().expect("bytes are always written");
-    let faults = dxcontainers::exercise(&file, data.len() % 16 == 0);
+    let faults = dxcontainers::exercise(&file, data.len().is_multiple_of(16));
     assert!(faults.is_empty(), "{faults:#?}");
 }
 

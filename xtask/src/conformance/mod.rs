@@ -22,6 +22,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
     Bitcode,
+    #[value(alias = "dx")]
     Dxcontainer,
     Metallib,
 }
