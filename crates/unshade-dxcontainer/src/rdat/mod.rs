@@ -15,7 +15,7 @@
 mod tables;
 mod yaml;
 
-pub use tables::{FieldKind, RdatKind, TableField, fields};
+pub use tables::{FieldKind, RdatKind, TableField, field_kind, fields};
 
 use crate::bytes::{Bytes, len32};
 use crate::cursor::Cursor;

@@ -84,7 +84,7 @@ const fn byte(name: &'static str, kind: FieldKind) -> TableField {
     TableField { name, size: 1, kind }
 }
 
-use FieldKind::{BytesOffset, Hex, Name, Number, NumberArray, RecordArray, Text, TextArray};
+use FieldKind::{BytesOffset, Hex, Name, Number, NumberArray, Record, RecordArray, Text, TextArray};
 
 const RESOURCE_CLASSES: &[&str] = &["SRV", "UAV", "CBuffer", "Sampler", "Invalid"];
 
@@ -368,5 +368,48 @@ pub fn fields(kind: RdatKind) -> &'static [TableField] {
         RdatKind::PDB_INFO_TABLE => PDB_INFO,
         RdatKind::PDB_LIBRARY_TABLE => PDB_LIBRARY,
         _ => &[],
+    }
+}
+
+/// What the four words of a subobject say, by its kind.
+const SUBOBJECT_VALUES: &[(u32, [FieldKind; 4])] = &[
+    (0, [Hex, Hex, Hex, Hex]),
+    (1, [BytesOffset, Number, Hex, Hex]),
+    (2, [BytesOffset, Number, Hex, Hex]),
+    (8, [Text, TextArray, Hex, Hex]),
+    (9, [Number, Number, Hex, Hex]),
+    (10, [Number, Hex, Hex, Hex]),
+    (11, [Number, Text, Text, Text]),
+    (12, [Number, Hex, Hex, Hex]),
+];
+
+/// What the word of an attribute of a node's function says, by its kind.
+const FUNC_ATTRIB_VALUES: &[(u32, FieldKind)] = &[
+    (1, Record(RdatKind::NODE_ID_TABLE)),
+    (2, NumberArray),
+    (3, Record(RdatKind::NODE_ID_TABLE)),
+    (4, NumberArray),
+    (7, NumberArray),
+];
+
+/// What the word of an attribute of a node's input or output says, by its kind.
+const IO_ATTRIB_VALUES: &[(u32, FieldKind)] = &[(1, Record(RdatKind::NODE_ID_TABLE)), (5, Hex)];
+
+/// What a field of a record says: that of [`fields`], or, where that depends on the record's first field, what it says
+/// for this value of it.
+pub fn field_kind(table: RdatKind, index: usize, first: u32) -> FieldKind {
+    let plain = fields(table).get(index).map_or(Number, |field| field.kind);
+    let of = |values: &[(u32, FieldKind)]| {
+        values.iter().find(|(kind, _)| *kind == first && index == 1).map_or(plain, |(_, kind)| *kind)
+    };
+    match table {
+        RdatKind::SUBOBJECT_TABLE => SUBOBJECT_VALUES
+            .iter()
+            .find(|(kind, _)| *kind == first)
+            .and_then(|(_, kinds)| kinds.get(index.checked_sub(2)?))
+            .map_or(plain, |kind| *kind),
+        RdatKind::NODE_SHADER_FUNC_ATTRIB_TABLE => of(FUNC_ATTRIB_VALUES),
+        RdatKind::NODE_SHADER_IO_ATTRIB_TABLE => of(IO_ATTRIB_VALUES),
+        _ => plain,
     }
 }

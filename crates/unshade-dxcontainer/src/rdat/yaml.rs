@@ -1,7 +1,7 @@
 //! RDAT as YAML: texts and lists are written out where they are meant, so that a name can be changed in one place;
 //! a reference that does not lead back to itself that way is written as its number.
 
-use super::{FieldKind, Rdat, RdatContent, RdatKind, RdatPart, Row, Table, TableField, VERSION, fields};
+use super::{FieldKind, Rdat, RdatContent, RdatKind, RdatPart, Row, Table, VERSION, field_kind, fields};
 use crate::bytes::{Bytes, Text, len32, pad4};
 use crate::image::Slack;
 use crate::yaml::{Kind, MapReader, MapWriter, Node, Yaml};
@@ -96,16 +96,17 @@ impl Rdat {
 
     fn row_node<'a>(&'a self, kind: RdatKind, row: &'a Row) -> Node<'a> {
         let mut map = MapWriter::default();
-        for (field, value) in fields(kind).iter().zip(&row.values) {
-            map.node(field.name, self.value_node(field, *value));
+        let first = row.values.first().copied().unwrap_or_default();
+        for (index, (field, value)) in fields(kind).iter().zip(&row.values).enumerate() {
+            map.node(field.name, self.value_node(field_kind(kind, index, first), *value));
         }
         map.field("Extra", &row.extra);
         map.finish()
     }
 
-    fn value_node(&self, field: &TableField, value: u32) -> Node<'_> {
+    fn value_node(&self, kind: FieldKind, value: u32) -> Node<'_> {
         let number = || Node::number(value.into());
-        match field.kind {
+        match kind {
             FieldKind::Hex => Node::hex(value.into()),
             FieldKind::Name(names) => {
                 names.get(value as usize).map_or_else(number, |name| Node::plain(*name))
@@ -229,6 +230,11 @@ impl Pool {
     }
 
     fn text(&mut self, text: &[u8]) -> u32 {
+        // The first text of every buffer is the empty one.
+        if self.strings.is_empty() {
+            self.strings.push(0);
+            self.grown = true;
+        }
         if let Some(offset) = find_text(&self.strings, text) {
             return offset;
         }
@@ -304,21 +310,23 @@ fn read_row(node: &Node<'_>, kind: RdatKind, pool: &mut Pool) -> Result<Row> {
     for field in fields(kind) {
         // Records of older versions end early.
         let Some(value) = map.take(field.name) else { break };
-        values.push(read_value(value, field, pool).map_err(|error| error.within(field.name))?);
+        let first = values.first().copied().unwrap_or_default();
+        let kind = field_kind(kind, values.len(), first);
+        values.push(read_value(value, kind, pool).map_err(|error| error.within(field.name))?);
     }
     let row = Row { values, extra: map.field("Extra")? };
     map.finish()?;
     Ok(row)
 }
 
-fn read_value(node: &Node<'_>, field: &TableField, pool: &mut Pool) -> Result<u32> {
-    if let (FieldKind::Name(names), Some(text)) = (field.kind, node.text())
+fn read_value(node: &Node<'_>, kind: FieldKind, pool: &mut Pool) -> Result<u32> {
+    if let (FieldKind::Name(names), Some(text)) = (kind, node.text())
         && let Some(place) = names.iter().position(|name| *name == text)
     {
         return Ok(len32(place));
     }
     let is_list = matches!(node.kind, Kind::List { .. } | Kind::Bytes(_));
-    match field.kind {
+    match kind {
         FieldKind::Text if !matches!(node.kind, Kind::Plain(_)) || u32::from_node(node).is_err() => {
             Text::from_node(node).map(|text| pool.text(&text.0))
         }
