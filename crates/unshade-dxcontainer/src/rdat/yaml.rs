@@ -307,6 +307,14 @@ fn read_part(node: &Node<'_>, pool: &mut Pool) -> Result<RdatPart> {
 fn read_row(node: &Node<'_>, kind: RdatKind, pool: &mut Pool) -> Result<Row> {
     let mut map = MapReader::new(node)?;
     let mut values = vec![];
+    // DXC writes the names of what a function calls before its own.
+    if kind == RdatKind::FUNCTION_TABLE
+        && let Some(called) = node.get("FunctionDependencies").filter(|called| called.text().is_none())
+    {
+        for name in Vec::<Text>::from_node(called).map_err(|error| error.within("FunctionDependencies"))? {
+            pool.text(&name.0);
+        }
+    }
     for field in fields(kind) {
         // Records of older versions end early.
         let Some(value) = map.take(field.name) else { break };
