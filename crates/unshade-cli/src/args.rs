@@ -121,7 +121,7 @@ standard error.
 
 {EXIT_STATUS}"))]
     Scan(ScanArgs),
-    /// Write a DXContainer as YAML: the document of LLVM's obj2yaml, and one of ours beside it
+    /// Write a DXContainer as YAML, as LLVM's obj2yaml does, and what that leaves out
     #[command(after_help = format!("\
 Examples:
   unshade to-yaml shader.dxil | less
@@ -131,7 +131,7 @@ What is read back with `from-yaml` is the same to the byte.
 
 {EXIT_STATUS}"))]
     ToYaml(ToYamlArgs),
-    /// Make a DXContainer from YAML, ours or that of LLVM's obj2yaml
+    /// Make a DXContainer from YAML
     #[command(after_help = format!("\
 Examples:
   unshade from-yaml shader.yaml -o shader.dxil
