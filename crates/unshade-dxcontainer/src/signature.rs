@@ -201,7 +201,7 @@ impl Signature {
     }
 
     /// Chooses all offsets anew, with the names in an order of their own: DXC sorts the elements by stream and
-    /// register, but writes the names in the order of their declaration, which is that of PSV0.
+    /// register, but writes the names in the order of their declaration.
     pub fn lay_out_in_order(&mut self, policy: NamePolicy, order: &[usize]) {
         self.first_offset = 8;
         let table = self.elements.len().saturating_mul(self.form.element_size()).saturating_add(8);

@@ -256,7 +256,7 @@ impl Counts {
                 built.lay_out_in_order(*policy, &order);
                 PartData::Signature(built).write().is_ok_and(|built| built == written)
             });
-            self.count_rebuilt("ISG1, OSG1, PSG1", matches);
+            self.count_rebuilt("signatures, order as read", matches);
         }
         Ok(())
     }
