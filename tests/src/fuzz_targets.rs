@@ -1,9 +1,13 @@
 //! What is fuzzed: one function for each file in `fuzz/fuzz_targets`, each of which takes any bytes and must return.
 
+use crate::dxcontainers;
 use crate::encoder::Encoder;
 use crate::exercise;
 use std::ops::ControlFlow;
 use unshade::carve::{self, Limits, Selector};
+use unshade_dxcontainer::bytes::Bytes;
+use unshade_dxcontainer::file::OwnedPart;
+use unshade_dxcontainer::{DxFile, PartData, document};
 use unshade_metallib::Library;
 
 /// A library: everything that can be asked of it, a check, and an outline that names every byte.
@@ -124,6 +128,51 @@ pub fn carve(data: &[u8]) {
     assert!(finds <= limits.max_finds);
 }
 
+/// A DXContainer: read, checked, outlined, written back and signed.
+pub fn dxcontainer(data: &[u8]) {
+    let faults = dxcontainers::exercise(data, data.len().is_multiple_of(16));
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// A container of one part of these bytes.
+fn dx_part(name: [u8; 4], data: &[u8]) {
+    let mut file = DxFile::default();
+    file.parts.push(OwnedPart::new(name, PartData::Raw(Bytes(data.to_vec()))));
+    let file = file.write().expect("bytes are always written");
+    let faults = dxcontainers::exercise(&file, data.len().is_multiple_of(16));
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// The bytes of PSV0.
+pub fn psv0(data: &[u8]) {
+    dx_part(*b"PSV0", data);
+}
+
+/// The bytes of RDAT.
+pub fn rdat(data: &[u8]) {
+    dx_part(*b"RDAT", data);
+}
+
+/// The bytes of RTS0.
+pub fn root_signature(data: &[u8]) {
+    dx_part(*b"RTS0", data);
+}
+
+/// The bytes of RDEF.
+pub fn rdef(data: &[u8]) {
+    dx_part(*b"RDEF", data);
+}
+
+/// YAML of a container: what can be read can be written, or is refused.
+pub fn dx_yaml(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Ok(file) = document::from_yaml(text)
+        && let Ok(bytes) = file.write()
+    {
+        dxcontainer(&bytes);
+    }
+}
+
 /// The name of a target, and the target.
 pub type Target = (&'static str, fn(&[u8]));
 
@@ -135,4 +184,10 @@ pub const ALL: &[Target] = &[
     ("sources", sources),
     ("carve", carve),
     ("bitcode", bitcode),
+    ("dxcontainer", dxcontainer),
+    ("psv0", psv0),
+    ("rdat", rdat),
+    ("root_signature", root_signature),
+    ("rdef", rdef),
+    ("dx_yaml", dx_yaml),
 ];

@@ -8,6 +8,7 @@
 //! | [`reflections`] | reflection buffers of typical functions |
 //! | [`fixtures`] | the synthetic files under `fixtures/` |
 //! | [`corpus`] | real files, where there are any |
+//! | [`dxcontainers`] | containers of our own shaders, and everything done to any container |
 //! | [`mutate`] | changes to files |
 //! | [`exercise`] | everything that a reader offers, done to any bytes |
 //! | [`fuzz_targets`] | what is fuzzed |
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub mod corpus;
+pub mod dxcontainers;
 pub mod encoder;
 pub mod exercise;
 pub mod fixtures;

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use unshade_tests::fuzz_targets::{ALL, Target};
 use unshade_tests::metallib_builder::{ArchiveSpec, SourceFile, tar};
 use unshade_tests::mutate::{Random, mutate};
-use unshade_tests::{fixtures, parallel, reflections};
+use unshade_tests::{dxcontainers, fixtures, parallel, reflections};
 
 /// Changes of each seed; `UNSHADE_EXHAUSTIVE` runs a hundred times as many.
 const ITERATIONS: u64 = 100;
@@ -46,6 +46,19 @@ fn seeds(target: &str) -> Vec<Seed> {
             .map(|section| words([&[section.0], section.1.as_slice()].concat()))
             .collect(),
         "bitcode" => AIR.iter().map(|module| words(module.to_vec())).collect(),
+        "dxcontainer" => dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).collect(),
+        "psv0" => dxcontainers::parts(b"PSV0").into_iter().map(words).collect(),
+        "rdat" => dxcontainers::parts(b"RDAT").into_iter().map(words).collect(),
+        "root_signature" => dxcontainers::parts(b"RTS0").into_iter().map(words).collect(),
+        "rdef" => dxcontainers::parts(b"RDEF").into_iter().map(words).collect(),
+        // Long lists of bytes would be most of what is changed.
+        "dx_yaml" => dxcontainers::all()
+            .into_iter()
+            .filter(|fixture| fixture.data.len() < 2_000)
+            .map(|fixture| unshade_dxcontainer::DxFile::parse(&fixture.data).expect("a sound fixture"))
+            .map(|file| unshade_dxcontainer::document::to_yaml(&file).expect("a sound fixture"))
+            .map(|text| (text.into_bytes(), Vec::new()))
+            .collect(),
         "carve" => containers().into_iter().map(words).collect(),
         _ => fixtures().filter(|f| !f.name.starts_with("universal")).map(|f| f.build()).collect(),
     }

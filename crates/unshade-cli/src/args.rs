@@ -4,6 +4,7 @@ use anyhow::{Context, Result};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use unshade::carve::Limits;
+use unshade::dxcontainer::document::Llvm;
 use unshade::llvm::print::Dialect;
 use unshade::metallib::FunctionType;
 use unshade::select::{Selection, Selector};
@@ -123,6 +124,47 @@ standard error.
 
 {EXIT_STATUS}"))]
     Scan(ScanArgs),
+    /// Write a DXContainer as YAML, as LLVM's obj2yaml does, and what that leaves out
+    #[command(after_help = format!("\
+Examples:
+  unshade to-yaml shader.dxil | less
+  unshade to-yaml shader.dxil -o shader.yaml
+
+What is read back with `from-yaml` is the same to the byte.
+
+{EXIT_STATUS}"))]
+    ToYaml(ToYamlArgs),
+    /// Make a DXContainer from YAML
+    #[command(after_help = format!("\
+Examples:
+  unshade from-yaml shader.yaml -o shader.dxil
+  unshade from-yaml changed.yaml -o changed.dxil --sign
+
+{EXIT_STATUS}"))]
+    FromYaml(FromYamlArgs),
+    /// Compute the digest of a DXContainer anew
+    #[command(after_help = format!("\
+Examples:
+  unshade sign shader.dxil -o signed.dxil
+
+{EXIT_STATUS}"))]
+    Sign(SignArgs),
+    /// Add, replace, remove and reorder parts of a DXContainer, and sign it
+    #[command(after_help = format!("\
+Examples:
+  unshade edit shader.dxil --strip debug,reflection -o small.dxil
+  unshade edit shader.dxil --set RTS0=root_signature.bin -o bound.dxil
+  unshade edit shader.dxil --private note.txt -o noted.dxil
+
+{EXIT_STATUS}"))]
+    Edit(EditArgs),
+    /// Make a file from its parts
+    #[command(after_help = format!("\
+Examples:
+  unshade build dxcontainer SFI0=sfi0.bin DXIL=program.bin -o shader.dxil
+
+{EXIT_STATUS}"))]
+    Build(BuildArgs),
     /// Print the table of Metal data types
     #[command(after_help = "\
 Examples:
@@ -150,6 +192,145 @@ pub(crate) struct FilesArgs {
     /// Files, `file!path/inside`, or `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
+}
+
+/// Where a file is written; nothing is written over an input.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct BinaryArgs {
+    /// The file to write
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ToYamlArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) output: FileArgs,
+    /// The LLVM whose yaml2obj is to read the first document
+    #[arg(long, value_enum, default_value = "24", value_name = "VERSION")]
+    pub(crate) llvm: LlvmArg,
+}
+
+/// A version of LLVM that knows some keys and not others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LlvmArg {
+    #[value(name = "19")]
+    V19,
+    #[value(name = "22")]
+    V22,
+    #[value(name = "24")]
+    V24,
+}
+
+impl From<LlvmArg> for Llvm {
+    fn from(version: LlvmArg) -> Self {
+        match version {
+            LlvmArg::V19 => Self::V19,
+            LlvmArg::V22 => Self::V22,
+            LlvmArg::V24 => Self::V24,
+        }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FromYamlArgs {
+    /// A file of YAML, or `-` for standard input
+    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) output: BinaryArgs,
+    /// Compute the digest rather than taking it from the document
+    #[arg(long)]
+    pub(crate) sign: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SignArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) output: BinaryArgs,
+}
+
+/// What `edit --strip` takes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Stripped {
+    /// ILDB, ILDN, SRCI, PDBI, SDBG, SPDB
+    Debug,
+    /// STAT, RDEF
+    Reflection,
+    /// RTS0
+    RootSignature,
+    /// PRIV
+    Private,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct EditArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) output: BinaryArgs,
+    /// Replace a part by the bytes of a file, or add it
+    #[arg(long, value_name = "PART=FILE", value_parser = part_file)]
+    pub(crate) set: Vec<PartFile>,
+    /// Add a part even if there is one of its name
+    #[arg(long, value_name = "PART=FILE", value_parser = part_file)]
+    pub(crate) add: Vec<PartFile>,
+    /// Take parts out
+    #[arg(long, value_name = "PART", value_delimiter = ',', value_parser = part_name)]
+    pub(crate) remove: Vec<[u8; 4]>,
+    /// Take out what a sort of reader needs
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub(crate) strip: Vec<Stripped>,
+    /// Put parts first, in this order
+    #[arg(long, value_name = "PART", value_delimiter = ',', value_parser = part_name)]
+    pub(crate) order: Vec<[u8; 4]>,
+    /// Set the private data
+    #[arg(long, value_name = "FILE")]
+    pub(crate) private: Option<PathBuf>,
+    /// Keep the digest as it is, right or not
+    #[arg(long)]
+    pub(crate) keep_digest: bool,
+}
+
+/// What `build` makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Built {
+    /// A DirectX shader container
+    Dxcontainer,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct BuildArgs {
+    /// What to make
+    #[arg(value_enum)]
+    pub(crate) format: Built,
+    /// The parts in their order
+    #[arg(required = true, value_name = "PART=FILE", value_parser = part_file)]
+    pub(crate) parts: Vec<PartFile>,
+    #[command(flatten)]
+    pub(crate) output: BinaryArgs,
+}
+
+/// The name of a part and the file with its bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct PartFile {
+    pub(crate) name: [u8; 4],
+    pub(crate) file: PathBuf,
+}
+
+fn part_name(text: &str) -> Result<[u8; 4]> {
+    text.as_bytes().try_into().with_context(|| format!("the name of a part has four characters: {text}"))
+}
+
+fn part_file(text: &str) -> Result<PartFile> {
+    let (name, file) = text.split_once('=').with_context(|| format!("PART=FILE is wanted: {text}"))?;
+    Ok(PartFile { name: part_name(name)?, file: file.into() })
 }
 
 #[derive(Debug, ClapArgs)]
@@ -186,14 +367,19 @@ impl ListArgs {
 pub(crate) struct ShowArgs {
     /// A file, `file!path/inside`, or `-` for standard input
     pub(crate) file: String,
-    /// Functions: a name, /regular expression/ or #index
-    #[arg(value_name = "FUNCTION", required = true)]
+    /// Functions: a name, /regular expression/ or #index; a DXContainer is shown as a whole
+    #[arg(value_name = "FUNCTION")]
     selectors: Vec<String>,
     #[command(flatten)]
     selection: SelectionArgs,
 }
 
 impl ShowArgs {
+    /// Whether functions were named.
+    pub(crate) fn names_functions(&self) -> bool {
+        !self.selectors.is_empty()
+    }
+
     pub(crate) fn selection(&self) -> Result<Selection> {
         self.selection.with(&self.selectors)
     }

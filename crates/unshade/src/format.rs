@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | Metal library | `MTLB` | Metal's toolchain; every real file |
 //! | Metal universal library | big-endian `0xCBFEBABE` | Metal's toolchain |
+//! | DXContainer | `DXBC` | DXC's `DxilContainer.h`; every real file |
 //! | zip | `PK\x03\x04`, or `PK\x05\x06` when empty | PKWARE's APPNOTE |
 //! | gzip, zlib, bzip2, Zstandard | `1f 8b 08`; a valid two-byte header and a first block that inflates; `BZh` and a block's magic; `28 b5 2f fd` or a skippable frame | RFC 1952, RFC 1950, bzip2's manual, RFC 8878 |
 //! | tar | a header whose checksum is right | POSIX `pax` |
@@ -32,17 +33,20 @@ pub enum Format {
     MetalLibrary,
     /// Metal libraries and GPU executables for several targets in one file (`0xCBFEBABE`).
     MetalUniversal,
+    /// A DirectX shader container (`DXBC`): DXIL, or a token program of shader model 4 or 5.
+    DxContainer,
 }
 
 impl Format {
     /// Every format, in the order of the declaration.
-    pub const ALL: &'static [Self] = &[Self::MetalLibrary, Self::MetalUniversal];
+    pub const ALL: &'static [Self] = &[Self::MetalLibrary, Self::MetalUniversal, Self::DxContainer];
 
     /// What users of the platform call it.
     pub fn name(self) -> &'static str {
         match self {
             Self::MetalLibrary => "Metal library",
             Self::MetalUniversal => "Metal universal library",
+            Self::DxContainer => "DXContainer",
         }
     }
 
@@ -50,6 +54,7 @@ impl Format {
     pub fn extension(self) -> &'static str {
         match self {
             Self::MetalLibrary | Self::MetalUniversal => "metallib",
+            Self::DxContainer => "dxbc",
         }
     }
 }

@@ -11,7 +11,8 @@
 //! | [`safe_path`] | file names for names that come from files |
 //! | [`demangle()`], [`DemangledComments`] | C++ names, also in listings |
 //!
-//! The formats themselves are crates of their own, here as [`metallib`] and [`llvm`]; what they share is [`core`].
+//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`] and [`llvm`]; what they share
+//! is [`core`].
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -38,6 +39,7 @@
 pub mod carve;
 mod demangle;
 mod demangled_comments;
+mod dxcontainer_check;
 pub mod format;
 pub mod program;
 pub mod safe_path;
@@ -47,6 +49,8 @@ pub mod view;
 
 pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
 pub use demangled_comments::{DemangledComments, has_mangled_names};
+pub use dxcontainer_check::check as check_dxcontainer;
 pub use unshade_core as core;
+pub use unshade_dxcontainer as dxcontainer;
 pub use unshade_llvm as llvm;
 pub use unshade_metallib as metallib;

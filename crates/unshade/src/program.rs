@@ -2,7 +2,8 @@
 
 use crate::carve::Find;
 use crate::format::Format;
-use unshade_core::{Diagnostics, OutlineSink, Result};
+use unshade_core::{Diagnostics, OutlineSink, Reader, Result};
+use unshade_dxcontainer::Container;
 use unshade_metallib::universal::SliceContent;
 use unshade_metallib::{Library, Universal, outline};
 
@@ -18,6 +19,8 @@ pub enum Program<'a> {
     Library(Library<'a>),
     /// A universal file of Metal libraries and GPU code.
     Universal(Universal<'a>),
+    /// A DirectX shader container.
+    DxContainer(Container<'a>),
 }
 
 /// A library in a program, with the name of the slice that it is in.
@@ -39,17 +42,19 @@ impl<'a> Program<'a> {
         let base = find.file_offset.unwrap_or(find.path.offset());
         match find.format {
             Format::MetalUniversal => Universal::parse_at(find.data, base).map(Self::Universal),
+            Format::DxContainer => Container::read(Reader::at(find.data, base)).map(Self::DxContainer),
             _ => Library::parse_at(find.data, base).map(Self::Library),
         }
     }
 
-    /// The libraries in it; what can't be read of the slices goes to `diagnostics`.
+    /// The Metal libraries in it; what can't be read of the slices goes to `diagnostics`.
     pub fn libraries(&self, diagnostics: &mut Diagnostics) -> Vec<NamedLibrary<'a>> {
         let universal = match self {
             Self::Library(library) => {
                 return vec![NamedLibrary { slice: String::new(), library: library.clone() }];
             }
             Self::Universal(universal) => universal,
+            Self::DxContainer(_) => return Vec::new(),
         };
         let mut libraries = Vec::new();
         for slice in universal.slices() {
@@ -72,6 +77,7 @@ impl<'a> Program<'a> {
         match self {
             Self::Library(library) => outline::library(library, sink),
             Self::Universal(universal) => outline::universal(universal, sink),
+            Self::DxContainer(container) => unshade_dxcontainer::outline::container(container, sink),
         }
     }
 }

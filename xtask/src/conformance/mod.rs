@@ -1,6 +1,7 @@
 //! `cargo xtask conformance FORMAT`: reads every real file at hand and prints counts; fails if one is not read right.
 
 mod bitcode;
+mod dxcontainer;
 mod metallib;
 
 use anyhow::Result;
@@ -30,12 +31,15 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
     Bitcode,
+    #[value(alias = "dx")]
+    Dxcontainer,
     Metallib,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
+        Format::Dxcontainer => dxcontainer::run(),
         Format::Metallib => metallib::run(),
     }
 }

@@ -14,6 +14,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use unshade::carve::Find;
 use unshade::core::{Diagnostics, Escaped};
+use unshade::dxcontainer::program::bitcode;
+use unshade::dxcontainer::{Container, PartData};
 use unshade::metallib::{Function, Library};
 use unshade::program::{NamedLibrary, Program};
 use unshade::safe_path::{SafePath, SafePaths};
@@ -81,12 +83,16 @@ impl Extraction<'_> {
     fn program(&mut self, find: &Find<'_>, several: bool) -> Result<()> {
         let prefix = if several { format!("{}/", inner_name(find)) } else { String::new() };
         if self.args.wants(Extracted::Programs) {
-            let name = format!("{}.metallib", if several { inner_name(find) } else { file_stem(find) });
+            let stem = if several { inner_name(find) } else { file_stem(find) };
+            let name = format!("{stem}.{}", find.format.extension());
             let path = self.paths.flat(name.as_bytes(), "");
             self.write(path, "program", name.as_bytes(), find.data)?;
         }
         let mut diagnostics = Diagnostics::new();
         if let Some(program) = diagnostics.take("program", Program::open(find)) {
+            if let Program::DxContainer(container) = &program {
+                self.container(&prefix, container)?;
+            }
             for named in program.libraries(&mut diagnostics) {
                 self.library(&prefix, &named)?;
             }
@@ -111,6 +117,36 @@ impl Extraction<'_> {
         }
         if self.args.wants(Extracted::Sources) {
             self.sources(&prefix, &named.library, &functions)?;
+        }
+        Ok(())
+    }
+
+    /// Bitcode and sources of a DXContainer.
+    fn container(&mut self, prefix: &str, container: &Container<'_>) -> Result<()> {
+        for part in container.found_parts() {
+            let code = bitcode(part.data);
+            match (&part.name.0, code) {
+                (b"DXIL" | b"ILDB" | b"STAT", Ok((_, code))) if self.args.wants(Extracted::Modules) => {
+                    let wanted = format!("{prefix}modules/{}.bc", part.name);
+                    let path = self.paths.file(wanted.as_bytes());
+                    self.write(path, "module", wanted.as_bytes(), code.data())?;
+                }
+                (b"SRCI", _) if self.args.wants(Extracted::Sources) => {
+                    let Some(PartData::Sources(info)) =
+                        self.diagnostics.take("sources", PartData::read(part.name, part.data))
+                    else {
+                        continue;
+                    };
+                    for file in self.diagnostics.take("sources", info.files()).unwrap_or_default() {
+                        let name = file.name.to_string_lossy().replace('\\', "/");
+                        let name = name.split_once(":/").map_or(name.as_str(), |(_, rest)| rest);
+                        let wanted = format!("{prefix}sources/{}", name.trim_start_matches('/'));
+                        let path = self.paths.file(wanted.as_bytes());
+                        self.write(path, "source", wanted.as_bytes(), &file.text.0)?;
+                    }
+                }
+                _ => {}
+            }
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use unshade::metallib::gpu_object::NamedRange;
 use unshade::metallib::universal::{Slice, SliceContent};
 use unshade::program::Program;
 use unshade::source_files::visit_files;
-use unshade::view::{FindingView, HashesView, LibraryView};
+use unshade::view::{ContainerView, FindingView, HashesView, LibraryView};
 
 /// How long a line may be where there is no terminal to tell.
 const LINE_WIDTH: usize = 100;
@@ -35,6 +35,9 @@ struct InfoJson {
     /// The slices of a universal file.
     #[serde(skip_serializing_if = "Option::is_none")]
     slices: Option<Vec<SliceJson>>,
+    /// What a DXContainer has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    container: Option<ContainerView>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingView>,
 }
@@ -94,17 +97,20 @@ pub(crate) fn run(args: &FilesArgs, global: &GlobalArgs) -> Result<Outcome> {
 fn read(find: &Find<'_>) -> InfoJson {
     let mut diagnostics = Diagnostics::new();
     let mut libraries = Vec::new();
-    let mut slices = None;
+    let (mut slices, mut container) = (None, None);
     if let Some(program) = diagnostics.take("program", Program::open(find)) {
         if let Program::Universal(universal) = &program {
             slices =
                 Some(universal.slices().filter_map(Result::ok).map(|slice| read_slice(&slice)).collect());
         }
+        if let Program::DxContainer(found) = &program {
+            container = Some(ContainerView::new(found));
+        }
         for named in program.libraries(&mut diagnostics) {
             libraries.push(read_library(named.slice, &named.library));
         }
     }
-    InfoJson { head: ProgramJson::new(find), libraries, slices, findings: findings(&diagnostics) }
+    InfoJson { head: ProgramJson::new(find), libraries, slices, container, findings: findings(&diagnostics) }
 }
 
 fn read_slice(slice: &Slice<'_>) -> SliceJson {
@@ -159,6 +165,10 @@ fn print(input: &Input, programs: &[InfoJson], stdout: &mut Stdout) -> Result<()
     }
     if program.libraries.is_empty() {
         heading(stdout, &program.head.path, &summary(program))?;
+    }
+    if let Some(container) = &program.container {
+        super::dxcontainer::print_facts(container, false, stdout)?;
+        fact(stdout, "more", &faint(format!("unshade show {}", quoted(&program.head.path))).to_string())?;
     }
     for finding in &program.findings {
         writeln!(stdout, "  {}: {}", finding.severity, finding.message)?;
@@ -230,6 +240,9 @@ fn print_rows(input: &Input, programs: &[InfoJson], stdout: &mut Stdout) -> Resu
 /// A program in a few words.
 fn summary(program: &InfoJson) -> String {
     let mut text = program.head.format.clone();
+    if let Some(container) = &program.container {
+        text.push_str(&format!(", {}", super::dxcontainer::summary(container)));
+    }
     if let Some(library) = program.libraries.first() {
         let functions = program.libraries.iter().map(|library| u64::from(library.view.function_count)).sum();
         text.push_str(&format!(

@@ -1,12 +1,13 @@
 //! `unshade list`: functions, a row each.
 
-use super::{FileJson, FunctionsJson, LibraryFunctionsJson, ProgramJson, findings};
+use super::{ContainerJson, FileJson, FunctionsJson, LibraryFunctionsJson, ProgramJson, findings};
 use crate::Outcome;
 use crate::args::{GlobalArgs, ListArgs};
 use crate::input::Input;
 use crate::output::Stdout;
 use crate::paint::{self, bytes, faint, function_type, name};
 use anyhow::Result;
+use serde::Serialize;
 use std::io::Write;
 use unshade::core::Diagnostics;
 use unshade::metallib::FunctionType;
@@ -21,6 +22,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
     let input = Input::open(&args.file)?;
     let mut stdout = Stdout::new(!global.no_pager && !global.json);
     let mut programs = Vec::new();
+    let mut containers = Vec::new();
     let mut listed = 0u64;
     let mut headings = Headings { file: &input.name, printed: 0 };
     let carving = input.each_program(&global.limits(), |find| {
@@ -38,6 +40,15 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
                 listed += functions.len() as u64;
                 libraries.push(LibraryFunctionsJson { slice: named.slice, functions });
             }
+        }
+        if let Some(container) = super::dxcontainer::view(find) {
+            if global.json {
+                containers.push(Box::new(ContainerJson { head: ProgramJson::new(find), container }));
+            } else {
+                headings.print(&ProgramJson::new(find), "", &mut stdout)?;
+                super::dxcontainer::print_parts(&container, &mut stdout)?;
+            }
+            return Ok(());
         }
         let findings = findings(&diagnostics);
         let program = FunctionsJson { head: ProgramJson::new(find), libraries, findings };
@@ -57,6 +68,11 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
         Ok(())
     })?;
     if global.json {
+        let programs: Vec<Listed> = programs
+            .into_iter()
+            .map(Listed::Functions)
+            .chain(containers.into_iter().map(Listed::Container))
+            .collect();
         stdout.json(&FileJson::new(&input, programs, &carving), false)?;
     }
     stdout.finish()?;
@@ -65,6 +81,14 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
         return Ok(Outcome::Finding);
     }
     Ok(Outcome::Done)
+}
+
+/// The entry of `programs`, by what the program is.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Listed {
+    Functions(FunctionsJson<FunctionRow>),
+    Container(Box<ContainerJson>),
 }
 
 /// The line before a program's rows; none if the file is the program.

@@ -2,6 +2,7 @@
 
 mod disassemble;
 mod dump;
+mod dxcontainer;
 mod extract;
 mod info;
 mod list;
@@ -22,7 +23,7 @@ use unshade::carve::Find;
 use unshade::core::Diagnostics;
 use unshade::metallib::Library;
 use unshade::metallib::verify::{Check, Verdict};
-use unshade::view::{FindingView, SCHEMA};
+use unshade::view::{ContainerView, FindingView, SCHEMA};
 
 /// The results of so many units of a check are held at a time.
 const UNITS_AT_ONCE: usize = 4_096;
@@ -39,6 +40,11 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Disassemble(args) => disassemble::run(&args, &global),
         Command::Dump(args) => dump::run(&args, &global),
         Command::Scan(args) => scan::run(&args, &global),
+        Command::ToYaml(args) => dxcontainer::to_yaml(&args, &global),
+        Command::FromYaml(args) => dxcontainer::from_yaml(&args),
+        Command::Sign(args) => dxcontainer::sign(&args, &global),
+        Command::Edit(args) => dxcontainer::edit(&args, &global),
+        Command::Build(args) => dxcontainer::build(&args),
         Command::Types(args) => types::run(&args, &global),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { output } => shell::manual(&output),
@@ -119,6 +125,14 @@ struct FunctionsJson<F: Serialize> {
     libraries: Vec<LibraryFunctionsJson<F>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingView>,
+}
+
+/// A DXContainer: the entry of `programs` of `list` and `show`.
+#[derive(Serialize)]
+struct ContainerJson {
+    #[serde(flatten)]
+    head: ProgramJson,
+    container: ContainerView,
 }
 
 #[derive(Serialize)]

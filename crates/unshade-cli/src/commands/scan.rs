@@ -182,6 +182,13 @@ fn scan_file(path: &Path, limits: &Limits) -> Scanned {
 }
 
 fn describe(find: &Find<'_>) -> FoundJson {
+    if let Some(container) = super::dxcontainer::view(find) {
+        return FoundJson {
+            head: ProgramJson::new(find),
+            target: container.profile,
+            functions: container.functions.len().max(1) as u64,
+        };
+    }
     let mut ignored = Diagnostics::new();
     let libraries = Program::open(find).map(|program| program.libraries(&mut ignored)).unwrap_or_default();
     FoundJson {

@@ -1,12 +1,13 @@
 //! `unshade show`: everything that is known of functions.
 
-use super::{FileJson, FunctionsJson, LibraryFunctionsJson, ProgramJson, findings};
+use super::{ContainerJson, FileJson, FunctionsJson, LibraryFunctionsJson, ProgramJson, findings};
 use crate::Outcome;
 use crate::args::{GlobalArgs, ShowArgs};
 use crate::input::Input;
 use crate::output::Stdout;
 use crate::paint::{self, PaintedTokens, bad, faint, good, grouped, name, offset};
-use anyhow::Result;
+use anyhow::{Result, bail};
+use serde::Serialize;
 use std::io::Write;
 use unshade::core::Diagnostics;
 use unshade::metallib::reflection::print_signature;
@@ -19,11 +20,29 @@ pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
     let input = Input::open(&args.file)?;
     let mut stdout = Stdout::new(!global.no_pager && !global.json);
     let mut programs = Vec::new();
+    let mut containers = Vec::new();
     let mut shown = 0u64;
     let carving = input.each_program(&global.limits(), |find| {
         let mut diagnostics = Diagnostics::new();
         let mut libraries = Vec::new();
         if let Some(program) = diagnostics.take("program", Program::open(find)) {
+            if let Some(container) = super::dxcontainer::view(find) {
+                shown += 1;
+                if global.json {
+                    containers.push(Box::new(ContainerJson { head: ProgramJson::new(find), container }));
+                } else {
+                    if shown > 1 {
+                        writeln!(stdout)?;
+                    }
+                    let summary = super::dxcontainer::summary(&container);
+                    writeln!(stdout, "{}   DXContainer, {summary}", name(&find.path))?;
+                    super::dxcontainer::print_facts(&container, true, &mut stdout)?;
+                }
+                return Ok(());
+            }
+            if !args.names_functions() {
+                bail!("{}: which functions? `unshade list` shows them", input.name);
+            }
             for named in program.libraries(&mut diagnostics) {
                 let mut functions = Vec::new();
                 let all = named.library.functions().map_while(Result::ok);
@@ -58,6 +77,11 @@ pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
         Ok(())
     })?;
     if global.json {
+        let programs: Vec<Shown> = programs
+            .into_iter()
+            .map(Shown::Functions)
+            .chain(containers.into_iter().map(Shown::Container))
+            .collect();
         stdout.json(&FileJson::new(&input, programs, &carving), false)?;
     }
     stdout.finish()?;
@@ -66,6 +90,14 @@ pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
         return Ok(Outcome::Finding);
     }
     Ok(Outcome::Done)
+}
+
+/// The entry of `programs`, by what the program is.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Shown {
+    Functions(FunctionsJson<FunctionView>),
+    Container(Box<ContainerJson>),
 }
 
 fn print(

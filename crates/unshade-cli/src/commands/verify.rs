@@ -10,6 +10,7 @@ use serde::Serialize;
 use std::io::Write;
 use unshade::carve::{Condition, Find};
 use unshade::core::{Diagnostics, Error, ErrorKind};
+use unshade::format::Format;
 use unshade::metallib::Library;
 use unshade::metallib::verify::Verdict;
 use unshade::program::Program;
@@ -20,8 +21,11 @@ use unshade::view::FindingView;
 struct VerifyJson {
     #[serde(flatten)]
     head: ProgramJson,
-    functions: u64,
-    matching_hashes: u64,
+    /// Of Metal libraries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    functions: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matching_hashes: Option<u64>,
     errors: usize,
     warnings: usize,
     /// How many findings were counted but are not listed.
@@ -48,15 +52,16 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
             if global.json {
                 programs.push(VerifyJson {
                     head: ProgramJson::new(find),
-                    functions: checked.functions,
-                    matching_hashes: checked.matching_hashes,
+                    functions: has_functions(find).then_some(checked.functions),
+                    matching_hashes: has_functions(find).then_some(checked.matching_hashes),
                     errors: diagnostics.errors(),
                     warnings: diagnostics.warnings(),
                     suppressed: diagnostics.suppressed(),
                     findings: findings(diagnostics),
                 });
             } else {
-                print(&find.path.to_string(), &checked, &mut stdout)?;
+                let functions = has_functions(find).then_some(checked.functions);
+                print(&find.path.to_string(), &checked, functions, &mut stdout)?;
             }
             Ok(())
         })?;
@@ -67,6 +72,11 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
     })?;
     stdout.finish()?;
     Ok(outcome)
+}
+
+/// Whether the program has functions of its own, each with a hash.
+fn has_functions(find: &Find<'_>) -> bool {
+    find.format != Format::DxContainer
 }
 
 fn check_program(find: &Find<'_>) -> Verdict {
@@ -81,6 +91,9 @@ fn check_program(find: &Find<'_>) -> Verdict {
         verdict.diagnostics.error("header", error);
     }
     let Some(program) = verdict.diagnostics.take("header", Program::open(find)) else { return verdict };
+    if let Program::DxContainer(container) = &program {
+        verdict.diagnostics.append(unshade::check_dxcontainer(container));
+    }
     for named in program.libraries(&mut verdict.diagnostics) {
         let library = check(&named.library);
         verdict.functions += library.functions;
@@ -100,7 +113,7 @@ fn check_sources(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn print(path: &str, checked: &Verdict, stdout: &mut Stdout) -> Result<()> {
+fn print(path: &str, checked: &Verdict, functions: Option<u64>, stdout: &mut Stdout) -> Result<()> {
     let diagnostics = &checked.diagnostics;
     for diagnostic in diagnostics {
         writeln!(stdout, "{}", paint::diagnostic(path, diagnostic))?;
@@ -108,7 +121,7 @@ fn print(path: &str, checked: &Verdict, stdout: &mut Stdout) -> Result<()> {
     if diagnostics.suppressed() > 0 {
         writeln!(stdout, "{path}: … and {} more findings", grouped(diagnostics.suppressed() as u64))?;
     }
-    let functions = counted(checked.functions, "function");
+    let counted_functions = functions.map(|functions| counted(functions, "function"));
     let mut counts = Vec::new();
     if diagnostics.has_errors() {
         counts.push(paint::bad(counted(diagnostics.errors() as u64, "error")).to_string());
@@ -116,11 +129,14 @@ fn print(path: &str, checked: &Verdict, stdout: &mut Stdout) -> Result<()> {
     if diagnostics.warnings() > 0 {
         counts.push(counted(diagnostics.warnings() as u64, "warning"));
     }
-    if counts.is_empty() {
-        let hashes = if checked.functions == 0 { "" } else { ", every hash matches" };
-        writeln!(stdout, "{path}: {}, {functions}{hashes}", good("sound"))?;
-    } else {
-        writeln!(stdout, "{path}: {} in {functions}", counts.join(" and "))?;
+    match (counts.is_empty(), counted_functions) {
+        (true, Some(functions)) => {
+            let hashes = if checked.functions == 0 { "" } else { ", every hash matches" };
+            writeln!(stdout, "{path}: {}, {functions}{hashes}", good("sound"))?;
+        }
+        (true, None) => writeln!(stdout, "{path}: {}", good("sound"))?,
+        (false, Some(functions)) => writeln!(stdout, "{path}: {} in {functions}", counts.join(" and "))?,
+        (false, None) => writeln!(stdout, "{path}: {}", counts.join(" and "))?,
     }
     Ok(())
 }

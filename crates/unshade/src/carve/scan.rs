@@ -24,6 +24,11 @@
 //! # What is asked of a universal library
 //! Big-endian: u32 `0xCBFEBABE`, u32 count, then 20-byte entries {processor, its kind, offset, size, alignment as a
 //! power of two}. Count is 1 to [`MAX_SLICES`], every entry is behind the table, not empty and aligned as it says.
+//!
+//! # What is asked of a DXContainer
+//! `DXBC`, 16 bytes of digest, u16 major version 1, u16 minor version, u32 size, u32 count of parts, and so many u32
+//! offsets. Count is 1 to [`MAX_PARTS`]; the size has room for the directory and a header for each part; every part
+//! starts behind the directory and its header ends inside of the size.
 
 use super::fields::Fields;
 use crate::format::Format;
@@ -53,6 +58,7 @@ pub(crate) const MAGICS: &[Magic] = &[
         check: check_metal_universal,
         unmistakable: true,
     },
+    Magic { bytes: b"DXBC", format: Format::DxContainer, check: check_dxcontainer, unmistakable: true },
 ];
 
 /// The most entries that a universal library is believed to have. Real ones have a handful.
@@ -180,6 +186,30 @@ fn check_metal_universal(data: &[u8]) -> Option<u64> {
         at = at.checked_add(20)?;
     }
     Some(end)
+}
+
+/// The most parts that a container is believed to have. Real ones have up to ten, libraries one more a function.
+const MAX_PARTS: u32 = 4096;
+
+/// How long a DXContainer is. See the rules at the top of the module.
+fn check_dxcontainer(data: &[u8]) -> Option<u64> {
+    const HEADER: u64 = 32;
+    const PART_HEADER: u64 = 8;
+    let fields = Fields::little(data);
+    let (major, size, count) = (fields.u16(20)?, u64::from(fields.u32(24)?), fields.u32(28)?);
+    if major != 1 || count == 0 || count > MAX_PARTS {
+        return None;
+    }
+    let directory_end = u64::from(count).checked_mul(4)?.checked_add(HEADER)?;
+    let mut at = 32_usize;
+    for _ in 0..count {
+        let start = u64::from(fields.u32(at)?);
+        if start < directory_end || start.checked_add(PART_HEADER)? > size {
+            return None;
+        }
+        at = at.checked_add(4)?;
+    }
+    Some(size)
 }
 
 #[cfg(test)]

@@ -4,12 +4,14 @@
 //! names that are no UTF-8, or that hold characters that can't be shown, are escaped.
 
 mod control_flow;
+mod dxcontainer;
 mod finding;
 mod function;
 mod library;
 mod statistics;
 
 pub use control_flow::{BlockView, ControlFlowView, EdgeView, LoopView};
+pub use dxcontainer::{ContainerView, ExportView, PartView, ResourceView, SignatureView};
 pub use finding::FindingView;
 pub use function::{
     ConstantView, FunctionRow, FunctionView, MetadataView, ReflectionView, VertexAttributeView,

@@ -1,0 +1,143 @@
+//! The commands for DXContainers: YAML and back, signing, every kind of edit.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use unshade::check_dxcontainer;
+use unshade::core::Severity;
+use unshade::dxcontainer::{Container, DxFile};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/dxcontainer").join(name)
+}
+
+/// A folder of its own for a test.
+fn folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("dxcontainer-{test}"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn unshade(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_unshade")).args(arguments).output().expect("the program runs")
+}
+
+fn succeeds(arguments: &[&str]) -> String {
+    let output = unshade(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of plain characters")
+}
+
+#[test]
+fn yaml_and_back_is_the_same_file() {
+    let folder = folder("yaml");
+    for name in ["pixel_1_6.dxbc", "work_graph.dxbc", "fxc_lib_5_0.dxbc", "sources.dxbc"] {
+        for llvm in ["19", "22", "24"] {
+            let (yaml, back) =
+                (folder.join(format!("{name}.{llvm}.yaml")), folder.join(format!("{llvm}.{name}")));
+            succeeds(&["to-yaml", text(&fixture(name)), "--llvm", llvm, "-o", text(&yaml)]);
+            succeeds(&["from-yaml", text(&yaml), "-o", text(&back)]);
+            assert!(fs::read(&back).unwrap() == fs::read(fixture(name)).unwrap(), "{name} {llvm}");
+        }
+    }
+}
+
+#[test]
+fn every_edit_is_signed_and_leaves_the_other_parts_alone() {
+    let folder = folder("edit");
+    let note = folder.join("note.txt");
+    fs::write(&note, b"odd").unwrap();
+    let set = format!("SFI0={}", text(&note));
+    let add = format!("ABCD={}", text(&note));
+    let edits: [&[&str]; 7] = [
+        &["--strip", "debug,reflection"],
+        &["--strip", "root-signature,private"],
+        &["--private", text(&note)],
+        &["--set", &set],
+        &["--add", &add],
+        &["--remove", "HASH"],
+        &["--order", "DXIL,PSV0"],
+    ];
+    for (number, edit) in edits.iter().enumerate() {
+        for name in ["pixel_1_6.dxbc", "mesh.dxbc", "domain.dxbc", "view_id.dxbc"] {
+            let out = folder.join(format!("{number}-{name}"));
+            let input = fixture(name);
+            let mut arguments = vec!["edit", text(&input), "-o", text(&out)];
+            arguments.extend_from_slice(edit);
+            succeeds(&arguments);
+            let (before, after) = (fs::read(&input).unwrap(), fs::read(&out).unwrap());
+            let container = Container::parse(&after).unwrap();
+            assert_eq!(container.header().digest, container.computed_digest(), "{edit:?} {name}");
+            let before = DxFile::parse(&before).unwrap();
+            for part in DxFile::parse(&after).unwrap().parts {
+                let touched = ["PRIV", "ABCD"].contains(&part.name.to_string().as_str())
+                    || (edit[0] == "--set" && part.name.0 == *b"SFI0");
+                assert!(touched || before.parts.contains(&part), "{edit:?} {name}: {}", part.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_written_over_the_input() {
+    let folder = folder("input");
+    let file = folder.join("shader.dxbc");
+    fs::copy(fixture("mesh.dxbc"), &file).unwrap();
+    for arguments in [vec!["sign", text(&file)], vec!["edit", text(&file), "--strip", "debug"]] {
+        let output = unshade(&[arguments, vec!["-o", text(&file), "--force"]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("is the input"));
+    }
+    assert!(fs::read(&file).unwrap() == fs::read(fixture("mesh.dxbc")).unwrap());
+}
+
+#[test]
+fn a_container_is_built_from_parts_and_shown() {
+    let folder = folder("build");
+    let source = DxFile::parse(&fs::read(fixture("pixel_1_6.dxbc")).unwrap()).unwrap();
+    let mut arguments = vec!["build".to_owned(), "dxcontainer".to_owned()];
+    for part in &source.parts {
+        let path = folder.join(part.name.to_string());
+        fs::write(&path, part.data.write().unwrap()).unwrap();
+        arguments.push(format!("{}={}", part.name, text(&path)));
+    }
+    let out = folder.join("built.dxbc");
+    arguments.extend(["-o".to_owned(), text(&out).to_owned()]);
+    succeeds(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    // The fixture is not signed; what is built is.
+    assert!(fs::read(&out).unwrap()[20..] == fs::read(fixture("pixel_1_6.dxbc")).unwrap()[20..]);
+    let shown = succeeds(&["show", text(&out)]);
+    assert!(shown.contains("ps_6_0 · DXIL 1.0") && shown.contains("SV_Target0"), "{shown}");
+    assert!(succeeds(&["list", text(&out)]).contains("PSV0"));
+    assert!(succeeds(&["verify", text(&out)]).contains("sound"));
+}
+
+#[test]
+fn sources_come_out_of_a_program_database() {
+    let folder = folder("pdb");
+    succeeds(&["to-yaml", text(&fixture("program_database.pdb")), "-o", text(&folder.join("a.yaml"))]);
+    assert!(fs::read_to_string(folder.join("a.yaml")).unwrap().contains("RootFlags"));
+    succeeds(&["extract", text(&fixture("sources.dxbc")), "-o", text(&folder.join("out"))]);
+    assert!(folder.join("out/sources/w/hlsl/hs.hlsl").exists());
+}
+
+#[test]
+fn a_feature_that_the_module_does_not_need_is_found() {
+    let mut file = DxFile::parse(&fs::read(fixture("pixel_1_6.dxbc")).unwrap()).unwrap();
+    let faults = |bytes: &[u8]| -> Vec<&str> {
+        let findings = check_dxcontainer(&Container::parse(bytes).unwrap());
+        findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .map(|finding| finding.rule)
+            .collect()
+    };
+    assert!(faults(&file.write_signed().unwrap()).is_empty());
+    file.set(*b"SFI0", &0xffu64.to_le_bytes());
+    assert_eq!(faults(&file.write_signed().unwrap()), ["dx-features"]);
+}

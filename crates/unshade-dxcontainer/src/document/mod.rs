@@ -1,0 +1,267 @@
+//! Containers as YAML, both ways.
+//!
+//! A file has two documents. The first is LLVM's (`--- !dxcontainer`, as `obj2yaml` writes it and `yaml2obj` reads it)
+//! and says all that LLVM has words for. The second (`--- !unshade`) says the rest: parts that LLVM does not know,
+//! fields that it has no key for, compressed streams, and how things are laid out, where that can't be told from the
+//! first. `yaml2obj` reads only the first document of a file.
+//!
+//! What the first document says alone is written to the second only if something would be lost: a container that is
+//! read from both documents is the same to the byte. Who changes a name changes it in the first document; a layout of
+//! the second that no longer fits is refused, with the advice to take it out.
+
+mod dialect;
+mod extra;
+mod llvm;
+mod psv0;
+mod root_signature;
+mod sources;
+
+pub use dialect::Llvm;
+
+use crate::bytes::{Bytes, len32};
+use crate::container::HEADER_SIZE;
+use crate::digest::Digest;
+use crate::file::{DxFile, FileLayout, OwnedPart};
+use crate::part::PartData;
+use crate::yaml::{Kind, MapReader, MapWriter, Node, Yaml, emit, parse};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use unshade_core::{Error, ErrorKind, FourCc, Result};
+
+/// The tag of LLVM's document.
+pub const LLVM_TAG: &str = "!dxcontainer";
+
+/// The tag of ours.
+pub const OWN_TAG: &str = "!unshade";
+
+/// Writes a container as YAML.
+///
+/// # Errors
+/// If a part can't be written, as [`DxFile::write`].
+pub fn to_yaml(file: &DxFile) -> Result<String> {
+    to_yaml_for(file, Llvm::default())
+}
+
+/// Writes a container as YAML whose first document a version of LLVM reads.
+///
+/// # Errors
+/// As [`to_yaml`].
+pub fn to_yaml_for(file: &DxFile, llvm: Llvm) -> Result<String> {
+    let nodes = nodes(file, llvm)?;
+    // A byte takes six characters.
+    let mut out = String::with_capacity(nodes.size.saturating_mul(8));
+    emit(LLVM_TAG, &nodes.main, &mut out);
+    out.push_str("...\n");
+    if let Some(own) = &nodes.own {
+        emit(OWN_TAG, own, &mut out);
+        out.push_str("...\n");
+    }
+    Ok(out)
+}
+
+/// Reads a container from YAML, with the digest that the document says.
+///
+/// # Errors
+/// If the text is no such document, or says something impossible; the message has line and column.
+pub fn from_yaml(text: &str) -> Result<DxFile> {
+    let documents = parse(text)?;
+    let find = |tag: &str| documents.iter().find(|document| document.tag == tag);
+    // A document without a tag is LLVM's, as for yaml2obj.
+    let main = find(LLVM_TAG).or_else(|| documents.first().filter(|document| document.tag.is_empty()));
+    let main = main.ok_or_else(|| {
+        Error::without_offset(ErrorKind::BadMagic, "no document of a DXContainer")
+            .expected("--- !dxcontainer")
+    })?;
+    let mut file = read_main(&main.root)?;
+    if let Some(own) = find(OWN_TAG) {
+        read_own(&own.root, &mut file).map_err(|error| error.within(OWN_TAG))?;
+    }
+    Ok(file)
+}
+
+/// Both documents of a container.
+struct Nodes<'a> {
+    main: Node<'a>,
+    own: Option<Node<'a>>,
+    /// The size of all parts.
+    size: usize,
+}
+
+fn nodes(file: &DxFile, llvm: Llvm) -> Result<Nodes<'_>> {
+    let mut bodies = Vec::with_capacity(file.parts.len());
+    for part in &file.parts {
+        bodies.push(part.data.write().map_err(|error| error.within(format!("part {}", part.name)))?);
+    }
+    let mut parts = Vec::with_capacity(bodies.len());
+    let mut own_parts = Vec::new();
+    for (index, (part, body)) in file.parts.iter().zip(&bodies).enumerate() {
+        let mut node = llvm::part_node(part, body.len());
+        dialect::restrict(&mut node, llvm);
+        own_parts.extend(own_node(index, part, body, &node));
+        parts.push(node);
+    }
+    let mut main = MapWriter::default();
+    main.node("Header", header_node(file, &bodies));
+    main.node("Parts", Node::list(parts));
+    let mut own = MapWriter::default();
+    own.field("Layout", &file.layout);
+    if !own_parts.is_empty() {
+        own.node("Parts", Node::list(own_parts));
+    }
+    let own = (!own.is_empty()).then(|| own.finish());
+    let size = bodies.iter().fold(0usize, |sum, body| sum.saturating_add(body.len()));
+    Ok(Nodes { main: main.finish(), own, size })
+}
+
+/// A container that stands in another, as our document has it.
+fn own_container(file: &DxFile) -> Option<Node<'_>> {
+    let nodes = nodes(file, Llvm::default()).ok()?;
+    let mut map = MapWriter::default();
+    map.node("Main", nodes.main);
+    if let Some(own) = nodes.own {
+        map.node("Own", own);
+    }
+    Some(map.finish())
+}
+
+fn read_own_container(node: &Node<'_>) -> Result<DxFile> {
+    let mut map = MapReader::new(node)?;
+    let main = map.take("Main").ok_or_else(|| node.fault("key `Main` is missing"))?;
+    let own = map.take("Own");
+    map.finish()?;
+    let mut file = read_main(main)?;
+    if let Some(own) = own {
+        read_own(own, &mut file)?;
+    }
+    Ok(file)
+}
+
+/// A node that borrows nothing.
+fn into_owned<'a>(node: Node<'_>) -> Node<'a> {
+    let kind = match node.kind {
+        Kind::Null => Kind::Null,
+        Kind::Plain(text) => Kind::Plain(text.into_owned().into()),
+        Kind::Quoted(text) => Kind::Quoted(text.into_owned().into()),
+        Kind::Bytes(bytes) => Kind::Bytes(bytes.into_owned().into()),
+        Kind::List { items, flow } => Kind::List { items: items.into_iter().map(into_owned).collect(), flow },
+        Kind::Map(pairs) => Kind::Map(
+            pairs.into_iter().map(|(key, value)| (key.into_owned().into(), into_owned(value))).collect(),
+        ),
+    };
+    kind.into()
+}
+
+fn header_node<'a>(file: &'a DxFile, bodies: &[Vec<u8>]) -> Node<'a> {
+    let mut at = (HEADER_SIZE as usize).saturating_add(bodies.len().saturating_mul(4));
+    let mut offsets = Vec::new();
+    for body in bodies {
+        offsets.push(len32(at));
+        at = at.saturating_add(8).saturating_add(body.len());
+    }
+    let mut file_size = len32(at);
+    if let Some(layout) = &file.layout {
+        (file_size, offsets) = (layout.file_size, layout.offsets.clone());
+    }
+    let number = |value: u32| Node::number(value.into());
+    let mut version = MapWriter::default();
+    version.node("Major", number(file.version.0.into()));
+    version.node("Minor", number(file.version.1.into()));
+    let mut map = MapWriter::default();
+    map.node("Hash", file.digest.0.node());
+    map.node("Version", version.finish());
+    map.node("FileSize", number(file_size));
+    map.node("PartCount", number(len32(file.parts.len())));
+    map.node("PartOffsets", Node::flow(offsets.into_iter().map(number).collect()));
+    map.finish()
+}
+
+/// What the first document can't say of a part, if there is anything.
+fn own_node<'a>(index: usize, part: &'a OwnedPart, body: &[u8], node: &Node<'_>) -> Option<Node<'a>> {
+    let mut rebuilt = llvm::read_part(node).ok()?;
+    if same(&rebuilt, body) {
+        return None;
+    }
+    let mut map = MapWriter::default();
+    map.node("Part", Node::number(index as u64));
+    map.field("Name", &part.name);
+    // What is said must lead back to the bytes; if it does not, the bytes are said.
+    match extra::node(part, &rebuilt) {
+        Some((key, said)) if extra::apply(&mut rebuilt, key, &said).is_ok() && same(&rebuilt, body) => {
+            map.node(key, said);
+        }
+        _ => map.node("Bytes", owned_bytes(body)),
+    }
+    Some(map.finish())
+}
+
+fn same(part: &OwnedPart, body: &[u8]) -> bool {
+    part.data.write().is_ok_and(|written| written == body)
+}
+
+fn owned_bytes<'a>(bytes: &[u8]) -> Node<'a> {
+    Kind::Bytes(bytes.to_vec().into()).into()
+}
+
+fn read_main(node: &Node<'_>) -> Result<DxFile> {
+    let mut map = MapReader::new(node)?;
+    let mut file = DxFile::default();
+    if let Some(header) = map.take("Header") {
+        read_header(header, &mut file).map_err(|error| error.within("Header"))?;
+    }
+    let parts = map.take("Parts").map(Node::items).transpose()?.unwrap_or_default();
+    map.finish()?;
+    for (index, part) in parts.iter().enumerate() {
+        file.parts.push(llvm::read_part(part).map_err(|error| error.within(format!("Parts[{index}]")))?);
+    }
+    Ok(file)
+}
+
+/// Size, count and offsets are computed when the container is written; they are read to be sure that they are numbers.
+fn read_header(node: &Node<'_>, file: &mut DxFile) -> Result<()> {
+    let mut map = MapReader::new(node)?;
+    file.digest = Digest(map.field_or("Hash", [0; 16])?);
+    if let Some(version) = map.take("Version") {
+        let mut map = MapReader::new(version)?;
+        file.version = (map.field("Major")?, map.field("Minor")?);
+        map.finish()?;
+    }
+    map.field::<Option<u32>>("FileSize")?;
+    map.field::<Option<u32>>("PartCount")?;
+    map.field::<Vec<u32>>("PartOffsets")?;
+    map.finish()
+}
+
+fn read_own(node: &Node<'_>, file: &mut DxFile) -> Result<()> {
+    let mut map = MapReader::new(node)?;
+    let layout: Option<FileLayout> = map.field("Layout")?;
+    let parts = map.take("Parts").map(Node::items).transpose()?.unwrap_or_default();
+    map.finish()?;
+    for node in &parts {
+        read_own_part(node, file)?;
+    }
+    file.layout = layout;
+    Ok(())
+}
+
+fn read_own_part(node: &Node<'_>, file: &mut DxFile) -> Result<()> {
+    let mut map = MapReader::new(node)?;
+    let index: u32 = map.field("Part")?;
+    let name: FourCc = map.field("Name")?;
+    let count = file.parts.len();
+    let part = file.parts.get_mut(index as usize).filter(|part| part.name == name).ok_or_else(|| {
+        node.fault("the first document has no such part")
+            .expected(format!("the number of a part below {count} and its name"))
+            .found(format!("{index} {name}"))
+    })?;
+    let label = |error: Error| error.within(format!("part {index} {name}"));
+    if let Some(bytes) = map.take("Bytes") {
+        part.data = PartData::Raw(Bytes::from_node(bytes).map_err(label)?);
+    }
+    for key in extra::KEYS {
+        if let Some(said) = map.take(key) {
+            extra::apply(part, key, said).map_err(|error| label(error.within(key)))?;
+        }
+    }
+    map.finish()
+}

@@ -1,0 +1,253 @@
+//! The parts by their names: which reader and which writer is whose.
+
+use crate::bytes::Bytes;
+use crate::cursor::{Cursor, Span, Trace, read_part};
+use crate::file::DxFile;
+use crate::library::{FunctionSignature, LibraryHeader};
+use crate::pdb_info::PdbInfo;
+use crate::program::Program;
+use crate::psv0::Psv0;
+use crate::rdat::Rdat;
+use crate::rdef::ResourceDefinitions;
+use crate::root_signature::RootSignature;
+use crate::scalar::Record;
+use crate::signature::{Form, Signature};
+use crate::small::{CompilerVersion, DebugName, FeatureInfo, ShaderHash};
+use crate::source_info::SourceInfo;
+use crate::stat::Statistics;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use unshade_core::{Error, ErrorKind, FourCc, Reader, Result};
+
+/// How deep containers may stand in each other: FXC's libraries need one level.
+pub const MAX_DEPTH: usize = 4;
+
+/// What a part holds.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PartData {
+    /// DXIL, ILDB, STAT of DXC.
+    Program(Program),
+    /// HASH.
+    Hash(ShaderHash),
+    /// ILDN.
+    DebugName(DebugName),
+    /// VERS.
+    Version(CompilerVersion),
+    /// SFI0.
+    Features(FeatureInfo),
+    /// ISGN, OSGN, PCSG, OSG5, ISG1, OSG1, PSG1.
+    Signature(Signature),
+    /// PSV0.
+    Psv0(Box<Psv0>),
+    /// RTS0.
+    RootSignature(RootSignature),
+    /// RDAT.
+    Rdat(Rdat),
+    /// STAT of FXC.
+    Statistics(Statistics),
+    /// RDEF.
+    Resources(Box<ResourceDefinitions>),
+    /// SRCI.
+    Sources(SourceInfo),
+    /// PDBI.
+    PdbInfo(PdbInfo),
+    /// LIBH.
+    LibraryHeader(LibraryHeader),
+    /// LFS0.
+    FunctionSignature(FunctionSignature),
+    /// LIBF: a container of its own.
+    Container(Box<DxFile>),
+    /// Code of other crates, private data, parts that nobody has described, and parts that can't be read.
+    Raw(Bytes),
+}
+
+/// What parts are, for listings; a name that is not here is unknown.
+pub const KNOWN: &[([u8; 4], &str)] = &[
+    (*b"DXIL", "program (LLVM bitcode)"),
+    (*b"ILDB", "program with debug information"),
+    (*b"ILDN", "name of the file with the debug information"),
+    (*b"HASH", "hash of the program"),
+    (*b"VERS", "compiler"),
+    (*b"SFI0", "features"),
+    (*b"ISGN", "input signature"),
+    (*b"OSGN", "output signature"),
+    (*b"PCSG", "patch constant signature"),
+    (*b"OSG5", "output signature with streams"),
+    (*b"ISG1", "input signature"),
+    (*b"OSG1", "output signature"),
+    (*b"PSG1", "patch constant or primitive signature"),
+    (*b"PSV0", "pipeline state validation"),
+    (*b"RTS0", "root signature"),
+    (*b"RDAT", "runtime data"),
+    (*b"STAT", "statistics or reflection"),
+    (*b"RDEF", "resource definitions"),
+    (*b"SRCI", "sources"),
+    (*b"PDBI", "program database information"),
+    (*b"PRIV", "private data"),
+    (*b"SHDR", "token program, shader model 4"),
+    (*b"SHEX", "token program, shader model 5"),
+    (*b"IFCE", "interfaces"),
+    (*b"LIBF", "function of a library"),
+    (*b"LIBH", "functions of a library"),
+    (*b"LFS0", "parameters of a function"),
+    (*b"FX10", "effect"),
+    (*b"Aon9", "program for feature level 9"),
+    (*b"XNAP", "Xbox: program"),
+    (*b"XNAS", "Xbox: program"),
+    (*b"XHSH", "Xbox: hash"),
+    (*b"SDBG", "debug information"),
+    (*b"SPDB", "debug information (program database)"),
+    (*b"TEXT", "text"),
+    (*b"DXBC", "container"),
+];
+
+/// What a part is, if its name is known.
+pub fn describe(name: FourCc) -> Option<&'static str> {
+    KNOWN.iter().find(|(known, _)| *known == name.0).map(|(_, text)| *text)
+}
+
+/// Whether a part of this name is bytes to this crate by choice: code, private data, what nobody has described.
+pub fn is_opaque(name: FourCc) -> bool {
+    matches!(
+        &name.0,
+        b"PRIV"
+            | b"SHDR"
+            | b"SHEX"
+            | b"IFCE"
+            | b"FX10"
+            | b"Aon9"
+            | b"XNAP"
+            | b"XNAS"
+            | b"XHSH"
+            | b"SDBG"
+            | b"SPDB"
+            | b"TEXT"
+    ) || describe(name).is_none()
+}
+
+impl PartData {
+    /// Reads a part by its name. What has no reader of its own is raw.
+    ///
+    /// # Errors
+    /// If the part is not of the form that its name calls for.
+    pub fn read(name: FourCc, data: Reader<'_>) -> Result<Self> {
+        read_part(data, |cursor| read(name, data, cursor, MAX_DEPTH))
+    }
+
+    /// Reads a part in a container that stands in so many others as leave `depth`.
+    pub(crate) fn read_at_depth(name: FourCc, data: Reader<'_>, depth: usize) -> Result<Self> {
+        read_part(data, |cursor| read(name, data, cursor, depth))
+    }
+
+    /// The bytes of the part.
+    ///
+    /// # Errors
+    /// If its pieces overlap or lie too far apart.
+    pub fn write(&self) -> Result<Vec<u8>> {
+        Ok(match self {
+            Self::Program(program) => program.write(),
+            Self::Hash(hash) => write_record(hash),
+            Self::DebugName(name) => name.write(),
+            Self::Version(version) => version.write(),
+            Self::Features(features) => write_record(features),
+            Self::Signature(signature) => signature.write()?,
+            Self::Psv0(psv0) => psv0.write(),
+            Self::RootSignature(root_signature) => root_signature.write()?,
+            Self::Rdat(rdat) => rdat.write()?,
+            Self::Statistics(statistics) => statistics.write(),
+            Self::Resources(resources) => resources.write()?,
+            Self::Sources(sources) => sources.write(),
+            Self::PdbInfo(info) => info.write(),
+            Self::LibraryHeader(header) => header.write()?,
+            Self::FunctionSignature(signature) => signature.write()?,
+            Self::Container(container) => container.write()?,
+            Self::Raw(bytes) => bytes.0.clone(),
+        })
+    }
+
+    /// How many bytes of the part are carried along raw: bitcode, compressed sources, private data, code.
+    pub fn raw_bytes(&self) -> usize {
+        match self {
+            Self::Raw(bytes) => bytes.0.len(),
+            Self::Program(program) => program.bitcode.0.len(),
+            Self::Sources(sources) => sources
+                .sections
+                .iter()
+                .map(|section| match &section.content {
+                    crate::source_info::SectionContent::Contents(contents) => contents.stored.0.len(),
+                    _ => 0,
+                })
+                .fold(0, usize::saturating_add),
+            Self::PdbInfo(info) => info.stored.0.len(),
+            Self::Container(container) => {
+                container.parts.iter().map(|part| part.data.raw_bytes()).fold(0, usize::saturating_add)
+            }
+            _ => 0,
+        }
+    }
+}
+
+fn write_record<T: Record>(record: &T) -> Vec<u8> {
+    let mut out = Vec::new();
+    record.write(&mut out);
+    out
+}
+
+/// Whether a STAT is DXC's: a program.
+fn is_program(data: &[u8]) -> bool {
+    data.get(8..12) == Some(&crate::program::BITCODE_MAGIC.0)
+}
+
+fn read(name: FourCc, data: Reader<'_>, cursor: &mut Cursor<'_, '_>, depth: usize) -> Result<PartData> {
+    if let Some(form) = Form::of(name) {
+        return Signature::read(cursor, form).map(PartData::Signature);
+    }
+    Ok(match &name.0 {
+        b"DXIL" | b"ILDB" => PartData::Program(Program::read(cursor)?),
+        b"STAT" if is_program(data.data()) => PartData::Program(Program::read(cursor)?),
+        b"STAT" => PartData::Statistics(Statistics::read(cursor)?),
+        b"HASH" => PartData::Hash(exactly(cursor)?),
+        b"SFI0" => PartData::Features(exactly(cursor)?),
+        b"ILDN" => PartData::DebugName(DebugName::read(cursor)?),
+        b"VERS" => PartData::Version(CompilerVersion::read(cursor)?),
+        b"PSV0" => PartData::Psv0(Box::new(Psv0::read(cursor)?)),
+        b"RTS0" => PartData::RootSignature(RootSignature::read(cursor)?),
+        b"RDAT" => PartData::Rdat(Rdat::read(cursor)?),
+        b"RDEF" => PartData::Resources(Box::new(ResourceDefinitions::read(cursor)?)),
+        b"SRCI" => PartData::Sources(SourceInfo::read(cursor)?),
+        b"PDBI" => PartData::PdbInfo(PdbInfo::read(cursor)?),
+        b"LIBH" => PartData::LibraryHeader(LibraryHeader::read(cursor)?),
+        b"LFS0" => PartData::FunctionSignature(FunctionSignature::read(cursor)?),
+        b"LIBF" | b"DXBC" => match depth.checked_sub(1) {
+            Some(depth) => PartData::Container(Box::new(DxFile::read_at_depth(data, depth)?)),
+            None => {
+                return Err(Error::new(ErrorKind::Limit, data.base(), "containers are nested too deeply"));
+            }
+        },
+        _ => PartData::Raw(Bytes::from(cursor.rest(if is_opaque(name) && describe(name).is_some() {
+            "bytes"
+        } else {
+            "unknown"
+        })?)),
+    })
+}
+
+/// A record that is a whole part.
+fn exactly<T: Record>(cursor: &mut Cursor<'_, '_>) -> Result<T> {
+    let place = cursor.offset();
+    let size = cursor.part_size();
+    if size != T::SIZE {
+        return Err(Error::new(ErrorKind::BadValue, place, "part has the wrong size")
+            .expected(alloc::format!("{} bytes", T::SIZE))
+            .found(alloc::format!("{size}")));
+    }
+    T::read(cursor)
+}
+
+/// The named spans of a part, and why its reader stopped, if it did.
+pub(crate) fn spans(name: FourCc, data: Reader<'_>) -> (Vec<Span>, Option<Error>) {
+    let mut trace = Trace::with_spans(data.data().len());
+    let result = read(name, data, &mut Cursor::new(data, &mut trace), MAX_DEPTH);
+    (trace.into_spans(), result.err())
+}

@@ -1,0 +1,264 @@
+//! RDAT: what the runtime needs to know of a library, and, in PDBI, what a debugger does.
+//!
+//! ```text
+//! u32 version (0x10), u32 count, u32 offset[count] from the start of RDAT
+//! each part: u32 kind, u32 size (a multiple of 4), bytes
+//! a table:   u32 count, u32 size of a record, records
+//! ```
+//!
+//! Records refer to texts by their offset in the string buffer, to lists by their place in the index arrays (a count
+//! and so many numbers), to bytes by offset and size in the raw bytes; the highest number refers to nothing. Texts and
+//! lists stand once.
+//!
+//! Source: DXC's `DxilRuntimeReflection.h`; 94 parts of the corpus.
+
+mod tables;
+mod yaml;
+
+pub use tables::{FieldKind, RdatKind, TableField, field_kind, fields};
+
+use crate::bytes::{Bytes, len32};
+use crate::cursor::Cursor;
+use crate::image::{Image, Layout, Slack};
+use crate::scalar::Scalar;
+use alloc::format;
+use alloc::vec::Vec;
+use unshade_core::Result;
+
+/// The version that every file has.
+pub const VERSION: u32 = 0x10;
+
+/// The number that refers to nothing.
+pub const NULL: u32 = u32::MAX;
+
+/// RDAT.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rdat {
+    /// 0x10.
+    pub version: u32,
+    /// The parts.
+    pub parts: Vec<RdatPart>,
+    /// What is between and after.
+    pub slack: Slack,
+}
+
+/// A part of RDAT.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RdatPart {
+    /// Where it stands.
+    pub offset: u32,
+    /// What it is.
+    pub kind: RdatKind,
+    /// What it holds.
+    pub content: RdatContent,
+}
+
+/// What a part of RDAT holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RdatContent {
+    /// Texts, each with its NUL, and padding.
+    Strings(Bytes),
+    /// Lists: a count and so many numbers.
+    Indices(Vec<u32>),
+    /// Bytes: those of the raw bytes, or of a part that nobody has described.
+    Raw(Bytes),
+    /// Records.
+    Table(Table),
+}
+
+/// A table of records.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// The size of a record.
+    pub stride: u32,
+    /// The records.
+    pub rows: Vec<Row>,
+    /// What follows the records; nothing in any file seen.
+    pub tail: Bytes,
+}
+
+/// A record: the values of as many fields as its size has room for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The values, in the order of [`fields`].
+    pub values: Vec<u32>,
+    /// Bytes of fields that are not described.
+    pub extra: Bytes,
+}
+
+impl Rdat {
+    /// The part of a kind.
+    pub fn part(&self, kind: RdatKind) -> Option<&RdatPart> {
+        self.parts.iter().find(|part| part.kind == kind)
+    }
+
+    /// The table of a kind.
+    pub fn table(&self, kind: RdatKind) -> Option<&Table> {
+        match &self.part(kind)?.content {
+            RdatContent::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The string buffer.
+    pub fn strings(&self) -> &[u8] {
+        match self.part(RdatKind::STRING_BUFFER).map(|part| &part.content) {
+            Some(RdatContent::Strings(bytes)) => &bytes.0,
+            _ => &[],
+        }
+    }
+
+    /// The text at an offset of the string buffer.
+    pub fn text(&self, offset: u32) -> Option<&[u8]> {
+        let rest = self.strings().get(offset as usize..)?;
+        let length = rest.iter().position(|byte| *byte == 0)?;
+        rest.get(..length)
+    }
+
+    /// The list at a place of the index arrays.
+    pub fn list(&self, place: u32) -> Option<&[u32]> {
+        let Some(RdatContent::Indices(indices)) = self.part(RdatKind::INDEX_ARRAYS).map(|part| &part.content)
+        else {
+            return None;
+        };
+        let (count, rest) = indices.get(place as usize..)?.split_first()?;
+        rest.get(..*count as usize)
+    }
+
+    /// Bytes of the raw bytes.
+    pub fn raw_bytes(&self, offset: u32, size: u32) -> Option<&[u8]> {
+        match &self.part(RdatKind::RAW_BYTES)?.content {
+            RdatContent::Raw(bytes) => bytes.0.get(offset as usize..)?.get(..size as usize),
+            _ => None,
+        }
+    }
+
+    /// The value of a field of a record.
+    pub fn value(&self, kind: RdatKind, row: &Row, name: &str) -> Option<u32> {
+        let index = fields(kind).iter().position(|field| field.name == name)?;
+        row.values.get(index).copied()
+    }
+
+    pub(crate) fn read(cursor: &mut Cursor<'_, '_>) -> Result<Self> {
+        let version = cursor.scalar("version")?;
+        let count: u32 = cursor.scalar("number of parts")?;
+        let offsets: Vec<u32> = cursor.scalars(count, "offset of a part")?;
+        let mut parts = Vec::with_capacity(offsets.len());
+        for (index, offset) in offsets.into_iter().enumerate() {
+            let mut at = cursor.at(offset).map_err(|error| error.within(format!("part {index}")))?;
+            let part = at.group(|| format!("part {index}").into(), |at| read_part(at, offset));
+            parts.push(part.map_err(|error| error.within(format!("part {index}")))?);
+        }
+        let slack = Slack::from_gaps(cursor.part_size(), &cursor.gaps());
+        Ok(Self { version, parts, slack })
+    }
+
+    /// Chooses all offsets anew: one part after the other.
+    pub fn lay_out(&mut self) {
+        let mut layout = Layout::starting_at(8);
+        layout.take(self.parts.len().saturating_mul(4));
+        for part in &mut self.parts {
+            part.offset = layout.take(part.content.write(part.kind).len().saturating_add(8));
+        }
+        self.slack = Slack::new(layout.end(), 0);
+    }
+
+    pub(crate) fn write(&self) -> Result<Vec<u8>> {
+        let mut image = Image::default();
+        let mut header = Vec::new();
+        self.version.put(&mut header);
+        len32(self.parts.len()).put(&mut header);
+        for part in &self.parts {
+            part.offset.put(&mut header);
+            let content = part.content.write(part.kind);
+            let mut bytes = Vec::with_capacity(content.len().saturating_add(8));
+            part.kind.put(&mut bytes);
+            len32(content.len()).put(&mut bytes);
+            bytes.extend(content);
+            image.put(part.offset, bytes);
+        }
+        image.put(0, header);
+        image.finish(&self.slack)
+    }
+}
+
+fn read_part(cursor: &mut Cursor<'_, '_>, offset: u32) -> Result<RdatPart> {
+    let kind: RdatKind = cursor.scalar("kind")?;
+    let size: u32 = cursor.scalar("size")?;
+    let mut inner = cursor.split(u64::from(size))?;
+    let content = match kind {
+        RdatKind::STRING_BUFFER => {
+            let mut bytes = Vec::new();
+            while inner.remaining() > 0 {
+                // What has no NUL is the last of the buffer.
+                match inner.text("text") {
+                    Ok(text) => {
+                        bytes.extend(text.0);
+                        bytes.push(0);
+                    }
+                    Err(_) => bytes.extend_from_slice(inner.rest("text without NUL")?),
+                }
+            }
+            RdatContent::Strings(Bytes(bytes))
+        }
+        RdatKind::INDEX_ARRAYS if size.is_multiple_of(4) => {
+            RdatContent::Indices(inner.scalars(size / 4, "index")?)
+        }
+        _ if !fields(kind).is_empty() => RdatContent::Table(read_table(&mut inner, kind)?),
+        RdatKind::RAW_BYTES => RdatContent::Raw(Bytes::from(inner.rest("bytes")?)),
+        _ => RdatContent::Raw(Bytes::from(inner.rest("unknown")?)),
+    };
+    Ok(RdatPart { offset, kind, content })
+}
+
+fn read_table(cursor: &mut Cursor<'_, '_>, kind: RdatKind) -> Result<Table> {
+    let count: u32 = cursor.scalar("number of records")?;
+    let stride: u32 = cursor.scalar("size of a record")?;
+    // Records of no size would be any number in no bytes.
+    cursor.check_count(count, (stride as usize).max(1))?;
+    let name = kind.name().unwrap_or_default();
+    let read = |index: u32| {
+        cursor.group(
+            || format!("{name} {index}").into(),
+            |cursor| {
+                let mut cursor = cursor.split(u64::from(stride))?;
+                let mut values = Vec::new();
+                for field in fields(kind) {
+                    if cursor.remaining() < field.size {
+                        break;
+                    }
+                    values.push(match field.size {
+                        1 => u32::from(cursor.scalar::<u8>(field.name)?),
+                        2 => u32::from(cursor.scalar::<u16>(field.name)?),
+                        _ => cursor.scalar(field.name)?,
+                    });
+                }
+                Ok(Row { values, extra: Bytes::from(cursor.rest("unknown")?) })
+            },
+        )
+    };
+    let rows = (0..count).map(read).collect::<Result<_>>()?;
+    Ok(Table { stride, rows, tail: Bytes::from(cursor.rest("unknown")?) })
+}
+
+impl RdatContent {
+    fn write(&self, kind: RdatKind) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Self::Strings(bytes) | Self::Raw(bytes) => out.extend_from_slice(&bytes.0),
+            Self::Indices(indices) => indices.iter().for_each(|index| index.put(&mut out)),
+            Self::Table(table) => {
+                len32(table.rows.len()).put(&mut out);
+                table.stride.put(&mut out);
+                for row in &table.rows {
+                    for (field, value) in fields(kind).iter().zip(&row.values) {
+                        out.extend(value.to_le_bytes().into_iter().take(field.size));
+                    }
+                    out.extend_from_slice(&row.extra.0);
+                }
+                out.extend_from_slice(&table.tail.0);
+            }
+        }
+        out
+    }
+}

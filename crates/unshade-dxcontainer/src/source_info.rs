@@ -1,0 +1,462 @@
+//! SRCI: the sources that a program was compiled from, their names, and the arguments.
+//!
+//! ```text
+//! u32 size of the part, u16 flags, u16 number of sections
+//! section:   u32 size with this header (a multiple of 4), u16 flags, u16 kind
+//!   0 contents:  u32 0, u16 flags, u16 compression (1 zlib), u32 stored size, u32 size, u32 count; stored bytes
+//!                entries, compressed as a whole: u32 size with this header, u32 flags, u32 length, text, NUL
+//!   1 names:     u32 flags, u32 count, u16 size of the entries
+//!                entries: u32 size with this header, u32 flags, u32 length of the name with its NUL, u32 length of
+//!                the content, name, NUL
+//!   2 arguments: u32 flags, u32 size, u32 count; name, NUL, value, NUL for each
+//! ```
+//!
+//! DXC stores the sections in the order 1, 0, 2. Its zlib makes other bytes than ours, so that the stored bytes are
+//! kept as long as the sources are not changed.
+//!
+//! Source: DXC's `DxilContainer.h`; 67 parts of the corpus.
+
+use crate::bytes::{Bytes, Text, align4, len32, pad4};
+use crate::cursor::{Cursor, read_part};
+use crate::scalar::{Record, named, record};
+use alloc::format;
+use alloc::vec::Vec;
+use unshade_core::{Error, ErrorKind, Reader, Result};
+
+/// Sources of more bytes than these are not inflated.
+pub const MAX_SOURCES: usize = 256 << 20;
+
+/// Deflate makes at most so many bytes of one.
+const MAX_INFLATION: usize = 1032;
+
+named! {
+    /// What a section holds.
+    pub struct SectionKind(u16) {
+        CONTENTS = 0 => "SourceContents",
+        NAMES = 1 => "SourceNames",
+        ARGUMENTS = 2 => "Args",
+    }
+}
+
+named! {
+    /// How contents are stored.
+    pub struct Compression(u16) {
+        NONE = 0 => "None",
+        ZLIB = 1 => "Zlib",
+    }
+}
+
+record! {
+    /// The header of the part.
+    pub struct Header {
+        /// The size of the part.
+        pub size: u32 => "AlignedSizeInBytes",
+        /// 0.
+        pub flags: u16 => "Flags",
+        /// Number of sections.
+        pub section_count: u16 => "SectionCount",
+    }
+}
+
+record! {
+    /// The header of a section.
+    pub struct SectionHeader {
+        /// The size of the section.
+        pub size: u32 => "AlignedSizeInBytes",
+        /// 0.
+        pub flags: u16 => "Flags",
+        /// What it holds.
+        pub kind: SectionKind => "Type",
+    }
+}
+
+record! {
+    /// The header of the contents.
+    pub struct ContentsHeader {
+        /// 0.
+        pub size: u32 => "AlignedSizeInBytes",
+        /// 0.
+        pub flags: u16 => "Flags",
+        /// How they are stored.
+        pub compression: Compression => "Type",
+        /// How many bytes they are stored in.
+        pub stored_size: u32 => "EntriesSizeInBytes",
+        /// How many bytes they have.
+        pub size_of_entries: u32 => "UncompressedEntriesSizeInBytes",
+        /// Number of files.
+        pub count: u32 => "Count",
+    }
+}
+
+record! {
+    /// The header of the names.
+    pub struct NamesHeader {
+        /// 0.
+        pub flags: u32 => "Flags",
+        /// Number of files.
+        pub count: u32 => "Count",
+        /// The size of the entries.
+        pub size_of_entries: u16 => "EntriesSizeInBytes",
+    }
+}
+
+record! {
+    /// The header of the arguments.
+    pub struct ArgumentsHeader {
+        /// 0.
+        pub flags: u32 => "Flags",
+        /// The size of the texts.
+        pub size: u32 => "SizeInBytes",
+        /// Number of arguments.
+        pub count: u32 => "Count",
+    }
+}
+
+record! {
+    /// The header of a file's content.
+    pub struct ContentEntry {
+        /// The size of the entry.
+        pub size: u32 => "AlignedSizeInBytes",
+        /// 0.
+        pub flags: u32 => "Flags",
+        /// The length of the content with its NUL.
+        pub length: u32 => "ContentSizeInBytes",
+    }
+}
+
+record! {
+    /// The header of a file's name.
+    pub struct NameEntry {
+        /// The size of the entry.
+        pub size: u32 => "AlignedSizeInBytes",
+        /// 0.
+        pub flags: u32 => "Flags",
+        /// The length of the name with its NUL.
+        pub name_length: u32 => "NameSizeInBytes",
+        /// The length of the content with its NUL.
+        pub content_length: u32 => "ContentSizeInBytes",
+    }
+}
+
+/// A file's content, with what stands after it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Content {
+    /// Its header.
+    pub entry: ContentEntry,
+    /// The text, without its NUL.
+    pub text: Text,
+    /// NUL and padding.
+    pub tail: Bytes,
+}
+
+/// A file's name, with what stands after it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Name {
+    /// Its header.
+    pub entry: NameEntry,
+    /// The name, without its NUL.
+    pub name: Text,
+    /// NUL and padding.
+    pub tail: Bytes,
+}
+
+/// The contents of all files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contents {
+    /// Their header.
+    pub header: ContentsHeader,
+    /// The bytes that they are stored in.
+    pub stored: Bytes,
+}
+
+/// What a section holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SectionContent {
+    /// Contents.
+    Contents(Contents),
+    /// Names.
+    Names(NamesHeader, Vec<Name>),
+    /// Arguments: names and values.
+    Arguments(ArgumentsHeader, Vec<(Text, Text)>),
+    /// What nobody has described.
+    Unknown(Bytes),
+}
+
+/// A section.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// Its header.
+    pub header: SectionHeader,
+    /// What it holds.
+    pub content: SectionContent,
+    /// Padding.
+    pub tail: Bytes,
+}
+
+/// SRCI.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceInfo {
+    /// The header.
+    pub header: Header,
+    /// The sections in their order.
+    pub sections: Vec<Section>,
+    /// What follows.
+    pub extra: Bytes,
+}
+
+/// A source file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Its name.
+    pub name: Text,
+    /// Its text.
+    pub text: Text,
+}
+
+impl Contents {
+    /// The files' contents.
+    ///
+    /// # Errors
+    /// If they can't be inflated, or are not what the header says.
+    pub fn entries(&self) -> Result<Vec<Content>> {
+        let bytes = self.inflate()?;
+        read_part(Reader::new(&bytes), |cursor| {
+            (0..self.header.count.min(len32(bytes.len()))).map(|_| read_content(cursor)).collect()
+        })
+    }
+
+    fn inflate(&self) -> Result<Vec<u8>> {
+        let fault =
+            |kind, message: &'static str| Error::without_offset(kind, message).within("source contents");
+        let size = self.header.size_of_entries as usize;
+        match self.header.compression {
+            Compression::NONE => Ok(self.stored.0.clone()),
+            Compression::ZLIB => {
+                if size > MAX_SOURCES {
+                    return Err(
+                        fault(ErrorKind::Limit, "sources are too large").found(format!("{size} bytes"))
+                    );
+                }
+                let limit = size.min(self.stored.0.len().saturating_mul(MAX_INFLATION));
+                let bytes = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(&self.stored.0, limit)
+                    .map_err(|error| {
+                        fault(ErrorKind::BadValue, "zlib stream can't be inflated").found(format!("{error}"))
+                    })?;
+                if bytes.len() != size {
+                    return Err(fault(
+                        ErrorKind::BadValue,
+                        "zlib stream has another size than the header says",
+                    )
+                    .expected(format!("{size}"))
+                    .found(format!("{}", bytes.len())));
+                }
+                Ok(bytes)
+            }
+            other => Err(fault(ErrorKind::Unsupported, "unknown compression").found(format!("{other}"))),
+        }
+    }
+
+    /// Contents of these entries, compressed as the header says.
+    pub fn store(mut header: ContentsHeader, entries: &[Content]) -> Self {
+        let mut bytes = Vec::new();
+        for content in entries {
+            content.entry.write(&mut bytes);
+            bytes.extend_from_slice(&content.text.0);
+            bytes.extend_from_slice(&content.tail.0);
+        }
+        header.size_of_entries = len32(bytes.len());
+        header.count = len32(entries.len());
+        let stored = match header.compression {
+            Compression::ZLIB => miniz_oxide::deflate::compress_to_vec_zlib(&bytes, 9),
+            _ => bytes,
+        };
+        header.stored_size = len32(stored.len());
+        Self { header, stored: Bytes(stored) }
+    }
+}
+
+fn read_content(cursor: &mut Cursor<'_, '_>) -> Result<Content> {
+    let entry = ContentEntry::read(cursor)?;
+    let rest = (entry.size as usize).saturating_sub(ContentEntry::SIZE);
+    let (text, tail) = read_padded(cursor, entry.length, rest, "text")?;
+    Ok(Content { entry, text, tail })
+}
+
+/// Text with its NUL, and what is left of its entry.
+fn read_padded(
+    cursor: &mut Cursor<'_, '_>,
+    length: u32,
+    rest: usize,
+    name: &'static str,
+) -> Result<(Text, Bytes)> {
+    let length = (length as usize).saturating_sub(1);
+    let text = cursor.text_of(length, name)?;
+    let tail = cursor.bytes(rest.saturating_sub(length), "NUL and padding")?;
+    Ok((text, Bytes::from(tail)))
+}
+
+impl SourceInfo {
+    /// The files, contents beside names.
+    ///
+    /// # Errors
+    /// If the contents can't be read.
+    pub fn files(&self) -> Result<Vec<SourceFile>> {
+        let (mut names, mut contents) = (Vec::new(), Vec::new());
+        for section in &self.sections {
+            match &section.content {
+                SectionContent::Names(_, found) => names.extend(found.iter().map(|name| name.name.clone())),
+                SectionContent::Contents(found) => contents.extend(found.entries()?),
+                _ => {}
+            }
+        }
+        Ok(names
+            .into_iter()
+            .zip(contents)
+            .map(|(name, content)| SourceFile { name, text: content.text })
+            .collect())
+    }
+
+    /// The arguments.
+    pub fn arguments(&self) -> impl Iterator<Item = &(Text, Text)> {
+        self.sections.iter().flat_map(|section| match &section.content {
+            SectionContent::Arguments(_, arguments) => arguments.as_slice(),
+            _ => &[],
+        })
+    }
+
+    pub(crate) fn read(cursor: &mut Cursor<'_, '_>) -> Result<Self> {
+        let header: Header = cursor.record("header")?;
+        let mut sections = Vec::new();
+        for index in 0..header.section_count {
+            let section = cursor.group(|| format!("section {index}").into(), read_section);
+            sections.push(section.map_err(|error| error.within(format!("section {index}")))?);
+        }
+        Ok(Self { header, sections, extra: Bytes::from(cursor.rest("unknown")?) })
+    }
+
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.header.write(&mut out);
+        for section in &self.sections {
+            section.header.write(&mut out);
+            section.content.write(&mut out);
+            out.extend_from_slice(&section.tail.0);
+        }
+        out.extend_from_slice(&self.extra.0);
+        out
+    }
+
+    /// Sets all sizes and counts to what there is, and pads as DXC does.
+    pub fn lay_out(&mut self) {
+        for section in &mut self.sections {
+            section.content.lay_out();
+            let mut content = Vec::new();
+            section.content.write(&mut content);
+            let padded = align4(content.len());
+            section.tail = Bytes(alloc::vec![0; padded.saturating_sub(content.len())]);
+            section.header.size = len32(padded.saturating_add(SectionHeader::SIZE));
+        }
+        self.header.section_count = u16::try_from(self.sections.len()).unwrap_or(u16::MAX);
+        self.header.size = len32(self.write().len());
+    }
+}
+
+fn read_section(cursor: &mut Cursor<'_, '_>) -> Result<Section> {
+    let place = cursor.offset();
+    let header = SectionHeader::read(cursor)?;
+    let size = (header.size as usize).checked_sub(SectionHeader::SIZE).ok_or_else(|| {
+        Error::new(ErrorKind::BadValue, place, "section is smaller than its header")
+            .expected("at least 8 bytes")
+            .found(format!("{}", header.size))
+    })?;
+    let mut inner = cursor.split(size as u64)?;
+    let content = match header.kind {
+        SectionKind::CONTENTS => {
+            let header = ContentsHeader::read(&mut inner)?;
+            let stored = Bytes::from(inner.bytes(header.stored_size as usize, "stored contents")?);
+            SectionContent::Contents(Contents { header, stored })
+        }
+        SectionKind::NAMES => {
+            let header = NamesHeader::read(&mut inner)?;
+            inner.check_count(header.count, NameEntry::SIZE)?;
+            let mut names = Vec::new();
+            for _ in 0..header.count {
+                let entry = NameEntry::read(&mut inner)?;
+                let rest = (entry.size as usize).saturating_sub(NameEntry::SIZE);
+                let (name, tail) = read_padded(&mut inner, entry.name_length, rest, "name")?;
+                names.push(Name { entry, name, tail });
+            }
+            SectionContent::Names(header, names)
+        }
+        SectionKind::ARGUMENTS => {
+            let header = ArgumentsHeader::read(&mut inner)?;
+            inner.check_count(header.count, 2)?;
+            let pair = |_| Ok((inner.text("argument")?, inner.text("value")?));
+            let arguments = (0..header.count).map(pair).collect::<Result<_>>()?;
+            SectionContent::Arguments(header, arguments)
+        }
+        _ => SectionContent::Unknown(Bytes::from(inner.rest("unknown")?)),
+    };
+    Ok(Section { header, content, tail: Bytes::from(inner.rest("padding")?) })
+}
+
+impl SectionContent {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Contents(contents) => {
+                contents.header.write(out);
+                out.extend_from_slice(&contents.stored.0);
+            }
+            Self::Names(header, names) => {
+                header.write(out);
+                for name in names {
+                    name.entry.write(out);
+                    out.extend_from_slice(&name.name.0);
+                    out.extend_from_slice(&name.tail.0);
+                }
+            }
+            Self::Arguments(header, arguments) => {
+                header.write(out);
+                for text in arguments.iter().flat_map(|(name, value)| [name, value]) {
+                    out.extend_from_slice(&text.0);
+                    out.push(0);
+                }
+            }
+            Self::Unknown(bytes) => out.extend_from_slice(&bytes.0),
+        }
+    }
+
+    fn lay_out(&mut self) {
+        match self {
+            Self::Contents(contents) => contents.header.stored_size = len32(contents.stored.0.len()),
+            Self::Names(header, names) => {
+                let mut size = 0usize;
+                for name in names.iter_mut() {
+                    name.entry.name_length = len32(name.name.0.len().saturating_add(1));
+                    name.tail = Bytes(tail_of(name.name.0.len()));
+                    let length = name.name.0.len().saturating_add(name.tail.0.len());
+                    name.entry.size = len32(length.saturating_add(NameEntry::SIZE));
+                    size = size.saturating_add(name.entry.size as usize);
+                }
+                header.count = len32(names.len());
+                header.size_of_entries = u16::try_from(size).unwrap_or(u16::MAX);
+            }
+            Self::Arguments(header, arguments) => {
+                let length = |text: &Text| text.0.len().saturating_add(1);
+                let sizes = arguments.iter().map(|(name, value)| length(name).saturating_add(length(value)));
+                header.size = len32(sizes.fold(0, usize::saturating_add));
+                header.count = len32(arguments.len());
+            }
+            Self::Unknown(_) => {}
+        }
+    }
+}
+
+/// NUL and padding after a text of this length.
+pub(crate) fn tail_of(length: usize) -> Vec<u8> {
+    let mut tail = alloc::vec![0; length.saturating_add(1) % 4];
+    let used = tail.len();
+    pad4(&mut tail, 0);
+    let padding = tail.len().saturating_sub(used);
+    alloc::vec![0; padding.saturating_add(1)]
+}

@@ -1,0 +1,308 @@
+//! A DirectX container as it is shown.
+
+use super::shown;
+use serde::Serialize;
+use unshade_core::Reader;
+use unshade_dxcontainer::part::{PartData, describe};
+use unshade_dxcontainer::program::{ProgramVersion, bitcode};
+use unshade_dxcontainer::psv0::{Psv0, Stage};
+use unshade_dxcontainer::rdat::{Rdat, RdatKind};
+use unshade_dxcontainer::signature::Signature;
+use unshade_dxcontainer::source_info::SourceInfo;
+use unshade_dxcontainer::{Container, root_signature_text};
+
+/// A container.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ContainerView {
+    /// The target profile, such as `ps_6_0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// What the program is written in: `DXIL 1.6` or `DXBC`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// The name of the entry point, where it is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
+    /// The digest as it stands in the file.
+    pub digest: String,
+    /// `right`, `wrong`, `unsigned`, `bypass` or `preview bypass`.
+    pub digest_is: String,
+    /// The size that the container says it has.
+    pub size: u32,
+    /// The compiler, where it is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compiler: Option<String>,
+    /// Threads of a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<[u32; 3]>,
+    /// Lanes of a wave, least and most, if the program asks for some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wave_lanes: Option<[u32; 2]>,
+    /// What the stage has of its own, such as `MaxVertexCount`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stage: Vec<(String, u32)>,
+    /// The features that it needs, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<String>,
+    /// Functions of a library.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<ExportView>,
+    /// What is bound.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<ResourceView>,
+    /// The elements of all signatures.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub signatures: Vec<SignatureView>,
+    /// The clauses of the root signature, as HLSL writes them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub root_signature: Vec<String>,
+    /// The version of the root signature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root_signature_version: Option<String>,
+    /// The name of the file with the debug information.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debug_name: Option<String>,
+    /// Names of the sources inside.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
+    /// The arguments of the compiler.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
+    /// The parts in their order.
+    pub parts: Vec<PartView>,
+}
+
+/// A part.
+#[derive(Clone, Debug, Serialize)]
+pub struct PartView {
+    /// Its name.
+    pub name: String,
+    /// Where its bytes stand in the file.
+    pub offset: u64,
+    /// How many there are.
+    pub size: u64,
+    /// What it is, in words.
+    pub what: String,
+}
+
+/// A function of a library.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExportView {
+    /// Its name, not mangled.
+    pub name: String,
+    /// What it is for.
+    pub kind: String,
+}
+
+/// A resource that is bound.
+#[derive(Clone, Debug, Serialize)]
+pub struct ResourceView {
+    /// Its name, where it is told.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// What is bound, such as `SRVTyped`.
+    pub kind: String,
+    /// Its shape, such as `Texture2D`; empty if it is not told.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub shape: String,
+    /// The registers, such as `t0` or `t0–t3`.
+    pub registers: String,
+    /// The register space.
+    pub space: u32,
+}
+
+/// An element of a signature.
+#[derive(Clone, Debug, Serialize)]
+pub struct SignatureView {
+    /// The part, such as `ISG1`.
+    pub part: String,
+    /// Name and index.
+    pub name: String,
+    /// The type of its components.
+    pub component_type: String,
+    /// The register, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub register: Option<u32>,
+    /// The components, such as `xyz`.
+    pub mask: String,
+    /// What the pipeline takes it for; empty for nothing.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub system_value: String,
+}
+
+impl ContainerView {
+    /// What is shown of a container.
+    pub fn new(container: &Container<'_>) -> Self {
+        let header = container.header();
+        let digest_is = match header.digest.sign() {
+            Some(sign) => sign,
+            None if header.digest == container.computed_digest() => "right",
+            None => "wrong",
+        };
+        let mut view = Self {
+            digest: header.digest.to_string(),
+            digest_is: digest_is.into(),
+            size: header.file_size,
+            ..Self::default()
+        };
+        for part in container.found_parts() {
+            let what = describe(part.name).unwrap_or("unknown");
+            view.parts.push(PartView {
+                name: part.name.to_string(),
+                offset: part.data.base(),
+                size: part.data.data().len() as u64,
+                what: what.into(),
+            });
+            view.read(&part.name.0, part.data);
+        }
+        view
+    }
+
+    fn read(&mut self, name: &[u8; 4], data: Reader<'_>) {
+        match name {
+            b"DXIL" | b"ILDB" => {
+                if let Ok((header, _)) = bitcode(data) {
+                    self.profile.get_or_insert(ProgramVersion(header.version).to_string());
+                    self.code.get_or_insert(format!("DXIL {}.{}", header.dxil_major, header.dxil_minor));
+                }
+                return;
+            }
+            b"SHDR" | b"SHEX" => {
+                let mut reader = data;
+                if let Ok(version) = reader.u32() {
+                    self.profile = Some(ProgramVersion(version).to_string());
+                    self.code = Some("DXBC".into());
+                }
+                return;
+            }
+            // A second program, which is larger than all the rest.
+            b"STAT" => return,
+            _ => {}
+        }
+        let Ok(read) = PartData::read(unshade_core::FourCc(*name), data) else { return };
+        match read {
+            PartData::Version(version) => self.compiler = Some(format!("DXC {}", shown(&version.version.0))),
+            PartData::Features(features) => {
+                let text = |(bit, feature): (u32, Option<&unshade_dxcontainer::small::Feature>)| {
+                    feature.map_or_else(|| format!("bit {bit}"), |feature| feature.text.into())
+                };
+                self.features = features.features().map(text).collect();
+            }
+            PartData::DebugName(name) => self.debug_name = Some(shown(&name.name.0)),
+            PartData::Psv0(psv0) => self.psv0(&psv0),
+            PartData::Signature(signature) => self.signature(name, &signature),
+            PartData::RootSignature(root) => {
+                self.root_signature = root_signature_text::clauses(&root);
+                self.root_signature_version = root.version_text().map(Into::into);
+            }
+            PartData::Rdat(rdat) => self.rdat(&rdat),
+            PartData::Resources(definitions) => {
+                self.compiler.get_or_insert(shown(&definitions.creator.0));
+                for binding in &definitions.bindings {
+                    let fields = &binding.fields;
+                    let class = match fields.input_type.0 {
+                        0 => 'b',
+                        3 => 's',
+                        1 | 2 | 5 | 7 => 't',
+                        _ => 'u',
+                    };
+                    self.resources.push(ResourceView {
+                        name: shown(&binding.name.0),
+                        kind: fields.input_type.to_string(),
+                        shape: String::new(),
+                        registers: registers(class, fields.register, last(fields.register, fields.count)),
+                        space: binding.space.as_ref().map_or(0, |space| space.space),
+                    });
+                }
+            }
+            PartData::Sources(info) => self.sources(&info),
+            _ => {}
+        }
+    }
+
+    fn psv0(&mut self, psv0: &Psv0) {
+        self.entry = psv0.entry_name().filter(|name| !name.is_empty()).map(shown);
+        if let (Some(threads), Some(Stage::COMPUTE | Stage::MESH | Stage::AMPLIFICATION | Stage::NODE)) =
+            (psv0.info.threads, psv0.stage())
+        {
+            self.threads = Some(threads);
+        }
+        if psv0.info.min_wave_lanes != 0 || psv0.info.max_wave_lanes != u32::MAX {
+            self.wave_lanes = Some([psv0.info.min_wave_lanes, psv0.info.max_wave_lanes]);
+        }
+        if let Some(stage) = psv0.stage() {
+            self.stage = psv0.info.stage_values(stage).map(|(name, value)| (name.into(), value)).collect();
+        }
+        for resource in &psv0.resources {
+            let class = match resource.binding.resource_type.0 {
+                1 => 's',
+                2 => 'b',
+                3..=5 => 't',
+                _ => 'u',
+            };
+            self.resources.push(ResourceView {
+                name: String::new(),
+                kind: resource.binding.resource_type.to_string(),
+                shape: resource.kind.as_ref().map(|kind| kind.kind.to_string()).unwrap_or_default(),
+                registers: registers(class, resource.binding.lower_bound, resource.binding.upper_bound),
+                space: resource.binding.space,
+            });
+        }
+    }
+
+    fn signature(&mut self, part: &[u8; 4], signature: &Signature) {
+        for element in &signature.elements {
+            let core = &element.core;
+            let mask =
+                "xyzw".chars().zip(0..).filter(|(_, bit)| core.mask >> bit & 1 == 1).map(|(name, _)| name);
+            self.signatures.push(SignatureView {
+                part: String::from_utf8_lossy(part).into_owned(),
+                name: format!("{}{}", shown(&element.name.0), core.index),
+                component_type: core.component_type.to_string(),
+                register: (core.register != u32::MAX).then_some(core.register),
+                mask: mask.collect(),
+                system_value: if core.system_value.0 == 0 {
+                    String::new()
+                } else {
+                    core.system_value.to_string()
+                },
+            });
+        }
+    }
+
+    fn rdat(&mut self, rdat: &Rdat) {
+        let kind = RdatKind::FUNCTION_TABLE;
+        for row in rdat.table(kind).into_iter().flat_map(|table| &table.rows) {
+            let name = rdat.value(kind, row, "UnmangledName").and_then(|offset| rdat.text(offset));
+            let stage = rdat.value(kind, row, "ShaderKind").unwrap_or(u32::MAX);
+            let stage = unshade_dxcontainer::program::ShaderKind(u16::try_from(stage).unwrap_or(u16::MAX));
+            self.functions
+                .push(ExportView { name: shown(name.unwrap_or_default()), kind: stage.to_string() });
+        }
+    }
+
+    fn sources(&mut self, info: &SourceInfo) {
+        for file in info.files().unwrap_or_default() {
+            self.sources.push(shown(&file.name.0));
+        }
+        for (name, value) in info.arguments() {
+            self.arguments.push(format!("-{} {}", shown(&name.0), shown(&value.0)).trim_end().into());
+        }
+    }
+}
+
+/// The last of so many registers; the highest number for no bound.
+fn last(first: u32, count: u32) -> u32 {
+    match count {
+        0 => u32::MAX,
+        count => first.saturating_add(count - 1),
+    }
+}
+
+fn registers(class: char, first: u32, last: u32) -> String {
+    match last {
+        u32::MAX if first != last => format!("{class}{first}–∞"),
+        last if last == first => format!("{class}{first}"),
+        last => format!("{class}{first}–{class}{last}"),
+    }
+}

@@ -1,0 +1,110 @@
+//! Containers of our own shaders, and everything that the reader offers, done to any bytes.
+
+use std::fs;
+use std::path::Path;
+use unshade_core::outline::Coverage;
+use unshade_dxcontainer::msf::Msf;
+use unshade_dxcontainer::{Container, DxFile, document, outline, verify};
+
+/// A committed container.
+pub struct Fixture {
+    /// The name of the file without its ending.
+    pub name: String,
+    /// Its bytes.
+    pub data: Vec<u8>,
+}
+
+/// The committed containers by their names.
+///
+/// # Panics
+/// If the folder can't be read.
+pub fn all() -> Vec<Fixture> {
+    files("dxbc")
+}
+
+/// The committed program databases.
+///
+/// # Panics
+/// If the folder can't be read.
+pub fn program_databases() -> Vec<Fixture> {
+    files("pdb")
+}
+
+/// The bytes of all parts of a name in the committed containers, and in those inside of them.
+///
+/// # Panics
+/// If a fixture can't be read.
+pub fn parts(name: &[u8; 4]) -> Vec<Vec<u8>> {
+    let mut parts = Vec::new();
+    for fixture in all() {
+        let container = Container::parse(&fixture.data).expect("a sound fixture");
+        for part in container.found_parts() {
+            if part.name.0 == *name {
+                parts.push(part.data.data().to_vec());
+            }
+            if let Ok(inner) = Container::read(part.data) {
+                parts.extend(
+                    inner.found_parts().filter(|p| p.name.0 == *name).map(|p| p.data.data().to_vec()),
+                );
+            }
+        }
+    }
+    parts
+}
+
+fn files(extension: &str) -> Vec<Fixture> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/dxcontainer");
+    let mut fixtures: Vec<Fixture> = fs::read_dir(folder)
+        .expect("the fixtures")
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .map(|path| Fixture {
+            name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            data: fs::read(&path).expect("a readable file"),
+        })
+        .collect();
+    fixtures.sort_by(|a, b| a.name.cmp(&b.name));
+    fixtures
+}
+
+/// Does everything to a file that may be damaged, and returns what is wrong with the answers: bytes that the outline
+/// does not attribute, bytes that come back otherwise. `yaml` turns it into YAML and back, too.
+pub fn exercise(data: &[u8], yaml: bool) -> Vec<String> {
+    let Ok(container) = Container::parse(data) else { return Vec::new() };
+    let findings = verify::container(&container);
+    let mut coverage = Coverage::starting_at(0);
+    outline::container(&container, &mut coverage);
+    let mut faults = coverage.finish(data.len() as u64);
+    for finding in &findings {
+        let known = verify::RULES.iter().any(|(rule, _)| *rule == finding.rule);
+        if !known || finding.error.to_string().is_empty() {
+            faults.push(format!("finding of an unknown rule: {}", finding.rule));
+        }
+    }
+    let Ok(mut file) = DxFile::parse(data) else { return faults };
+    match file.write() {
+        Ok(written) if written == data => {}
+        Ok(_) => faults.push("written back otherwise".into()),
+        Err(error) => faults.push(format!("can't be written back: {error}")),
+    }
+    if yaml {
+        let back = document::to_yaml(&file).and_then(|text| document::from_yaml(&text)?.write());
+        match back {
+            Ok(written) if written == data => {}
+            Ok(_) => faults.push("comes back from YAML otherwise".into()),
+            Err(error) => faults.push(format!("does not come back from YAML: {error}")),
+        }
+    }
+    if let Err(error) = file.write_signed() {
+        faults.push(format!("can't be signed: {error}"));
+    }
+    faults
+}
+
+/// Reads a program database and the container inside of it.
+pub fn exercise_database(data: &[u8]) -> Vec<String> {
+    match Msf::parse(data).and_then(|msf| msf.container()) {
+        Ok((_, container)) => exercise(&container, false),
+        Err(_) => Vec::new(),
+    }
+}

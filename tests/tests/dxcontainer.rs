@@ -1,0 +1,192 @@
+//! DXContainers: every fixture read, written, verified and turned into YAML and back; cut off at every byte, and with
+//! every byte changed; YAML that is damaged.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use unshade_core::{Severity, outline::Coverage};
+use unshade_dxcontainer::msf::Msf;
+use unshade_dxcontainer::part::PartData;
+use unshade_dxcontainer::{Container, Digest, DxFile, document, outline, verify};
+use unshade_tests::dxcontainers::{self, Fixture, exercise, exercise_database};
+use unshade_tests::mutate::{self, Random};
+use unshade_tests::parallel;
+
+/// YAML is turned back for one change of so many: it takes longer than everything else.
+const YAML_EVERY: usize = 23;
+
+fn check(what: &str, work: impl FnOnce() -> Vec<String>) {
+    let faults =
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| panic!("{what}: see the panic above"));
+    assert!(faults.is_empty(), "{what}: {faults:#?}");
+}
+
+#[test]
+fn fixtures_come_back_to_the_byte() {
+    let fixtures = dxcontainers::all();
+    assert!(fixtures.len() > 15);
+    for Fixture { name, data } in fixtures {
+        check(&name, || exercise(&data, true));
+        let file = DxFile::parse(&data).unwrap();
+        assert!(file.layout.is_none(), "{name}");
+        assert!(file.parts.iter().all(|part| part.fault.is_none()), "{name}");
+    }
+}
+
+#[test]
+fn fixtures_are_sound_and_have_no_unknown_byte() {
+    for Fixture { name, data } in dxcontainers::all() {
+        let container = Container::parse(&data).unwrap();
+        let findings = verify::container(&container);
+        let errors: Vec<_> = findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+        assert!(errors.is_empty(), "{name}: {errors:#?}");
+        let mut coverage = Coverage::starting_at(0);
+        outline::container(&container, &mut coverage);
+        assert_eq!(coverage.unknown_bytes(), 0, "{name}");
+    }
+}
+
+#[test]
+fn signing_gives_the_digest_that_the_compiler_gave() {
+    let mut signed = 0;
+    for Fixture { name, data } in dxcontainers::all() {
+        let mut file = DxFile::parse(&data).unwrap();
+        if file.digest.sign().is_some() {
+            continue;
+        }
+        let digest = std::mem::take(&mut file.digest);
+        assert!(file.write_signed().unwrap() == data, "{name}");
+        assert_eq!(file.digest, digest, "{name}");
+        signed += 1;
+    }
+    assert!(signed > 10);
+}
+
+#[test]
+fn a_change_breaks_the_digest_and_signing_mends_it() {
+    let mut file = DxFile::parse(&dxcontainers::all()[0].data).unwrap();
+    file.parts.retain(|part| part.name.0 != *b"STAT");
+    let bytes = file.write().unwrap();
+    let rules = |bytes: &[u8]| -> Vec<&str> {
+        verify::container(&Container::parse(bytes).unwrap()).iter().map(|finding| finding.rule).collect()
+    };
+    assert!(rules(&bytes).contains(&"dx-digest"));
+    let signed = file.write_signed().unwrap();
+    assert!(!rules(&signed).contains(&"dx-digest"));
+    assert_ne!(file.digest, Digest::UNSIGNED);
+}
+
+#[test]
+fn a_name_is_changed_in_yaml() {
+    let fixtures = dxcontainers::all();
+    let data = &fixtures.iter().find(|fixture| fixture.name == "view_id").unwrap().data;
+    let text = document::to_yaml(&DxFile::parse(data).unwrap()).unwrap();
+    let file = document::from_yaml(&text.replace("SV_Position", "SV_PositionOfSomething")).unwrap();
+    let bytes = file.write().unwrap();
+    let read = DxFile::parse(&bytes).unwrap();
+    let PartData::Signature(signature) = &read.find(b"OSG1").unwrap().data else { panic!("no signature") };
+    assert!(signature.elements.iter().any(|element| element.name.0 == b"SV_PositionOfSomething"));
+}
+
+#[test]
+fn yaml_that_says_something_impossible_has_a_line_and_a_column() {
+    let text = document::to_yaml(&DxFile::parse(&dxcontainers::all()[0].data).unwrap()).unwrap();
+    let replaced = |from: &str, to: &str| {
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(changed, text, "{from}");
+        document::from_yaml(&changed).map(|_| ()).unwrap_err().to_string()
+    };
+    for (from, to, message) in [
+        ("Major:           1", "Major:           x", "wrong kind of value"),
+        ("Hash:            [ 0x", "Hash:            [ 0x1", "Hash"),
+        ("Name:            SFI0", "Name:            SFI01", "four characters"),
+        ("ShaderStage:", "ShaderStages:", "missing"),
+        ("Parts:", "Partz:", "unknown key `Partz`"),
+    ] {
+        let error = replaced(from, to);
+        assert!(error.contains(message) && error.contains("line "), "{from}: {error}");
+    }
+}
+
+#[test]
+fn yaml_with_anchors_is_refused() {
+    let bomb = "a: &a [x, x]\nb: &b [*a, *a]\n";
+    assert!(document::from_yaml(bomb).unwrap_err().to_string().contains("anchors"));
+}
+
+#[test]
+fn sources_and_arguments_come_out_of_a_program_database() {
+    let database = &dxcontainers::program_databases()[0];
+    let (_, container) = Msf::parse(&database.data).unwrap().container().unwrap();
+    let file = DxFile::parse(&container).unwrap();
+    let PartData::Sources(sources) = &file.find(b"SRCI").unwrap().data else { panic!("no sources") };
+    let files = sources.files().unwrap();
+    assert_eq!(files[0].name.as_str(), Some("Z:\\w\\hlsl\\rootsig.hlsl"));
+    assert!(files[0].text.as_str().unwrap().contains("RootFlags"));
+    assert!(sources.arguments().any(|(name, _)| name.0 == b"Qpdb_in_private"));
+}
+
+#[test]
+fn fixtures_cut_off_at_every_byte() {
+    let fixtures = dxcontainers::all();
+    parallel::for_each(&fixtures, |Fixture { name, data }| {
+        for length in 0..data.len() {
+            let yaml = length % YAML_EVERY == 0;
+            check(&format!("{name} cut off at {length:#x}"), || exercise(&data[..length], yaml));
+        }
+    });
+}
+
+#[test]
+fn fixtures_with_every_byte_changed() {
+    let exhaustive = std::env::var_os("UNSHADE_EXHAUSTIVE").is_some();
+    let fixtures = dxcontainers::all();
+    parallel::for_each(&fixtures, |Fixture { name, data }| {
+        let mut changed = data.clone();
+        let mut runs = 0;
+        for at in 0..data.len() {
+            // Code is bytes to the reader: one of its bytes is as good as another.
+            if !exhaustive && at > 1500 && at % 7 != 0 {
+                continue;
+            }
+            for value in mutate::byte_values(data[at], exhaustive) {
+                changed[at] = value;
+                runs += 1;
+                check(&format!("{name} with {value:#04x} at {at:#x}"), || {
+                    exercise(&changed, runs % YAML_EVERY == 0)
+                });
+            }
+            changed[at] = data[at];
+        }
+    });
+}
+
+#[test]
+fn databases_cut_off_and_changed() {
+    for Fixture { name, data } in dxcontainers::program_databases() {
+        let mut random = Random::new(7);
+        for _ in 0..2_000 {
+            let mut changed = data.clone();
+            mutate::mutate(&mut changed, &[32..36, 40..44, 44..48, 52..56], &mut random);
+            check(&name, || exercise_database(&changed));
+        }
+    }
+}
+
+#[test]
+fn damaged_yaml_is_refused_or_read_but_never_a_panic() {
+    let fixtures = dxcontainers::all();
+    parallel::for_each(&fixtures, |Fixture { name, data }| {
+        let text = document::to_yaml(&DxFile::parse(data).unwrap()).unwrap();
+        let mut random = Random::new(name.len() as u64);
+        for _ in 0..150 {
+            let mut changed = text.clone().into_bytes();
+            mutate::mutate(&mut changed, &[], &mut random);
+            let changed = String::from_utf8_lossy(&changed).into_owned();
+            check(name, || {
+                if let Ok(file) = document::from_yaml(&changed) {
+                    let _ = file.write();
+                }
+                Vec::new()
+            });
+        }
+    });
+}
