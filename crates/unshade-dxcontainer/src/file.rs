@@ -1,6 +1,6 @@
 //! A container as it is owned, changed and written.
 //!
-//! [`DxFile::read`] takes a whole file apart into typed parts, [`DxFile::write`] puts it together again: the same
+//! [`DxFile::parse`] takes a whole file apart into typed parts, [`DxFile::write`] puts it together again: the same
 //! bytes, as long as nothing was changed. What the parts' readers can't take apart rides along as raw bytes, with the
 //! reason in [`OwnedPart::fault`].
 

@@ -3,7 +3,7 @@
 //! | module | thing of the format |
 //! |---|---|
 //! | [`container`] | header, directory, parts as they stand: [`Container`] |
-//! | [`file`] | a container that is owned, changed and written: [`DxFile`] |
+//! | [`mod@file`] | a container that is owned, changed and written: [`DxFile`] |
 //! | [`edit`] | changing it |
 //! | [`part`] | which part is what: [`PartData`] |
 //! | [`digest`] | the digest, and signing |

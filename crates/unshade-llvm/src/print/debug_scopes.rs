@@ -18,8 +18,9 @@ pub(super) fn check(module: &Module<'_>, body: &FunctionBody, findings: &mut Dia
     let Some(&(_, own)) = attached.find(|(attached, _)| attached == kind) else { return };
     let scopes = Scopes { module, body };
     let mut last = MetadataId::NONE;
-    for location in &body.locations {
-        let scope = scopes.outermost(location.scope, location.inlined_at);
+    let of_instructions = body.locations.iter().map(|location| (location.scope, location.inlined_at));
+    for (scope, inlined_at) in of_instructions.chain(scopes.of_loops()) {
+        let scope = scopes.outermost(scope, inlined_at);
         if scope == last {
             continue;
         }
@@ -36,6 +37,10 @@ pub(super) fn check(module: &Module<'_>, body: &FunctionBody, findings: &mut Dia
         }
     }
 }
+
+/// References of a location.
+const SCOPE: usize = 0;
+const INLINED_AT: usize = 1;
 
 /// Walks from a location to the subprogram that it is in.
 struct Scopes<'s, 'a> {
@@ -59,10 +64,27 @@ impl Scopes<'_, '_> {
         Some(MetadataId(narrow(table.references(node).get(at)?.checked_sub(1)?)))
     }
 
+    /// Scopes of the locations that loops have, each with where it was inlined.
+    fn of_loops(&self) -> impl Iterator<Item = (MetadataId, MetadataId)> {
+        let kind = self.module.metadata_kinds.iter().find(|(_, name)| name == b"llvm.loop");
+        let kind = kind.map(|(kind, _)| *kind);
+        let attached = self.body.attached.iter().filter(move |(attached, _)| Some(*attached) == kind);
+        let tuples = attached.filter_map(|&(_, id)| self.node(id));
+        let operands = tuples.flat_map(|(node, table)| table.references(node));
+        let locations = operands.filter_map(|reference| Some(MetadataId(narrow(reference.checked_sub(1)?))));
+        locations.filter(|&id| self.node(id).is_some_and(|(node, _)| node.kind == NodeKind::Location)).map(
+            |id| {
+                let inlined_at = self.reference(id, INLINED_AT);
+                (
+                    self.reference(id, SCOPE).unwrap_or(MetadataId::NONE),
+                    inlined_at.unwrap_or(MetadataId::NONE),
+                )
+            },
+        )
+    }
+
     /// The scope of the call that was inlined last, which is the function's own.
     fn outermost(&self, scope: MetadataId, inlined_at: MetadataId) -> MetadataId {
-        const SCOPE: usize = 0;
-        const INLINED_AT: usize = 1;
         let (mut scope, mut call) = (scope, Some(inlined_at).filter(|&id| id != MetadataId::NONE));
         for _ in 0..Self::DEPTH {
             let Some(location) = call else { break };

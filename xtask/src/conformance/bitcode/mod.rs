@@ -5,7 +5,7 @@
 //! | [`air`], [`dxil`], [`c_files`], [`llvm_tests`] | the sets: where modules come from |
 //! | [`oracle`] | the other programs, and the memory of what they said |
 //! | [`ours`] | our text, made where a panic or an endless loop does no harm |
-//! | [`compare`] | one set beside one other program |
+//! | [`mod@compare`] | one set beside one other program |
 //! | [`server`] | running a program many times at the cost of one start |
 //! | [`report`] | the lines that are printed, and the bars |
 
