@@ -4,15 +4,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use unshade::llvm::Module;
-use unshade::llvm::print::{PrintOptions, module};
 use unshade::metallib::Library;
 
-use super::{Times, in_turn, large_library, milliseconds, peak_memory, program, ratio, verdict};
+use super::{in_turn, large_library, milliseconds, peak_memory, program, ratio, verdict};
 use crate::sh;
 
 /// The program that ours is measured against.
@@ -27,7 +25,7 @@ pub(crate) fn run(runs: usize) -> Result<()> {
     fs::create_dir_all(&folder)?;
     let library = large_library()?;
     let large = linked(&folder, &library)?;
-    let mut met = large_module(&folder, &large, runs)?;
+    let mut met = large_module(&large, runs)?;
     met &= whole_library(&folder, &library)?;
     let mut one = program();
     one.args(["dis", "--raw"]).arg(&library).arg(function_name(&library)?);
@@ -43,40 +41,28 @@ pub(crate) fn run(runs: usize) -> Result<()> {
     Ok(())
 }
 
-/// One large module, one thread each: whole processes that write a file, then the work without the start.
-fn large_module(folder: &Path, large: &Path, runs: usize) -> Result<bool> {
-    let bytes = fs::read(large)?;
-    println!("input: {} ({})", large.display(), sh::megabytes(bytes.len() as u64));
+/// One large module, one thread each, output thrown away: whole processes, then the work without the start.
+fn large_module(large: &Path, runs: usize) -> Result<bool> {
+    let size = fs::metadata(large)?.len();
+    println!("input: {} ({})", large.display(), sh::megabytes(size));
     let mut ours = program();
-    ours.env("RAYON_NUM_THREADS", "1").args(["dis", "--raw", "--force"]).arg(large).arg("-o");
-    ours.arg(folder.join("ours.ll"));
+    ours.env("RAYON_NUM_THREADS", "1").args(["dis", "--raw"]).arg(large);
     let mut theirs = Command::new(PEER);
-    theirs.arg(large).arg("-o").arg(folder.join("theirs.ll"));
+    theirs.arg(large).args(["-o", "-"]);
     let times = in_turn(&mut [&mut ours, &mut theirs], runs)?;
-    let size = fs::metadata(folder.join("ours.ll"))?.len();
-    let rate = |time: Duration| format!("{:.0} MB/s", size as f64 / 1e6 / time.as_secs_f64());
     println!(
-        "     {} of text; ours {} ({}), {PEER} {} ({}), medians of whole processes",
-        sh::megabytes(size),
+        "     ours {}, {PEER} {}, medians of whole processes",
         milliseconds(times[0].median()),
-        rate(times[0].median()),
-        milliseconds(times[1].median()),
-        rate(times[1].median())
+        milliseconds(times[1].median())
     );
     let processes = ratio(&times[0], &times[1]);
     let mut met = verdict(
-        "large module, whole process to a file",
+        "large module, whole process",
         &format!("{processes:.1} x"),
         "aim 10 x, at least 6 x",
         processes >= 6.0,
     );
-    let (inside, outside) = without_start(&bytes, large, runs)?;
-    let alone = ratio(&inside, &outside);
-    println!(
-        "     ours {} in memory, {PEER} less its start {}",
-        rate(inside.median()),
-        rate(outside.median())
-    );
+    let alone = without_start(large, runs)?;
     met &= verdict(
         "large module, the work alone",
         &format!("{alone:.1} x"),
@@ -84,7 +70,7 @@ fn large_module(folder: &Path, large: &Path, runs: usize) -> Result<bool> {
         alone >= 6.0,
     );
     let memory = peak_memory(&ours)?;
-    let most = 10 * bytes.len() as u64 + 16_000_000;
+    let most = 10 * size + 16_000_000;
     met &= verdict(
         "peak resident memory",
         &sh::megabytes(memory),
@@ -94,26 +80,16 @@ fn large_module(folder: &Path, large: &Path, runs: usize) -> Result<bool> {
     Ok(met)
 }
 
-/// The times of reading and printing in this process, and those of the peer less what it takes to start.
-fn without_start(bytes: &[u8], path: &Path, runs: usize) -> Result<(Times, Times)> {
-    let (mut ours, mut theirs) = (Times(Vec::new()), Times(Vec::new()));
-    let mut text = String::new();
-    for _ in 0..runs {
-        text.clear();
-        let started = Instant::now();
-        module(&Module::parse(bytes, 0)?, &PrintOptions::default(), &mut text);
-        ours.0.push(started.elapsed());
-        let run = |arguments: &[&Path]| -> Result<Duration> {
-            let started = Instant::now();
-            let mut command = Command::new(PEER);
-            let status = command.args(arguments).stdout(Stdio::null()).status();
-            ensure!(status.with_context(|| format!("cannot start {PEER}"))?.success(), "{PEER} failed");
-            Ok(started.elapsed())
-        };
-        let start = run(&[Path::new("--version")])?;
-        theirs.0.push(run(&[path, Path::new("-o"), Path::new("/dev/null")])?.saturating_sub(start));
-    }
-    Ok((ours, theirs))
+/// Reading and printing in memory, beside the peer less what it takes to start. An optimised program of the crate's
+/// examples measures, as this one need not be optimised; it prints the rates, and the median of the ratios last.
+fn without_start(large: &Path, runs: usize) -> Result<f64> {
+    let mut speed = sh::cargo();
+    speed.args(["run", "--release", "--quiet", "--package", "unshade-llvm", "--example", "speed", "--"]);
+    speed.arg(large).args(["--program", PEER, "--rounds"]).arg(runs.to_string());
+    let output = String::from_utf8(sh::capture(&mut speed)?.stdout)?;
+    output.lines().for_each(|line| println!("     {line}"));
+    let ratio = output.lines().last().and_then(|line| line.split_whitespace().last()?.parse().ok());
+    ratio.context("the example printed no ratio")
 }
 
 /// The whole library to files with two threads, and the peer on a sample, a process for each function.
@@ -121,24 +97,23 @@ fn whole_library(folder: &Path, library: &Path) -> Result<bool> {
     let output = folder.join("library");
     let mut ours = Vec::new();
     let mut count = 0;
-    for _ in 0..3 {
-        if output.exists() {
-            fs::remove_dir_all(&output)?;
-        }
-        let started = Instant::now();
+    for round in 0..3 {
+        let output = output.join(round.to_string());
         let mut command = program();
         command.env("RAYON_NUM_THREADS", "2").args(["dis", "--raw"]).arg(library).arg("-o").arg(&output);
+        fs::create_dir_all(&output)?;
+        let started = Instant::now();
         sh::capture(&mut command)?;
         ours.push(started.elapsed());
         count = fs::read_dir(&output)?.count();
     }
-    fs::remove_dir_all(&output)?;
     let samples = modules(&folder.join("sample"), library, SAMPLED)?;
     let started = Instant::now();
     for sample in &samples {
         sh::capture(Command::new(PEER).arg(sample))?;
     }
     let each = started.elapsed().as_secs_f64() / samples.len() as f64;
+    fs::remove_dir_all(&output)?;
     let best = ours.into_iter().min().unwrap_or_default();
     let times = each * count as f64 / best.as_secs_f64();
     println!(
