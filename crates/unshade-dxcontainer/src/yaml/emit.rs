@@ -91,19 +91,27 @@ impl Emitter<'_> {
         self.out.push('\n');
     }
 
+    /// What stands before an item of a list that began in the column `start`: a comma, and a new line where the old one
+    /// is full. Takes and gives the column.
+    #[inline]
+    fn separate(&mut self, index: usize, start: usize, mut column: usize) -> usize {
+        if index > 0 {
+            self.out.push_str(", ");
+            column = column.saturating_add(2);
+        }
+        if column > WRAP_COLUMN {
+            self.wrap(start);
+            column = start.saturating_add(2);
+        }
+        column
+    }
+
     fn flow(&mut self, items: &[Node<'_>]) {
         let start = self.column();
         let mut column = start.saturating_add(2);
         self.out.push_str("[ ");
         for (index, item) in items.iter().enumerate() {
-            if index > 0 {
-                self.out.push_str(", ");
-                column = column.saturating_add(2);
-            }
-            if column > WRAP_COLUMN {
-                self.wrap(start);
-                column = start.saturating_add(2);
-            }
+            column = self.separate(index, start, column);
             let before = self.out.len();
             match &item.kind {
                 Kind::Plain(text) => self.out.push_str(text),
@@ -124,14 +132,7 @@ impl Emitter<'_> {
         let mut column = start.saturating_add(2);
         self.out.push_str("[ ");
         for (index, byte) in bytes.iter().enumerate() {
-            if index > 0 {
-                self.out.push_str(", ");
-                column = column.saturating_add(2);
-            }
-            if column > WRAP_COLUMN {
-                self.wrap(start);
-                column = start.saturating_add(2);
-            }
+            column = self.separate(index, start, column);
             self.out.push_str("0x");
             column = column.saturating_add(3);
             if *byte >= 16 {
