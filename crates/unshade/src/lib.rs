@@ -5,14 +5,15 @@
 //! | [`format`](mod@format) | what a file is, told by its first bytes |
 //! | [`carve`] | every GPU program in a file of any kind, however deep |
 //! | [`program`] | a program that was found, opened |
+//! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
 //! | [`select`] | which functions are meant |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
 //! | [`safe_path`] | file names for names that come from files |
 //! | [`demangle()`], [`DemangledComments`] | C++ names, also in listings |
 //!
-//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`] and [`llvm`]; what they share
-//! is [`core`].
+//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`], [`nv`] and [`llvm`]; what
+//! they share is [`core`].
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -41,6 +42,7 @@ mod demangle;
 mod demangled_comments;
 mod dxcontainer_check;
 pub mod format;
+pub mod nv_units;
 pub mod program;
 pub mod safe_path;
 pub mod select;
@@ -54,3 +56,4 @@ pub use unshade_core as core;
 pub use unshade_dxcontainer as dxcontainer;
 pub use unshade_llvm as llvm;
 pub use unshade_metallib as metallib;
+pub use unshade_nv as nv;

@@ -6,6 +6,7 @@ mod dxcontainer;
 mod extract;
 mod info;
 mod list;
+mod nvidia;
 mod scan;
 mod shell;
 mod show;

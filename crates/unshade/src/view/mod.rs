@@ -8,6 +8,7 @@ mod dxcontainer;
 mod finding;
 mod function;
 mod library;
+pub mod nvidia;
 mod statistics;
 
 pub use control_flow::{BlockView, ControlFlowView, EdgeView, LoopView};
