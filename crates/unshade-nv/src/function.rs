@@ -63,7 +63,7 @@ pub struct Label<'a> {
 pub struct Resources {
     /// Registers of a thread.
     pub registers: Option<u32>,
-    /// Bytes of stack of a thread.
+    /// Bytes of stack of a thread, with what it calls.
     pub stack: Option<u32>,
     /// Bytes of shared memory of a block, besides what is asked for at the launch.
     pub shared: u64,
@@ -195,7 +195,7 @@ impl<'a> Function<'a> {
             .filter(|count| *count > 0);
         let mut resources = Resources {
             registers: number(Attribute::REGCOUNT).or(in_header),
-            stack: number(Attribute::FRAME_SIZE),
+            stack: number(Attribute::MIN_STACK_SIZE).or_else(|| number(Attribute::FRAME_SIZE)),
             ..Resources::default()
         };
         if self.kind == FunctionKind::Inner {

@@ -3,6 +3,7 @@
 mod bitcode;
 mod dxcontainer;
 mod metallib;
+mod nv;
 
 use anyhow::Result;
 
@@ -11,7 +12,8 @@ use anyhow::Result;
 #[command(
     after_help = "Files come from `cargo xtask corpus` and from the folder in UNSHADE_CORPUS. Of bitcode, the \
                         sets c and llvm-tests need `cargo xtask corpus --set c` and `--set llvm-tests`, clang-14 \
-                        and clang-19. What is not there is said and left out.\n\nExamples:\n  cargo xtask \
+                        and clang-19. Of nv, folders with cuobjdump come from UNSHADE_CUDA_TOOLS and \
+                        PATH. What is not there is said and left out.\n\nExamples:\n  cargo xtask \
                         conformance metallib\n  cargo xtask conformance bitcode --set air --sample 1000\n  cargo \
                         xtask conformance bitcode --set dxil --set c"
 )]
@@ -34,6 +36,8 @@ enum Format {
     #[value(alias = "dx")]
     Dxcontainer,
     Metallib,
+    /// Fat binaries, cubins and PTX.
+    Nv,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -41,5 +45,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::Dxcontainer => dxcontainer::run(),
         Format::Metallib => metallib::run(),
+        Format::Nv => nv::run(),
     }
 }

@@ -149,16 +149,10 @@ fn print_card(head: &ProgramJson, view: &KernelView, stdout: &mut Stdout) -> Res
         fact("registers", format!("{registers}{}", most.unwrap_or_default()))?;
     }
     if let Some(stack) = row.stack {
-        let with_calls = match (view.min_stack, view.max_stack) {
-            (Some(least), Some(most)) if (least, most) != (stack, stack) => {
-                format!(", {} to {} with what it calls", grouped(least.into()), grouped(most.into()))
-            }
-            (Some(least), None) if least != stack => {
-                format!(", {} with what it calls", grouped(least.into()))
-            }
-            _ => String::new(),
-        };
-        fact("stack", format!("{}{with_calls}", unit(stack.into(), "bytes")))?;
+        let own = view.frame_size.filter(|own| *own != stack).map(|own| format!(", {own} of its own"));
+        let most = view.max_stack.filter(|most| *most > stack).map(|most| format!(", at most {most}"));
+        let text = unit(stack.into(), "bytes");
+        fact("stack", format!("{text}{}{}", own.unwrap_or_default(), most.unwrap_or_default()))?;
     }
     if let Some(calls) = view.call_stack {
         fact("call stack", unit(calls.into(), "bytes"))?;
@@ -323,7 +317,12 @@ pub(super) fn print_facts(view: &NvidiaView, stdout: &mut Stdout) -> Result<()> 
             let total = view.units.len() as u64;
             fact(
                 "packed",
-                &format!("{} of {}, {}", packed.count(), counted(total, "entry"), kinds.join(" · ")),
+                &format!(
+                    "{} of {}, {}",
+                    packed.count(),
+                    if total == 1 { "1 entry".into() } else { format!("{} entries", grouped(total)) },
+                    kinds.join(" · ")
+                ),
             )?;
         }
     }

@@ -154,7 +154,7 @@ pub struct KernelRow {
     /// Registers of a thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers: Option<u32>,
-    /// Bytes of stack of a thread.
+    /// Bytes of stack of a thread, with what it calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<u32>,
     /// Bytes of shared memory of a block.
@@ -212,9 +212,9 @@ pub struct KernelView {
     /// The most registers that the compiler was to use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_registers: Option<u16>,
-    /// The least stack of a thread with what it calls.
+    /// Bytes of stack of a thread that are the function's own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_stack: Option<u32>,
+    pub frame_size: Option<u32>,
     /// The most stack of a thread with what it calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_stack: Option<u32>,
@@ -619,7 +619,7 @@ impl KernelView {
         self.required_threads = details.required_threads;
         self.cluster = details.cluster;
         self.max_registers = details.max_registers;
-        self.min_stack = details.min_stack;
+        self.frame_size = details.frame_size;
         self.max_stack = details.max_stack;
         self.call_stack = details.call_stack;
         self.bound = function
