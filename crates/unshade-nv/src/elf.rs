@@ -71,6 +71,22 @@ unshade_core::open_enum! {
     }
 }
 
+impl SectionType {
+    /// Whether sections of this type have bytes in the file. Memory that a kernel finds empty has none: the type says so
+    /// from ABI 8 on, where it was NOBITS before.
+    pub fn has_bytes(self) -> bool {
+        !matches!(
+            self,
+            Self::NULL
+                | Self::NOBITS
+                | Self::CUDA_GLOBAL
+                | Self::CUDA_LOCAL
+                | Self::CUDA_SHARED
+                | Self::CUDA_RESERVED_SHARED
+        )
+    }
+}
+
 unshade_core::open_enum! {
     /// What sort of ELF file it is (`e_type`).
     pub struct FileType(u16) {
@@ -229,7 +245,7 @@ impl Section<'_> {
 
     /// Whether it has bytes in the file.
     pub fn has_bytes(&self) -> bool {
-        !matches!(self.kind, SectionType::NULL | SectionType::NOBITS) && self.size > 0
+        self.kind.has_bytes() && self.size > 0
     }
 
     /// Whether it is a table of relocations.

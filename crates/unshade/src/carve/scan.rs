@@ -323,9 +323,7 @@ fn check_cubin(data: &[u8]) -> Option<u64> {
         let (offset, size) = if is_64 { (24, 32) } else { (16, 20) };
         let start = fields.word(at.checked_add(offset)?, is_64)?;
         let section_end = start.saturating_add(fields.word(at.checked_add(size)?, is_64)?);
-        let has_bytes =
-            !matches!(kind, 0 | 8) && kind != unshade_nv::elf::SectionType::CUDA_RESERVED_SHARED.0;
-        if has_bytes && section_end <= data.len() as u64 {
+        if unshade_nv::elf::SectionType(kind).has_bytes() && section_end <= data.len() as u64 {
             end = end.max(section_end);
         }
         at = at.checked_add(usize::try_from(section).ok()?)?;

@@ -227,9 +227,9 @@ impl Counts {
         let file = scratch.0.join("a.cubin");
         fs::write(&file, data)?;
         let run = |arguments: &[&str], mark: &str| {
-            let texts =
-                shared.tools.iter().filter_map(|tool| Some((tool, tool.run(arguments, &file, &scratch.0)?)));
-            texts.into_iter().find(|(_, text)| text.contains(mark))
+            let tools = shared.tools.iter().filter(|tool| tool.knows(cubin.arch()));
+            let mut texts = tools.filter_map(|tool| Some((tool, tool.run(arguments, &file, &scratch.0)?)));
+            texts.find(|(_, text)| text.contains(mark))
         };
         let Some((tool, usage)) = run(&["--dump-resource-usage"], "Resource usage") else {
             self.not_known += 1;
