@@ -4,6 +4,7 @@ use super::{ProgramJson, findings};
 use crate::output::Stdout;
 use crate::paint::{self, bad, bytes, counted, faint, grouped, name, offset};
 use anyhow::Result;
+use rayon::prelude::*;
 use serde::Serialize;
 use std::io::Write;
 use unshade::carve::Find;
@@ -33,8 +34,8 @@ fn is_wanted_kind(selection: &Selection, kind: &str) -> bool {
     selection.types.is_empty() || selection.types.iter().any(|wanted| wanted.to_string() == kind)
 }
 
-/// The rows that a selection means; the program is one of NVIDIA's.
-pub(super) fn rows(find: &Find<'_>, selection: &Selection) -> KernelsJson<KernelRow> {
+/// The rows that a selection means, with demangled names if those are wanted; the program is one of NVIDIA's.
+pub(super) fn rows(find: &Find<'_>, selection: &Selection, demangled: bool) -> KernelsJson<KernelRow> {
     let mut diagnostics = Diagnostics::new();
     let mut rows = Vec::new();
     if let Some(program) = diagnostics.take("program", Program::open(find)) {
@@ -44,6 +45,9 @@ pub(super) fn rows(find: &Find<'_>, selection: &Selection) -> KernelsJson<Kernel
                 rows.push(row);
             }
         });
+    }
+    if demangled {
+        rows.par_iter_mut().for_each(KernelRow::demangle);
     }
     KernelsJson { head: ProgramJson::new(find), kernels: rows, findings: findings(&diagnostics) }
 }

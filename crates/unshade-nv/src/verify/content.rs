@@ -3,7 +3,7 @@
 use super::{is_inside, name_fault, nothing, sections::label};
 use crate::attribute::{Attribute, Shape};
 use crate::cubin::{Cubin, INDEX_MASK};
-use crate::elf::{FileType, SectionType};
+use crate::elf::FileType;
 use crate::function::{Details, Function, FunctionKind};
 use crate::info::{Record, records};
 use crate::line_table::LineTable;
@@ -18,7 +18,7 @@ pub(super) fn check(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
     let elf = cubin.elf();
     let symbols = elf.symbols();
     let count = symbols.map_or(0, |symbols| symbols.count());
-    let Some(table) = elf.section_of_type(SectionType::SYMTAB) else {
+    let Some(table) = elf.symbol_section() else {
         let error = Error::new(ErrorKind::BadValue, elf.file().base(), "there is no table of symbols");
         diagnostics.error("nv-symbol-table", error.hint("nothing says what functions there are"));
         return;
