@@ -147,6 +147,26 @@ impl DataLayout {
         self.pointer(space).1
     }
 
+    /// Where the fields of a struct start, in bytes; nothing for other types.
+    ///
+    /// ```
+    /// use unshade_llvm::data_layout::DataLayout;
+    /// use unshade_llvm::{TypeId, TypeTable};
+    ///
+    /// assert!(DataLayout::default().field_offsets(&TypeTable::default(), TypeId(0)).is_empty());
+    /// ```
+    pub fn field_offsets(&self, types: &TypeTable, ty: TypeId) -> Vec<u64> {
+        let Type::Struct(structure) = types.get(ty) else { return Vec::new() };
+        let (mut end, mut parts) = (0u64, MAX_PARTS);
+        let offsets = types.elements(structure.fields).iter().map(|&field| {
+            let alignment = if structure.packed { 1 } else { self.alignment(types, field, false, 0, &mut parts) };
+            let start = round_up(end, alignment);
+            end = start.saturating_add(self.allocation(types, field, 0, &mut parts));
+            start
+        });
+        offsets.collect()
+    }
+
     fn allocation(&self, types: &TypeTable, ty: TypeId, depth: u32, parts: &mut u32) -> u64 {
         let size = self.bits(types, ty, depth, parts).div_ceil(8);
         round_up(size, self.alignment(types, ty, false, depth, parts))

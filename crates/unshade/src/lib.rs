@@ -5,6 +5,8 @@
 //! | [`format`](mod@format) | what a file is, told by its first bytes |
 //! | [`carve`] | every GPU program in a file of any kind, however deep |
 //! | [`program`] | a program that was found, opened |
+//! | [`dxil`] | what DXIL says of a program in its metadata |
+//! | [`dxc_tables`] | the tables of comments that DXC prints before a module |
 //! | [`select`] | which functions are meant |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
@@ -39,7 +41,9 @@
 pub mod carve;
 mod demangle;
 mod demangled_comments;
+pub mod dxc_tables;
 mod dxcontainer_check;
+pub mod dxil;
 pub mod format;
 pub mod program;
 pub mod safe_path;

@@ -1,6 +1,7 @@
 //! Conformance of DXContainers: every container of the corpus read, written back, verified and turned into YAML and
 //! back, with counts of what is exact.
 
+use super::dxc_listing;
 use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -43,6 +44,8 @@ struct Counts {
     rebuilt: BTreeMap<&'static str, (u64, u64)>,
     /// Damaged files and what is found in them.
     damaged: Vec<(String, String)>,
+    /// What is printed of them, beside what DXC prints.
+    listings: dxc_listing::Counts,
     faults: Vec<String>,
 }
 
@@ -68,8 +71,12 @@ pub(crate) fn run() -> Result<()> {
         if let Err(error) = counts.container(&data, theirs.as_deref()) {
             counts.faults.push(format!("{error:#}"));
         }
+        if let Err(error) = counts.listings.compare(path, &name, &data) {
+            counts.faults.push(format!("listing: {error:#}"));
+        }
         counts.faults.iter_mut().skip(before).for_each(|fault| *fault = format!("{name}: {fault}"));
     }
+    counts.faults.extend(counts.listings.fault());
     counts.print();
     ensure!(counts.faults.is_empty(), "{} faults", counts.faults.len());
     Ok(())
@@ -302,6 +309,8 @@ impl Counts {
                 what.unwrap_or("unknown")
             );
         }
+        println!();
+        self.listings.print();
         println!("\ndamaged file, what is found");
         for (name, verdict) in &self.damaged {
             println!("  {name:<24} {verdict}");

@@ -7,7 +7,7 @@
 //! | 48 | 2 | threads of a group |
 //! | 52 | 3 | name of the entry point, as an offset into the string table |
 //! | 56 | 4 | bytes of group shared memory |
-//! | 60 | – | a further word, zero in all 1,469 files of DXC 1.10; not described in public |
+//! | 60 | – | a further word, zero in all 1,469 files of DXC 1.10, which its listing calls `LinAlgRuntimeInfoPresent` |
 //!
 //! The fields that depend on the stage are in [`stage_fields`]. Source: DXC's `DxilPipelineStateValidation.h`.
 
@@ -118,6 +118,12 @@ impl RuntimeInfo {
     pub fn size(&self) -> usize {
         let known = SIZES.get(self.version()).copied().unwrap_or_default();
         (known as usize).saturating_add(self.extra.0.len())
+    }
+
+    /// Whether there is information on linear algebra, as DXC 1.10 tells in a further word.
+    pub fn linear_algebra(&self) -> Option<bool> {
+        self.group_shared_bytes?;
+        self.extra.0.first_chunk().map(|word| u32::from_le_bytes(*word) != 0)
     }
 
     pub(super) fn read(cursor: &mut Cursor<'_, '_>, size: u32) -> Result<Self> {
