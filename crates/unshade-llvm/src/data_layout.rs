@@ -26,6 +26,8 @@ pub struct DataLayout {
     pointers: Vec<(u32, u64, u64, u64)>,
     program: u32,
     alloca: u32,
+    /// Vectors are aligned as their elements.
+    packed_vectors: bool,
 }
 
 /// How deep types may nest before their size is given up.
@@ -46,7 +48,7 @@ impl Default for DataLayout {
             .iter()
             .map(|&(class, bits, required, preferred)| Alignment { class, bits, required, preferred })
             .collect();
-        Self { alignments, pointers: alloc::vec![(0, 64, 8, 8)], program: 0, alloca: 0 }
+        Self { alignments, pointers: alloc::vec![(0, 64, 8, 8)], program: 0, alloca: 0, packed_vectors: false }
     }
 }
 
@@ -79,6 +81,13 @@ impl DataLayout {
             }
         }
         layout
+    }
+
+    /// The same layout with vectors aligned as their elements are, which DXC's LLVM does and no other.
+    #[must_use]
+    pub fn with_packed_vectors(mut self) -> Self {
+        self.packed_vectors = true;
+        self
     }
 
     /// Whether the alignments of the stack and of pointers to functions, where they are given, are powers of two.
@@ -250,6 +259,9 @@ impl DataLayout {
                     Some(entry) => pick(entry),
                     None => bits.div_ceil(8).checked_next_power_of_two().unwrap_or(1),
                 }
+            }
+            Type::Vector { element, .. } if self.packed_vectors => {
+                self.alignment(types, element, preferred, deeper, parts)
             }
             Type::X86Mmx | Type::Vector { .. } => {
                 let bits = self.bits(types, ty, depth, parts);

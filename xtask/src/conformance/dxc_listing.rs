@@ -32,15 +32,9 @@ const AGES: &[Age] = &[
         is_so: |theirs| theirs.contains("; Patch Constant signature signature:\n"),
         renew: |text| text.replacen(" signature signature:\n", " signature:\n", 1),
     },
-    Age {
-        cause: "DXC 1.9 knows no LinAlgRuntimeInfoPresent",
-        is_so: |theirs| theirs.contains(";PSVRuntimeInfo:\n") && !theirs.contains(LINEAR_ALGEBRA),
-        renew: |text| text.split_inclusive('\n').filter(|line| !line.starts_with(LINEAR_ALGEBRA)).collect(),
-    },
 ];
 
 const PIPELINE: &str = "; Pipeline Runtime Information: \n;\n";
-const LINEAR_ALGEBRA: &str = "; LinAlgRuntimeInfoPresent: ";
 
 /// A text without what stands between the title of the pipeline's table and the empty line after it.
 fn without_pipeline(text: &str) -> String {

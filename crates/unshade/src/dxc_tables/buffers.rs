@@ -6,6 +6,7 @@ use super::text::{Table, left, plain, right};
 use crate::dxil::annotation::Orientation;
 use crate::dxil::{DxilModule, FieldAnnotation, Matrix, Resource, ResourceClass};
 use unshade_dxcontainer::psv0::ResourceKind;
+use unshade_llvm::data_layout::DataLayout;
 use unshade_llvm::types::{StructType, Type};
 use unshade_llvm::{Module, TypeId};
 
@@ -22,7 +23,8 @@ const MATRIX_PREFIX: &[u8] = b"class.matrix.";
 
 pub(super) fn put(module: &Module<'_>, dxil: &DxilModule, table: &mut Table) {
     table.title(" Buffer Definitions:");
-    let mut layouts = Layouts { module, dxil, table };
+    let data_layout = module.data_layout.clone().with_packed_vectors();
+    let mut layouts = Layouts { module, dxil, data_layout, table };
     for resource in dxil.resources_of(ResourceClass::CBUFFER) {
         layouts.constant_buffer(resource);
     }
@@ -65,6 +67,7 @@ impl Place {
 struct Layouts<'l, 'm> {
     module: &'l Module<'m>,
     dxil: &'l DxilModule,
+    data_layout: DataLayout,
     table: &'l mut Table,
 }
 
@@ -118,12 +121,9 @@ impl Layouts<'_, '_> {
             _ => &[],
         };
         let Some(&element) = fields.first() else { return self.close() };
-        let size = |ty| self.module.data_layout.allocation_size(&self.module.types, ty);
+        let size = |ty| self.data_layout.allocation_size(&self.module.types, ty);
         let unknown = |size: u64| format!("   [{size} x i8] (type annotation not present)");
-        if let Some(structure) = self.structure_of(element)
-            && !self.is_matrix(element)
-        {
-            let _ = structure;
+        if self.structure_of(element).is_some() && !self.is_matrix(element) {
             let size = size(element);
             match self.annotated(element) {
                 Some(_) => self.structure(element, "$Element", Place::first(true), size),
@@ -197,7 +197,7 @@ impl Layouts<'_, '_> {
             None if size == 0 => self.table.line(&format!("{inner}/* empty struct */")),
             None => self.table.line(&format!("{inner}[{size} x i8] (type annotation not present)")),
             Some(annotation) => {
-                let offsets = module.data_layout.field_offsets(&module.types, ty);
+                let offsets = self.data_layout.field_offsets(&module.types, ty);
                 let types = module.types.elements(structure.fields);
                 for ((&ty, field), by_layout) in types.iter().zip(&annotation.fields).zip(offsets) {
                     let offset =
