@@ -69,7 +69,7 @@ impl Tables<'_, '_> {
     fn part(&mut self, name: &[u8; 4]) -> Option<PartData> {
         let part = self.container.find(name)?;
         let read = PartData::read(part.name, part.data).map_err(|error| error.within(part.label()));
-        self.diagnostics.take("dx-part", read)
+        self.diagnostics.take("dx-part-form", read)
     }
 
     /// What the parts tell.

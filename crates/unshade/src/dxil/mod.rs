@@ -24,7 +24,7 @@
 //!     let (_, bitcode) = program::bitcode(part.data)?;
 //!     let module = Module::parse(bitcode.data(), bitcode.base())?;
 //!     for resource in &DxilModule::read(&module, bitcode.base()).resources {
-//!         println!("{} is {}", resource.name, resource.registers());
+//!         println!("{} is {}", resource.name, resource.register_range());
 //!     }
 //! }
 //! # Ok::<(), unshade::core::Error>(())
@@ -189,7 +189,7 @@ impl DxilModule {
         read.view_id = view_id::read(&nodes, kind, read.has_flag(flags::VIEW_ID), &mut faults);
         if nodes.is_exhausted() {
             let message = "metadata is referred to so often that reading it was given up";
-            faults.diagnostics.error("dxil-metadata", Error::new(ErrorKind::Limit, offset, message));
+            faults.diagnostics.error("dx-metadata", Error::new(ErrorKind::Limit, offset, message));
         }
         read.diagnostics = faults.diagnostics;
         read
@@ -236,7 +236,7 @@ struct Faults {
 impl Faults {
     fn tell(&mut self, what: impl Into<String>) {
         let error = Error::new(ErrorKind::BadValue, self.offset, "metadata of DXIL that can't be read");
-        self.diagnostics.error("dxil-metadata", error.within(what.into()));
+        self.diagnostics.error("dx-metadata", error.within(what.into()));
     }
 
     fn take<T>(&mut self, read: Option<T>, what: impl FnOnce() -> String) -> Option<T> {

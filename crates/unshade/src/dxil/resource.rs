@@ -112,19 +112,15 @@ pub struct Access {
 }
 
 impl Resource {
-    /// The registers as HLSL writes them, such as `t0, space1`, `t0–t3` or `t5–∞`.
-    pub fn registers(&self) -> String {
+    /// The registers, such as `t0`, `t0–t3` or `t5–∞`.
+    pub fn register_range(&self) -> String {
         let letter = self.class.register_letter();
         let first = self.lower_bound;
-        let mut text = match self.count {
+        match self.count {
             Some(0 | 1) => format!("{letter}{first}"),
             Some(count) => format!("{letter}{first}–{letter}{}", first.saturating_add(count - 1)),
             None => format!("{letter}{first}–∞"),
-        };
-        if self.space != 0 {
-            text.push_str(&format!(", space{}", self.space));
         }
-        text
     }
 }
 
