@@ -8,13 +8,24 @@ use unshade::carve::{self, Limits, Selector};
 use unshade_dxcontainer::bytes::Bytes;
 use unshade_dxcontainer::file::OwnedPart;
 use unshade_dxcontainer::{DxFile, PartData, document};
-use unshade_metallib::Library;
+use unshade_metallib::{Library, LibraryFile};
 
 /// A library: everything that can be asked of it, a check, and an outline that names every byte.
 pub fn metallib(data: &[u8]) {
     if let Some(seen) = exercise::metallib(data) {
         assert!(seen.outline_faults.is_empty(), "{:#?}", seen.outline_faults);
     }
+}
+
+/// A library that is taken apart and put together: the same bytes, also with hashes computed anew where they were right.
+pub fn metallib_write(data: &[u8]) {
+    let Ok(mut file) = LibraryFile::parse(data) else { return };
+    assert!(file.write().expect("what was read can be written").to_vec() == data, "written otherwise");
+    let hashes: Vec<_> = file.functions.iter_mut().map(|function| function.hash.take()).collect();
+    let anew = file.write().expect("hashes can be computed").to_vec();
+    let computed = LibraryFile::parse(&anew).expect("what was written can be read");
+    let right = computed.functions.iter().map(|function| function.hash).eq(hashes);
+    assert_eq!(anew == data, right, "hashes decide");
 }
 
 /// A universal file, with the slices in it.
@@ -179,6 +190,7 @@ pub type Target = (&'static str, fn(&[u8]));
 /// All targets by name.
 pub const ALL: &[Target] = &[
     ("metallib", metallib),
+    ("metallib_write", metallib_write),
     ("universal", universal),
     ("reflection", reflection),
     ("sources", sources),
