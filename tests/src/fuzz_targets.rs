@@ -28,6 +28,19 @@ pub fn metallib_write(data: &[u8]) {
     assert_eq!(anew == data, right, "hashes decide");
 }
 
+/// YAML of a library: what can be written can be read and comes back.
+pub fn metallib_yaml(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(file) = unshade_metallib::document::from_yaml(text) else { return };
+    let Ok(written) = file.write().map(|written| written.to_vec()) else { return };
+    metallib_write(&written);
+    // What no real file has, such as two sections of one code, may be written and not be read.
+    let Ok(read) = LibraryFile::parse(&written) else { return };
+    let again = unshade_metallib::document::to_yaml(&read).expect("what was read has a document");
+    let back = unshade_metallib::document::from_yaml(&again).expect("our own document can be read");
+    assert!(back.write().expect("and written").to_vec() == written, "comes back otherwise:\n{again}");
+}
+
 /// A universal file, with the slices in it.
 pub fn universal(data: &[u8]) {
     if let Some(seen) = exercise::universal(data) {
@@ -191,6 +204,7 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const ALL: &[Target] = &[
     ("metallib", metallib),
     ("metallib_write", metallib_write),
+    ("metallib_yaml", metallib_yaml),
     ("universal", universal),
     ("reflection", reflection),
     ("sources", sources),

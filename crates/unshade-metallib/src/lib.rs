@@ -18,6 +18,7 @@
 //! | [`verify`] | is it sound? |
 //! | [`outline`] | what stands at which byte |
 //! | [`mod@file`] | a library that is owned, changed and written: [`LibraryFile`] |
+//! | [`document`] | libraries as YAML, both ways |
 //!
 //! The reader is lazy and copies nothing: [`Library::parse`] reads the header and the header extension, listing
 //! functions reads the function list, and the bitcode is touched only by what asks for it. A fault in one part never
@@ -50,6 +51,7 @@
 extern crate alloc;
 
 pub mod data_type;
+pub mod document;
 pub mod dynamic_header;
 pub mod file;
 pub mod function_list;

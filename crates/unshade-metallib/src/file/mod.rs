@@ -12,6 +12,7 @@
 //! The order of writing, from the names in Apple's linker: header, function list, header extension, public metadata,
 //! private metadata, modules, then the sections in the order of the extension.
 
+mod encode;
 mod function;
 mod read;
 mod section;
@@ -26,9 +27,10 @@ pub use write::Written;
 use crate::header::{Header, Section};
 use crate::header_extension::SECTION_NAMES;
 use crate::library::Dialect;
+use crate::module;
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
-use unshade_core::FourCc;
+use unshade_core::{FourCc, Result};
 
 /// Text or bytes of a library: borrowed from the file that was read, or new.
 pub type Text<'a> = Cow<'a, [u8]>;
@@ -49,6 +51,21 @@ pub struct OwnedModule<'a> {
     pub bytes: Text<'a>,
     /// Bytes between it and the next module that belong to nothing; a few old files have a zero there.
     pub stray: Text<'a>,
+}
+
+impl<'a> OwnedModule<'a> {
+    /// A module of bare bitcode, which gets its wrapper and padding.
+    ///
+    /// # Errors
+    /// As [`module::wrap`].
+    pub fn of_bitcode(bitcode: impl AsRef<[u8]>) -> Result<Self> {
+        module::wrap(bitcode.as_ref()).map(Self::of_bytes)
+    }
+
+    /// A module of bytes that have their wrapper and padding.
+    pub fn of_bytes(bytes: impl Into<Text<'a>>) -> Self {
+        Self { bytes: bytes.into(), stray: Cow::Borrowed(&[]) }
+    }
 }
 
 /// A library that is owned.
@@ -87,6 +104,12 @@ impl<'a> LibraryFile<'a> {
             extension: (header.patch > 2).then(Vec::new),
             modules: Vec::new(),
         }
+    }
+
+    /// SHA-256 of each module.
+    pub fn module_hashes(&self) -> Vec<[u8; 32]> {
+        let messages: Vec<&[u8]> = self.modules.iter().map(|module| module.bytes.as_ref()).collect();
+        unshade_sha256::digests(&messages)
     }
 
     /// The section of the first of these codes.

@@ -5,13 +5,16 @@
 //! with them the absolute offsets that the padding of reflection buffers depends on; the function list gets their
 //! places last.
 
+use super::LibraryFile;
+use super::encode::{
+    c_string, count, group, length_width, list, no_nul, patch, put_bytes, put_numbers, put_text, tag,
+    too_long, walk,
+};
 use super::function::{OwnedFunction, PrivateTags, PublicTags};
 use super::section::{ExtensionTag, OwnedDynamicHeader, OwnedReflection, OwnedSources, SectionData};
-use super::{LibraryFile, RawTag};
 use crate::header::HEADER_SIZE;
 use crate::library::Dialect;
-use crate::tag::{ENDT, WIDE};
-use alloc::borrow::Cow;
+use crate::tag::ENDT;
 use alloc::format;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -119,6 +122,9 @@ impl<'f> Body<'f> {
         self.copy(&value.to_le_bytes());
     }
 }
+
+/// A function, and the place in the function list where the offset of its reflection is to stand.
+type Slot = (usize, usize);
 
 /// Where the things are that functions refer to, from the start of their sections.
 #[derive(Default)]
@@ -238,11 +244,7 @@ impl LibraryFile<'_> {
     }
 
     /// The function list with its count, and where in it the offsets of reflections are to be put.
-    fn function_list(
-        &self,
-        places: &Places,
-        hashes: &[Option<[u8; 32]>],
-    ) -> Result<(Vec<u8>, Vec<(usize, usize)>)> {
+    fn function_list(&self, places: &Places, hashes: &[Option<[u8; 32]>]) -> Result<(Vec<u8>, Vec<Slot>)> {
         let mut out = Vec::new();
         let mut slots = Vec::new();
         out.extend_from_slice(&count(self.functions.len(), "functions")?.to_le_bytes());
@@ -271,7 +273,7 @@ impl LibraryFile<'_> {
         Ok((out, slots))
     }
 
-    fn link_reflections(&self, list: &mut [u8], slots: &[(usize, usize)], places: &[u64]) -> Result<()> {
+    fn link_reflections(&self, list: &mut [u8], slots: &[Slot], places: &[u64]) -> Result<()> {
         for (index, slot) in slots {
             let function = self.functions.get(*index);
             let place = function.and_then(|function| places.get(function.reflection?));
@@ -347,7 +349,7 @@ impl FunctionFacts<'_> {
         function: &OwnedFunction<'_>,
         code: [u8; 4],
         out: &mut Vec<u8>,
-        slots: &mut Vec<(usize, usize)>,
+        slots: &mut Vec<Slot>,
     ) -> Result<()> {
         let module = function.module;
         let missing_module = || missing("module", Some(module), self.file.modules.len());
@@ -396,33 +398,6 @@ fn missing(what: &str, index: Option<usize>, count: usize) -> Error {
     Error::without_offset(ErrorKind::OutOfRange, format!("no such {what}"))
         .expected(format!("a number below {count}"))
         .found(index.map_or_else(Default::default, |index| format!("{index}")))
-}
-
-/// Visits tags in their order: that which was kept, or the usual one and then the others.
-pub(super) fn walk(
-    order: Option<&[FourCc]>,
-    usual: &[[u8; 4]],
-    other: &[RawTag<'_>],
-    out: &mut Vec<u8>,
-    put: &mut dyn FnMut([u8; 4], &mut Vec<u8>) -> Result<()>,
-) -> Result<()> {
-    let Some(order) = order else {
-        usual.iter().try_for_each(|code| put(*code, out))?;
-        return other.iter().try_for_each(|tag| put_bytes(out, tag.code.0, &tag.content));
-    };
-    let mut left: Vec<&RawTag<'_>> = other.iter().collect();
-    for code in order {
-        match left.iter().position(|tag| tag.code == *code) {
-            Some(place) => {
-                let tag = left.remove(place);
-                put_bytes(out, tag.code.0, &tag.content)?;
-            }
-            None => put(code.0, out)?,
-        }
-    }
-    let kept = |code: &&[u8; 4]| !order.iter().any(|kept| kept.0 == **code);
-    usual.iter().filter(kept).try_for_each(|code| put(*code, out))?;
-    left.into_iter().try_for_each(|tag| put_bytes(out, tag.code.0, &tag.content))
 }
 
 /// Writes public metadata.
@@ -584,106 +559,9 @@ fn wide_group<'f>(body: &mut Body<'f>, code: FourCc, padding: usize, content: &'
     body.u32(size);
     body.copy(&code.0);
     body.u32(length);
-    const ZEROS: [u8; REFLECTION_ALIGNMENT as usize] = [0; REFLECTION_ALIGNMENT as usize];
+    const ZEROS: [u8; 16] = [0; 16];
     body.copy(ZEROS.get(..padding).unwrap_or_default());
     body.slice(content);
     body.copy(&ENDT.0);
     Ok(())
-}
-
-/// A group: its size, tags, and their end.
-fn group(out: &mut Vec<u8>, inclusive: bool, put: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
-    let start = out.len();
-    out.extend_from_slice(&[0; 4]);
-    put(out)?;
-    out.extend_from_slice(&ENDT.0);
-    let own = if inclusive { 0 } else { 4 };
-    let size = count(out.len().saturating_sub(start).saturating_sub(own), "bytes of a group")?;
-    patch(out, start, &size.to_le_bytes());
-    Ok(())
-}
-
-/// How many bytes the length of a tag takes.
-fn length_width(code: FourCc) -> usize {
-    if WIDE.contains(&code) { 4 } else { 2 }
-}
-
-/// A tag: its code, its length, and what `put` writes.
-fn tag(out: &mut Vec<u8>, code: FourCc, put: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
-    out.extend_from_slice(&code.0);
-    let width = length_width(code);
-    let at = out.len();
-    out.extend_from_slice([0; 4].get(..width).unwrap_or_default());
-    let start = out.len();
-    put(out).map_err(|error| error.within(format!("tag {code}")))?;
-    let length = out.len().saturating_sub(start);
-    let most = if width == 2 { u64::from(u16::MAX) } else { u64::from(u32::MAX) };
-    if length as u64 > most {
-        return Err(too_long("tag", length as u64).within(format!("tag {code}")));
-    }
-    patch(out, at, (length as u64).to_le_bytes().get(..width).unwrap_or_default());
-    Ok(())
-}
-
-/// A 16-bit count and as many entries.
-fn list<T>(
-    out: &mut Vec<u8>,
-    code: [u8; 4],
-    entries: &[T],
-    mut put: impl FnMut(&mut Vec<u8>, &T) -> Result<()>,
-) -> Result<()> {
-    tag(out, FourCc(code), |out| {
-        let count = u16::try_from(entries.len()).map_err(|_| too_long("list", entries.len() as u64))?;
-        out.extend_from_slice(&count.to_le_bytes());
-        entries.iter().try_for_each(|entry| put(out, entry))
-    })
-}
-
-fn put_bytes(out: &mut Vec<u8>, code: [u8; 4], bytes: &[u8]) -> Result<()> {
-    tag(out, FourCc(code), |out| {
-        out.extend_from_slice(bytes);
-        Ok(())
-    })
-}
-
-fn put_numbers<const N: usize>(out: &mut Vec<u8>, code: [u8; 4], numbers: &[[u8; N]]) -> Result<()> {
-    put_bytes(out, code, numbers.as_flattened())
-}
-
-fn put_text(out: &mut Vec<u8>, code: [u8; 4], text: &Cow<'_, [u8]>) -> Result<()> {
-    tag(out, FourCc(code), |out| c_string(out, text))
-}
-
-fn c_string(out: &mut Vec<u8>, text: &[u8]) -> Result<()> {
-    no_nul(text)?;
-    out.extend_from_slice(text);
-    out.push(0);
-    Ok(())
-}
-
-fn no_nul(text: &[u8]) -> Result<()> {
-    if text.contains(&0) {
-        let shown = format!("{}", Escaped(text).quoted());
-        return Err(
-            Error::without_offset(ErrorKind::BadValue, "text holds a NUL, which ends texts").found(shown)
-        );
-    }
-    Ok(())
-}
-
-fn count(count: usize, what: &str) -> Result<u32> {
-    u32::try_from(count).map_err(|_| too_long(what, count as u64))
-}
-
-#[cold]
-fn too_long(what: &str, found: u64) -> Error {
-    Error::without_offset(ErrorKind::Limit, format!("too long for its field: {what}"))
-        .found(format!("{found}"))
-}
-
-/// Overwrites bytes that stand there already.
-fn patch(out: &mut [u8], at: usize, bytes: &[u8]) {
-    if let Some(place) = out.get_mut(at..).and_then(|rest| rest.get_mut(..bytes.len())) {
-        place.copy_from_slice(bytes);
-    }
 }

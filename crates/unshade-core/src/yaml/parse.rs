@@ -4,11 +4,11 @@
 //! Anchors and aliases are refused, as are keys that stand twice; nesting is bounded by [`MAX_DEPTH`].
 
 use super::{Kind, Node};
+use crate::{Error, ErrorKind, Result};
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use unshade_core::{Error, ErrorKind, Result};
 
 /// How deep lists and maps may stand in each other.
 pub(super) const MAX_DEPTH: usize = 64;
