@@ -219,6 +219,10 @@ pub(super) fn build(mut parts: Vec<LoosePart>) -> Vec<RdatPart> {
     for part in &mut parts {
         pool.seed(part);
     }
+    if parts.iter().any(|part| matches!(part, LoosePart::Buffer(RdatKind::STRING_BUFFER))) {
+        // It starts with the empty text, though nothing may need it.
+        pool.text(&[]);
+    }
     walk(&mut parts, &mut pool);
     let mut built: Vec<RdatPart> = parts
         .into_iter()
