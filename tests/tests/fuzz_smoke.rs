@@ -59,9 +59,21 @@ fn seeds(target: &str) -> Vec<Seed> {
             .map(|file| unshade_dxcontainer::document::to_yaml(&file).expect("a sound fixture"))
             .map(|text| (text.into_bytes(), Vec::new()))
             .collect(),
+        "metallib_yaml" => fixtures()
+            .filter(|fixture| !fixture.name.starts_with("universal"))
+            .map(|fixture| fixture.build().0)
+            .filter(|data| data.len() < 4_000)
+            .map(|data| yaml_of(&data))
+            .collect(),
         "carve" => containers().into_iter().map(words).collect(),
         _ => fixtures().filter(|f| !f.name.starts_with("universal")).map(|f| f.build()).collect(),
     }
+}
+
+/// A library as YAML.
+fn yaml_of(library: &[u8]) -> Seed {
+    let file = unshade_metallib::LibraryFile::parse(library).expect("a sound fixture");
+    (unshade_metallib::document::to_yaml(&file).expect("a sound fixture").into_bytes(), Vec::new())
 }
 
 /// Files that hold programs: at an odd place, in a tar archive, and in one that is compressed.

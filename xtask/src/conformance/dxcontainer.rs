@@ -13,9 +13,7 @@ use unshade::dxcontainer::bytes::Text;
 use unshade::dxcontainer::document::Llvm;
 use unshade::dxcontainer::file::DxFile;
 use unshade::dxcontainer::part::PartData;
-use unshade::dxcontainer::rdat::Rdat;
 use unshade::dxcontainer::signature::{Form, NamePolicy};
-use unshade::dxcontainer::yaml::{Kind, Node, Yaml as _};
 use unshade::dxcontainer::{Container, document, outline, part};
 
 /// What is counted.
@@ -115,20 +113,6 @@ fn verdict(data: &[u8]) -> String {
         }
     }
     if rules.is_empty() { "sound".into() } else { rules.join(", ") }
-}
-
-/// RDAT without its texts and lists, which then have to come from the records.
-fn without_buffers(mut rdat: Node<'_>) -> Node<'_> {
-    let Kind::Map(pairs) = &mut rdat.kind else { return rdat };
-    for (_, value) in pairs.iter_mut().filter(|(key, _)| key == "Parts") {
-        let Kind::List { items, .. } = &mut value.kind else { continue };
-        for item in items {
-            if let Kind::Map(pairs) = &mut item.kind {
-                pairs.retain(|(key, _)| !["Strings", "Size", "Indices"].contains(&key.as_ref()));
-            }
-        }
-    }
-    rdat
 }
 
 /// The files of a folder and of those in it.
@@ -249,7 +233,8 @@ impl Counts {
         }
         for part in &file.parts {
             if let PartData::Rdat(rdat) = &part.data {
-                let built = Rdat::from_node(&without_buffers(rdat.node()))?;
+                let mut built = rdat.clone();
+                built.rebuild();
                 self.count_rebuilt("RDAT", built == *rdat);
             }
             let PartData::Signature(signature) = &part.data else { continue };

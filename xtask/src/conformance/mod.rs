@@ -4,6 +4,7 @@ mod bitcode;
 mod dxc_listing;
 mod dxcontainer;
 mod metallib;
+mod metallib_write;
 
 use anyhow::Result;
 
@@ -35,6 +36,7 @@ enum Format {
     #[value(alias = "dx")]
     Dxcontainer,
     Metallib,
+    MetallibWrite,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -42,5 +44,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::Dxcontainer => dxcontainer::run(),
         Format::Metallib => metallib::run(),
+        Format::MetallibWrite => metallib_write::run(),
     }
 }
