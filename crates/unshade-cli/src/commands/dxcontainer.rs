@@ -14,6 +14,7 @@ use unshade::carve::Find;
 use unshade::dxcontainer::edit::{DEBUG_PARTS, PRIVATE_PARTS, REFLECTION_PARTS, ROOT_SIGNATURE_PARTS};
 use unshade::dxcontainer::file::OwnedPart;
 use unshade::dxcontainer::msf::Msf;
+use unshade::dxcontainer::psv0::stage_word;
 use unshade::dxcontainer::{DxFile, document};
 use unshade::format::Format;
 use unshade::program::Program;
@@ -209,7 +210,8 @@ pub(crate) fn print_facts(view: &ContainerView, all: bool, stdout: &mut Stdout) 
         return Ok(());
     }
     for (label, value) in &view.stage {
-        fact("stage", &format!("{label} {value}"))?;
+        let word = stage_word(label, *value).unwrap_or_else(|| value.to_string());
+        fact("stage", &format!("{label} {word}"))?;
     }
     if let Some(debug_name) = &view.debug_name {
         fact("debug", debug_name)?;

@@ -40,7 +40,8 @@ pub fn put(
     offset: u64,
     sink: &mut dyn TokenSink,
 ) -> Diagnostics {
-    let mut tables = Tables { container, table: Table::default(), diagnostics: Diagnostics::new() };
+    let mut tables =
+        Tables { container, table: Table::new(container.bytes().len()), diagnostics: Diagnostics::new() };
     tables.of_parts();
     let dxil = DxilModule::read(module, offset);
     if dxil.version.is_some() {

@@ -2,30 +2,17 @@
 
 use super::text::{Table, plain};
 use unshade_dxcontainer::program::ProgramVersion;
-use unshade_dxcontainer::psv0::{Psv0, Stage, stage_fields};
+use unshade_dxcontainer::psv0::{Psv0, Stage, stage_fields, stage_word};
 
 /// How a number of the stage is written.
 enum Shown {
-    /// As it is.
-    Number,
+    /// As it is, or by its name.
+    Plain,
     /// 0 or 1.
     Flag,
-    /// By its name.
-    Name(&'static [(u32, &'static str)]),
 }
 
-use Shown::{Flag, Name, Number};
-
-const DOMAINS: &[(u32, &str)] = &[(1, "isoline"), (2, "tri"), (3, "quad")];
-const TESSELLATED: &[(u32, &str)] = &[(1, "point"), (2, "line"), (3, "triangle_cw"), (4, "triangle_ccw")];
-const PRIMITIVES: &[(u32, &str)] =
-    &[(1, "point"), (2, "line"), (3, "triangle"), (6, "lineadj"), (7, "triangleadj")];
-const TOPOLOGIES: &[(u32, &str)] = &[(1, "point"), (3, "line"), (5, "triangle")];
-const MESH_TOPOLOGIES: &[(u32, &str)] = &[(0, "undefined"), (1, "line"), (2, "triangle")];
-
-/// The first primitive that is a patch, of one control point; there are 32.
-const FIRST_PATCH: u32 = 8;
-const PATCHES: u32 = 32;
+use Shown::{Flag, Plain};
 
 /// A stage: its name, its fields as PSV0 calls them with what they are called here, and whether it has groups.
 struct StageTable {
@@ -49,10 +36,10 @@ const STAGES: &[StageTable] = &[
         Stage::HULL,
         "Hull",
         &[
-            ("InputControlPointCount", "InputControlPointCount", Number),
-            ("OutputControlPointCount", "OutputControlPointCount", Number),
-            ("TessellatorDomain", "Domain", Name(DOMAINS)),
-            ("TessellatorOutputPrimitive", "OutputPrimitive", Name(TESSELLATED)),
+            ("InputControlPointCount", "InputControlPointCount", Plain),
+            ("OutputControlPointCount", "OutputControlPointCount", Plain),
+            ("TessellatorDomain", "Domain", Plain),
+            ("TessellatorOutputPrimitive", "OutputPrimitive", Plain),
         ],
         false,
     ),
@@ -60,7 +47,7 @@ const STAGES: &[StageTable] = &[
         Stage::DOMAIN,
         "Domain",
         &[
-            ("InputControlPointCount", "InputControlPointCount", Number),
+            ("InputControlPointCount", "InputControlPointCount", Plain),
             ("OutputPositionPresent", "OutputPositionPresent", Flag),
         ],
         false,
@@ -69,9 +56,9 @@ const STAGES: &[StageTable] = &[
         Stage::GEOMETRY,
         "Geometry",
         &[
-            ("InputPrimitive", "InputPrimitive", Name(PRIMITIVES)),
-            ("OutputTopology", "OutputTopology", Name(TOPOLOGIES)),
-            ("OutputStreamMask", "OutputStreamMask", Number),
+            ("InputPrimitive", "InputPrimitive", Plain),
+            ("OutputTopology", "OutputTopology", Plain),
+            ("OutputStreamMask", "OutputStreamMask", Plain),
             ("OutputPositionPresent", "OutputPositionPresent", Flag),
         ],
         false,
@@ -85,7 +72,7 @@ const STAGES: &[StageTable] = &[
     ),
     stage(Stage::COMPUTE, "Compute", &[], true),
     stage(Stage::AMPLIFICATION, "Amplification", &[], true),
-    stage(Stage::MESH, "Mesh", &[("MeshOutputTopology", "MeshOutputTopology", Name(MESH_TOPOLOGIES))], true),
+    stage(Stage::MESH, "Mesh", &[("MeshOutputTopology", "MeshOutputTopology", Plain)], true),
 ];
 
 /// The table of PSV0, which before version 1 does not say of which stage it is.
@@ -138,12 +125,8 @@ fn put_stage(psv0: &Psv0, known: &StageTable, table: &mut Table) {
         }
         let value = info.stage_value(field);
         let text = match shown {
-            Number => value.to_string(),
+            Plain => stage_word(field.name, value).unwrap_or_else(|| value.to_string()),
             Flag => u32::from(value != 0).to_string(),
-            Name(names) => match names.iter().find(|(number, _)| *number == value) {
-                Some((_, name)) => (*name).to_owned(),
-                None => patch(*name, value).unwrap_or_else(|| "invalid".into()),
-            },
         };
         table.line(&format!(" {name}={text}"));
     }
@@ -155,10 +138,4 @@ fn put_stage(psv0: &Psv0, known: &StageTable, table: &mut Table) {
             table.line(&format!(" NumBytesGroupSharedMemory: {bytes}"));
         }
     }
-}
-
-/// A primitive that is a patch.
-fn patch(field: &str, value: u32) -> Option<String> {
-    let points = value.checked_sub(FIRST_PATCH)?.checked_add(1)?;
-    (field == "InputPrimitive" && points <= PATCHES).then(|| format!("patch{points}"))
 }

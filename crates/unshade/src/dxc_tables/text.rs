@@ -3,17 +3,25 @@
 use std::borrow::Cow;
 use unshade_core::{Escaped, escape::is_plain};
 
-/// Longer tables are cut: structs may hold each other many times over.
-const MAX_TEXT: usize = 64 << 20;
+/// Tables that are longer than this, and than so much for each byte of the container, are cut: structs may hold each
+/// other many times over.
+const MAX_TEXT: usize = 1 << 20;
+const MAX_TEXT_PER_BYTE: usize = 64;
 
 /// Lines of comments.
-#[derive(Default)]
 pub(super) struct Table {
     text: String,
+    limit: usize,
     is_cut: bool,
 }
 
 impl Table {
+    /// An empty table of a container of so many bytes.
+    pub(super) fn new(size: usize) -> Self {
+        let limit = size.saturating_mul(MAX_TEXT_PER_BYTE).saturating_add(MAX_TEXT);
+        Self { text: String::new(), limit, is_cut: false }
+    }
+
     /// A line, with the `;` put before it.
     pub(super) fn line(&mut self, line: &str) {
         if self.is_cut {
@@ -22,7 +30,7 @@ impl Table {
         self.text.push(';');
         self.text.push_str(line);
         self.text.push('\n');
-        if self.text.len() > MAX_TEXT {
+        if self.text.len() > self.limit {
             self.is_cut = true;
             self.text.push_str("; … the tables are longer than this\n");
         }
@@ -38,6 +46,11 @@ impl Table {
     /// Whether nothing more is taken.
     pub(super) fn is_cut(&self) -> bool {
         self.is_cut
+    }
+
+    /// How many bytes are still taken.
+    pub(super) fn room(&self) -> usize {
+        self.limit.saturating_sub(self.text.len())
     }
 
     pub(super) fn finish(self) -> String {

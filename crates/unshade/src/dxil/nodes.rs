@@ -9,7 +9,7 @@ use unshade_llvm::module::Module;
 use unshade_llvm::{MetadataId, TypeId, ValueId};
 
 /// So many operands may be read of any module, and so many for each of its pieces of metadata.
-const BUDGET: usize = 1 << 16;
+const BUDGET: usize = 1 << 14;
 const BUDGET_PER_ENTRY: usize = 64;
 
 /// The metadata of a module.

@@ -1,9 +1,10 @@
 //! What the module of a DirectX container adds to what its parts tell: names of resources, interpolation, the
 //! properties of entry points.
 
-use super::dxcontainer::{ContainerView, ExportView, NodeView, ResourceView, SignatureView};
+use super::dxcontainer::{ContainerView, ExportView, NodeView, ResourceView};
 use super::shown;
 use crate::dxil::{DxilModule, EntryPoint, Resource, ResourceClass, SignatureElement, main_part};
+use std::collections::HashMap;
 use unshade_dxcontainer::Container;
 use unshade_dxcontainer::program::{ShaderKind, bitcode};
 use unshade_dxcontainer::psv0::{Interpolation, ResourceKind};
@@ -51,18 +52,16 @@ pub(super) fn add(container: &Container<'_>, view: &mut ContainerView) {
 
 fn add_entries(dxil: &DxilModule, view: &mut ContainerView) {
     if dxil.is_library() {
+        let mangled = view.functions.iter().map(|function| function.mangled.clone());
+        let places: HashMap<String, usize> = mangled.zip(0..).collect();
         for entry in dxil.entries.iter().filter(|entry| entry.function.is_some()) {
             let name = shown(&entry.name.0);
-            match view.functions.iter_mut().find(|function| function.mangled == name) {
+            match places.get(&name).and_then(|place| view.functions.get_mut(*place)) {
                 Some(function) => add_properties(entry, function),
                 None => {
-                    let kind = entry.properties.kind.unwrap_or(ShaderKind::LIBRARY);
-                    let mut function = ExportView {
-                        name: name.clone(),
-                        mangled: name,
-                        kind: kind.to_string(),
-                        ..ExportView::default()
-                    };
+                    let kind = entry.properties.kind.unwrap_or(ShaderKind::LIBRARY).to_string();
+                    let mut function =
+                        ExportView { name: name.clone(), mangled: name, kind, ..ExportView::default() };
                     add_properties(entry, &mut function);
                     view.functions.push(function);
                 }
@@ -79,21 +78,24 @@ fn add_entries(dxil: &DxilModule, view: &mut ContainerView) {
         view.stage = entry.properties.stage.iter().map(|(name, value)| ((*name).into(), *value)).collect();
     }
     for (part, elements) in SIGNATURES.iter().zip(&entry.signatures) {
-        for element in view.signatures.iter_mut().filter(|element| element.part == *part) {
-            let found = elements.iter().find(|known| is_row_of(element, known));
-            if let Some(found) = found.filter(|found| found.interpolation != Interpolation::UNDEFINED) {
-                element.interpolation = found.interpolation.to_string();
-            }
-        }
+        add_interpolation(part, elements, view);
     }
 }
 
-/// Whether a row of a part's signature is one of an element of the module.
-fn is_row_of(row: &SignatureView, element: &SignatureElement) -> bool {
-    let name = shown(&element.name.0);
-    element.indices.iter().any(|index| row.name == format!("{name}{index}"))
-        && row.stream == element.stream
-        && row.register.is_none_or(|register| element.start_row.is_some_and(|start| start <= register))
+/// Says of the rows of a part how they are interpolated.
+fn add_interpolation(part: &str, elements: &[SignatureElement], view: &mut ContainerView) {
+    let mut known = HashMap::new();
+    for element in elements.iter().filter(|element| element.interpolation != Interpolation::UNDEFINED) {
+        let name = shown(&element.name.0);
+        for index in &element.indices {
+            known.insert((element.stream, format!("{name}{index}")), element.interpolation);
+        }
+    }
+    for row in view.signatures.iter_mut().filter(|row| row.part == part) {
+        if let Some(interpolation) = known.get(&(row.stream, row.name.clone())) {
+            row.interpolation = interpolation.to_string();
+        }
+    }
 }
 
 fn add_properties(entry: &EntryPoint, function: &mut ExportView) {
