@@ -6,6 +6,7 @@ use unshade_core::{Severity, outline::Coverage};
 use unshade_dxcontainer::msf::Msf;
 use unshade_dxcontainer::part::PartData;
 use unshade_dxcontainer::{Container, Digest, DxFile, document, outline, verify};
+use unshade_tests::dx_edits::EDITS;
 use unshade_tests::dxcontainers::{self, Fixture, exercise, exercise_database};
 use unshade_tests::mutate::{self, Random};
 use unshade_tests::parallel;
@@ -72,6 +73,21 @@ fn a_change_breaks_the_digest_and_signing_mends_it() {
     let signed = file.write_signed().unwrap();
     assert!(!rules(&signed).contains(&"dx-digest"));
     assert_ne!(file.digest, Digest::UNSIGNED);
+}
+
+#[test]
+fn every_kind_of_edit_leaves_the_other_parts_alone_and_signs() {
+    let fixtures = dxcontainers::all();
+    for edit in EDITS {
+        let mut edited = 0;
+        for Fixture { name, data } in &fixtures {
+            if let Some(faults) = edit.check(data) {
+                assert!(faults.is_empty(), "{}: {name}: {faults:?}", edit.name);
+                edited += 1;
+            }
+        }
+        assert!(edited > 0, "{}: no fixture has what it takes", edit.name);
+    }
 }
 
 #[test]

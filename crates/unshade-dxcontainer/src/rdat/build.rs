@@ -10,7 +10,9 @@
 //!
 //! Source: DXC's `DxilContainerAssembler.cpp` and `DxilRDATBuilder.cpp`.
 
-use super::{FieldKind, NULL, Rdat, RdatContent, RdatKind, RdatPart, Row, Table, field_kind, fields, selector};
+use super::{
+    FieldKind, NULL, Rdat, RdatContent, RdatKind, RdatPart, Row, Table, field_kind, fields, selector,
+};
 use crate::bytes::{Bytes, len32, pad4};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;
@@ -316,7 +318,8 @@ impl Walker<'_> {
 
     /// The names of the functions that are called and not defined, as they were declared.
     fn declarations(&mut self) -> Vec<Vec<u8>> {
-        let place = fields(RdatKind::FUNCTION_TABLE).iter().position(|field| field.kind == FieldKind::TextArray);
+        let place =
+            fields(RdatKind::FUNCTION_TABLE).iter().position(|field| field.kind == FieldKind::TextArray);
         let rows = self.rows(RdatKind::FUNCTION_TABLE).map(|rows| rows.as_slice()).unwrap_or_default();
         let lists = rows.iter().filter_map(|row| match row.values.get(place?) {
             Some(Value::Texts(texts)) => Some(texts.as_slice()),
@@ -352,7 +355,8 @@ fn merge<'v>(lists: impl Iterator<Item = &'v [Vec<u8>]>) -> Vec<Vec<u8>> {
         }
     }
     let mut left: BTreeSet<usize> = (0..names.len()).collect();
-    let mut ready: BTreeSet<usize> = left.iter().copied().filter(|number| before.get(*number) == Some(&0)).collect();
+    let mut ready: BTreeSet<usize> =
+        left.iter().copied().filter(|number| before.get(*number) == Some(&0)).collect();
     let mut merged = Vec::with_capacity(names.len());
     // Lists that disagree leave nothing ready.
     while let Some(number) = ready.pop_first().or_else(|| left.first().copied()) {
@@ -398,7 +402,9 @@ impl Pool {
                 self.indices = core::mem::take(indices);
                 self.lists = list_places(&self.indices).map(|(list, at)| (list.to_vec(), at)).collect();
             }
-            RdatContent::Raw(bytes) if *kind == RdatKind::RAW_BYTES => self.raw = core::mem::take(&mut bytes.0),
+            RdatContent::Raw(bytes) if *kind == RdatKind::RAW_BYTES => {
+                self.raw = core::mem::take(&mut bytes.0)
+            }
             _ => return,
         }
         *part = LoosePart::Buffer(*kind);
@@ -428,7 +434,8 @@ impl Pool {
         }
         if !self.grown[0] {
             // The padding of a buffer that is kept goes, but not the NUL of its last text.
-            let used = self.strings.iter().rposition(|byte| *byte != 0).map_or(1, |last| last.saturating_add(2));
+            let used =
+                self.strings.iter().rposition(|byte| *byte != 0).map_or(1, |last| last.saturating_add(2));
             self.strings.resize(used, 0);
             self.grown[0] = true;
         }

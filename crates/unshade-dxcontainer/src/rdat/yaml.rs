@@ -149,9 +149,9 @@ impl<'a> Writer<'a> {
         match kind {
             FieldKind::Name(names) => names.get(value as usize).map(|name| Node::plain(*name)),
             FieldKind::Text => self.text(value).map(text_node),
-            FieldKind::NumberArray | FieldKind::RecordArray(_) => self.list(value).map(|list| {
-                Node::flow(list.iter().map(|number| Node::number(u64::from(*number))).collect())
-            }),
+            FieldKind::NumberArray | FieldKind::RecordArray(_) => self
+                .list(value)
+                .map(|list| Node::flow(list.iter().map(|number| Node::number(u64::from(*number))).collect())),
             FieldKind::TextArray => {
                 let texts: Option<Vec<_>> =
                     self.list(value)?.iter().map(|offset| self.text(*offset).map(text_node)).collect();
