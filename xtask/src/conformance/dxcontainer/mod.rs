@@ -137,14 +137,8 @@ fn collect() -> Result<(Vec<Source>, Vec<Source>)> {
 
 /// The files of the corpus's folders and of those in them.
 fn of_folder(corpus: &Path, sources: &mut Vec<Source>) -> Result<()> {
-    let mut folders = vec![corpus.to_path_buf()];
     let mut paths = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
-            let path = entry?.path();
-            if path.is_dir() { folders.push(path) } else { paths.push(path) }
-        }
-    }
+    sh::files_below(corpus, &mut paths)?;
     paths.sort();
     for path in paths {
         let name = path.strip_prefix(corpus).unwrap_or(&path).display().to_string();

@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 
 use unshade::dxcontainer::document::Llvm;
 
+use crate::sh;
+
 /// The versions that are asked, oldest first, with the dialect that is written for each.
 const VERSIONS: [(u32, Llvm); 3] = [(19, Llvm::V19), (22, Llvm::V22), (24, Llvm::V24)];
 
@@ -24,7 +26,10 @@ pub(super) struct Tools {
 pub(super) fn find() -> Vec<Tools> {
     let mut found = Vec::new();
     for (version, llvm) in VERSIONS {
-        match (program(&format!("yaml2obj-{version}")), program(&format!("obj2yaml-{version}"))) {
+        match (
+            sh::find_llvm_tool(&format!("yaml2obj-{version}")),
+            sh::find_llvm_tool(&format!("obj2yaml-{version}")),
+        ) {
             (Some(yaml2obj), Some(obj2yaml)) => found.push(Tools { version, llvm, yaml2obj, obj2yaml }),
             _ => println!(
                 "skipped: yaml2obj-{version} and obj2yaml-{version} are neither on PATH nor in a folder of \
@@ -33,12 +38,6 @@ pub(super) fn find() -> Vec<Tools> {
         }
     }
     found
-}
-
-fn program(name: &str) -> Option<PathBuf> {
-    ["UNSHADE_LLVM_BIN", "PATH"].into_iter().filter_map(std::env::var_os).find_map(|folders| {
-        std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
-    })
 }
 
 impl Tools {
