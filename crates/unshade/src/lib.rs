@@ -6,6 +6,7 @@
 //! | [`carve`] | every GPU program in a file of any kind, however deep |
 //! | [`program`] | a program that was found, opened |
 //! | [`select`] | which functions are meant |
+//! | [`load_check`] | whether a Metal library loads on an OS |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
 //! | [`safe_path`] | file names for names that come from files |
@@ -41,6 +42,7 @@ mod demangle;
 mod demangled_comments;
 mod dxcontainer_check;
 pub mod format;
+pub mod load_check;
 pub mod program;
 pub mod safe_path;
 pub mod select;
