@@ -121,6 +121,22 @@ Exit status:
   1  a library will not load, or not all of its functions will; or there is none
   2  misuse, or an input that could not be read", Target::platform_names().collect::<Vec<_>>().join(", ")))]
     Check(CheckArgs),
+    /// Show what is different between two programs: fields, functions, code
+    #[command(after_help = "\
+Examples:
+  unshade diff old.metallib new.metallib
+  unshade diff old.metallib new.metallib --stat
+  unshade diff old.dxil new.dxil --context 0
+  unshade diff a.whl!mlx/lib/mlx.metallib b.whl!mlx/lib/mlx.metallib --json
+
+Functions are matched by name, parts of containers by theirs. What only says where things
+stand is left out, and so are numbers of values and metadata that only shifted.
+
+Exit status:
+  0  the same, to the byte
+  1  different, or nothing to compare
+  2  misuse, or an input that could not be read")]
+    Diff(DiffArgs),
     /// Attribute every byte of a file
     #[command(after_help = format!("\
 Examples:
@@ -540,6 +556,22 @@ pub(crate) struct CheckArgs {
     /// Show rules that are kept, too, and where each is known from
     #[arg(long, short)]
     pub(crate) verbose: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DiffArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    #[arg(value_name = "BEFORE")]
+    pub(crate) before: String,
+    /// Another one
+    #[arg(value_name = "AFTER")]
+    pub(crate) after: String,
+    /// Show how much has changed rather than what
+    #[arg(long)]
+    pub(crate) stat: bool,
+    /// How many lines are shown around each change of code
+    #[arg(long, short = 'U', value_name = "N", default_value_t = 3)]
+    pub(crate) context: usize,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -6,6 +6,7 @@
 //! | [`carve`] | every GPU program in a file of any kind, however deep |
 //! | [`program`] | a program that was found, opened |
 //! | [`select`] | which functions are meant |
+//! | [`diff`] | what is different between two programs |
 //! | [`load_check`] | whether a Metal library loads on an OS |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
@@ -40,6 +41,7 @@
 pub mod carve;
 mod demangle;
 mod demangled_comments;
+pub mod diff;
 mod dxcontainer_check;
 pub mod format;
 pub mod load_check;
