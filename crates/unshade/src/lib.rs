@@ -8,6 +8,9 @@
 //! | [`dxil`] | what DXIL says of a program in its metadata |
 //! | [`dxc_tables`] | the tables of comments that DXC prints before a module |
 //! | [`select`] | which functions are meant |
+//! | [`diff`] | what is different between two programs |
+//! | [`load_check`] | whether a Metal library loads on an OS |
+//! | [`survey`] | what many files have in common, field by field |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
 //! | [`safe_path`] | file names for names that come from files |
@@ -41,14 +44,17 @@
 pub mod carve;
 mod demangle;
 mod demangled_comments;
+pub mod diff;
 pub mod dxc_tables;
 mod dxcontainer_check;
 pub mod dxil;
 pub mod format;
+pub mod load_check;
 pub mod program;
 pub mod safe_path;
 pub mod select;
 pub mod source_files;
+pub mod survey;
 pub mod view;
 
 pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
