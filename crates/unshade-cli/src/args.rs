@@ -84,7 +84,7 @@ Examples:
 
 {EXIT_STATUS}"))]
     Disassemble(DisassembleArgs),
-    /// Write modules as .air files, and embedded sources as the files that they were
+    /// Write modules as .air and .cubin files, embedded sources as the files that they were, and .ptx
     #[command(after_help = format!("\
 Examples:
   unshade extract default.metallib -o out
@@ -421,9 +421,9 @@ impl ShowArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Extracted {
-    /// The bitcode module of each function, as NAME.air
+    /// The bitcode module of each function, as NAME.air; the cubins of fat binaries
     Modules,
-    /// Embedded sources, in a folder for each archive
+    /// Embedded sources, in a folder for each archive; the PTX of fat binaries
     Sources,
     /// The libraries themselves, out of what they are embedded in
     Programs,

@@ -7,6 +7,7 @@
 //! | [`program`] | a program that was found, opened |
 //! | [`dxil`] | what DXIL says of a program in its metadata |
 //! | [`dxc_tables`] | the tables of comments that DXC prints before a module |
+//! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
 //! | [`select`] | which functions are meant |
 //! | [`diff`] | what is different between two programs |
 //! | [`load_check`] | whether a Metal library loads on an OS |
@@ -16,8 +17,8 @@
 //! | [`safe_path`] | file names for names that come from files |
 //! | [`demangle()`], [`DemangledComments`] | C++ names, also in listings |
 //!
-//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`] and [`llvm`]; what they share
-//! is [`core`].
+//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`], [`nv`] and [`llvm`]; what
+//! they share is [`core`].
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -50,6 +51,7 @@ mod dxcontainer_check;
 pub mod dxil;
 pub mod format;
 pub mod load_check;
+pub mod nv_units;
 pub mod program;
 pub mod safe_path;
 pub mod select;
@@ -64,3 +66,4 @@ pub use unshade_core as core;
 pub use unshade_dxcontainer as dxcontainer;
 pub use unshade_llvm as llvm;
 pub use unshade_metallib as metallib;
+pub use unshade_nv as nv;
