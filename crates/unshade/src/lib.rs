@@ -5,6 +5,7 @@
 //! | [`format`](mod@format) | what a file is, told by its first bytes |
 //! | [`carve`] | every GPU program in a file of any kind, however deep |
 //! | [`program`] | a program that was found, opened |
+//! | [`air`] | what an AIR module says of its functions |
 //! | [`select`] | which functions are meant |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
@@ -36,6 +37,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod air;
 pub mod carve;
 mod demangle;
 mod demangled_comments;
