@@ -8,6 +8,7 @@
 //! | [`dxil`] | what DXIL says of a program in its metadata |
 //! | [`dxc_tables`] | the tables of comments that DXC prints before a module |
 //! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
+//! | [`air`] | what an AIR module says of its functions |
 //! | [`select`] | which functions are meant |
 //! | [`diff`] | what is different between two programs |
 //! | [`load_check`] | whether a Metal library loads on an OS |
@@ -42,6 +43,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod air;
 pub mod carve;
 mod demangle;
 mod demangled_comments;
