@@ -9,8 +9,10 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
+use unshade::air;
 use unshade::core::Diagnostics;
-use unshade::metallib::file::{ExtensionTag, LibraryFile, RawTag, SectionData};
+use unshade::metallib::document;
+use unshade::metallib::file::{ExtensionTag, LibraryFile, OwnedFunction, RawTag, SectionData};
 use unshade::metallib::tag::Tags;
 use unshade::metallib::{Library, Universal};
 use unshade::program::Program;
@@ -28,9 +30,14 @@ struct Counts {
     functions: u64,
     exact: u64,
     computed_hashes: u64,
+    yaml_bytes: u64,
+    yaml_exact: u64,
+    /// By kind of fact: functions of which module and library say the same, and all that have it.
+    facts: BTreeMap<&'static str, [u64; 2]>,
     dialects: BTreeMap<String, u64>,
     /// By place and tag.
     tags: BTreeMap<(&'static str, String), Row>,
+    differences: Vec<String>,
     faults: Vec<String>,
 }
 
@@ -84,10 +91,44 @@ fn write_back(library: &Library<'_>, counts: &mut Counts) -> Result<()> {
     file.functions.iter_mut().for_each(|function| function.hash = None);
     ensure!(file.write()?.to_vec() == data, "is written otherwise with computed hashes");
     counts.computed_hashes += file.functions.len() as u64;
+    let text = document::to_yaml(&file)?;
+    counts.yaml_bytes += text.len() as u64;
+    ensure!(document::from_yaml(&text)?.write()?.to_vec() == data, "comes back from YAML otherwise");
+    counts.yaml_exact += 1;
+    for (index, function) in file.functions.iter().enumerate() {
+        counts.facts(function, &file.modules[function.module].bytes, index);
+    }
     Ok(())
 }
 
 impl Counts {
+    /// Compares what a module says of its function with what the library says.
+    fn facts(&mut self, function: &OwnedFunction<'_>, module: &[u8], index: usize) {
+        let said = air::functions(module).unwrap_or_default();
+        let said = said.iter().find(|said| said.name == function.name);
+        let name = function.label(index);
+        let mut fact = |what: &'static str, has: bool, same: bool| {
+            if has {
+                let row = self.facts.entry(what).or_default();
+                row[0] += u64::from(same);
+                row[1] += 1;
+                if !same {
+                    self.differences.push(format!("{name}: {what}"));
+                }
+            }
+        };
+        fact("type", function.kind.is_some(), said.is_some_and(|said| said.kind == function.kind));
+        let Some(said) = said else { return };
+        fact("versions", function.versions.is_some(), said.versions == function.versions);
+        let (public, theirs) = (&function.public, &said.public);
+        let attributes = public.attributes.is_some() || theirs.attributes.is_some();
+        fact("vertex attributes", attributes, public.attributes == theirs.attributes);
+        let constants = public.constants.is_some() || theirs.constants.is_some();
+        fact("function constants", constants, public.constants == theirs.constants);
+        let layer = function.layer_type.is_some() || said.layer_type.is_some();
+        fact("layer type", layer, function.layer_type == said.layer_type);
+    }
+
     fn row(&mut self, place: &'static str, tag: String, size: u64, raw: u64) {
         let row = self.tags.entry((place, tag)).or_default();
         row[0] += 1;
@@ -145,6 +186,8 @@ impl Counts {
             (&mut self.functions, other.functions),
             (&mut self.exact, other.exact),
             (&mut self.computed_hashes, other.computed_hashes),
+            (&mut self.yaml_bytes, other.yaml_bytes),
+            (&mut self.yaml_exact, other.yaml_exact),
         ];
         for (sum, addend) in sums {
             *sum += addend;
@@ -154,6 +197,11 @@ impl Counts {
             let sum = self.tags.entry(key).or_default();
             sum.iter_mut().zip(row).for_each(|(sum, addend)| *sum += addend);
         }
+        for (key, row) in other.facts {
+            let sum = self.facts.entry(key).or_default();
+            sum.iter_mut().zip(row).for_each(|(sum, addend)| *sum += addend);
+        }
+        self.differences.extend(other.differences);
         self.faults.extend(other.faults);
         self
     }
@@ -163,6 +211,14 @@ impl Counts {
         println!("written back exactly       {:>12}", self.exact);
         println!("functions                  {:>12}", self.functions);
         println!("  with their hash computed {:>12}", self.computed_hashes);
+        println!("YAML and back exactly      {:>12}   {} bytes", self.yaml_exact, self.yaml_bytes);
+        println!("\nfact, functions of which module and library say the same");
+        for (fact, [same, all]) in &self.facts {
+            println!("  {fact:<28} {same:>9} of {all}");
+        }
+        for difference in self.differences.iter().take(40) {
+            println!("  difference: {difference}");
+        }
         println!("\nversion and writer, libraries");
         for (dialect, count) in &self.dialects {
             println!("  {dialect:<28} {count:>9}");

@@ -1,7 +1,6 @@
 //! `cargo xtask conformance FORMAT`: reads every real file at hand and prints counts; fails if one is not read right.
 
 mod bitcode;
-mod dxc_listing;
 mod dxcontainer;
 mod metallib;
 mod metallib_write;

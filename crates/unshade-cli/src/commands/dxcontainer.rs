@@ -5,7 +5,7 @@ use crate::args::{
     BinaryArgs, BuildArgs, EditArgs, FromYamlArgs, GlobalArgs, PartFile, SignArgs, Stripped, ToYamlArgs,
 };
 use crate::input::{Bytes, Input};
-use crate::output::{Stdout, write_file, write_text};
+use crate::output::{Stdout, write_file, write_pieces};
 use crate::paint::{bad, bytes, faint, good, name, offset};
 use anyhow::{Context, Result, bail};
 use std::io::{Read, Write};
@@ -25,7 +25,7 @@ const MAX_YAML: u64 = 4 << 30;
 
 pub(crate) fn to_yaml(args: &ToYamlArgs, global: &GlobalArgs) -> Result<Outcome> {
     let (_, file) = open(&args.file, global)?;
-    write_text(&args.output, &document::to_yaml_for(&file, args.llvm.into())?)?;
+    write_pieces(&args.output, |out| Ok(document::write_yaml(&file, args.llvm.into(), out)?))?;
     Ok(Outcome::Done)
 }
 

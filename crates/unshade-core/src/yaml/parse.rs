@@ -652,6 +652,12 @@ fn fold(text: &str) -> String {
 
 /// A number below 256 at the start of a text, and its length.
 fn small_number(text: &[u8]) -> Option<(u8, usize)> {
+    // As nearly all of them are written.
+    if let [b'0', b'x', high, low, b',' | b' ', ..] = text
+        && let (Some(high), Some(low)) = (hex_digit(*high), hex_digit(*low))
+    {
+        return Some((high << 4 | low, 4));
+    }
     let (radix, prefix) = match text {
         [b'0', b'x' | b'X', ..] => (16, 2usize),
         _ => (10, 0),
@@ -666,6 +672,15 @@ fn small_number(text: &[u8]) -> Option<(u8, usize)> {
     let ends = matches!(digits.get(length), Some(b',' | b' ' | b']' | b'\n' | b'\r' | b'\t'));
     let value = u8::try_from(value).ok().filter(|_| ends && length > 0)?;
     Some((value, prefix.saturating_add(length)))
+}
+
+fn hex_digit(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => digit.checked_sub(b'0'),
+        b'A'..=b'F' => digit.checked_sub(b'A' - 10),
+        b'a'..=b'f' => digit.checked_sub(b'a' - 10),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

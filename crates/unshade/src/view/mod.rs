@@ -9,6 +9,7 @@ mod dxil;
 mod finding;
 mod function;
 mod library;
+pub mod nvidia;
 mod statistics;
 
 pub use control_flow::{BlockView, ControlFlowView, EdgeView, LoopView};

@@ -81,6 +81,18 @@ impl Counts {
         Ok(())
     }
 
+    /// The counts of both.
+    pub(super) fn add(&mut self, other: Self) {
+        self.compared += other.compared;
+        self.identical += other.identical;
+        for (cause, count) in other.aged {
+            *self.aged.entry(cause).or_default() += count;
+        }
+        for (table, (count, example)) in other.different {
+            self.different.entry(table).or_insert((0, example)).0 += count;
+        }
+    }
+
     /// Whether all are the same.
     pub(super) fn fault(&self) -> Option<String> {
         let different: u64 = self.different.values().map(|(count, _)| count).sum();
