@@ -15,7 +15,7 @@ use unshade_core::{Error, ErrorKind, Result};
 const MAX_SPARSENESS: usize = 16;
 
 /// ... or by this many bytes, before its offsets are taken for a mistake.
-const SPARSE_FLOOR: usize = 1 << 20;
+const SPARSE_FLOOR: usize = 1 << 12;
 
 /// The padding byte of Microsoft's older compiler and of vkd3d.
 pub(crate) const FXC_FILL: u8 = 0xab;
