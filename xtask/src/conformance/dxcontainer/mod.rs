@@ -6,6 +6,7 @@
 
 mod damaged;
 mod edits;
+mod listing;
 mod rebuild;
 mod tools;
 
@@ -69,6 +70,8 @@ struct Counts {
     theirs: BTreeMap<String, [u64; 3]>,
     /// Documents that yaml2obj accepts, by its version; of how many.
     accepted: BTreeMap<u32, (u64, u64)>,
+    /// What is printed of them, beside what DXC prints.
+    listings: listing::Counts,
     /// Parts that are not the same when built anew.
     differ: Vec<String>,
     faults: Vec<String>,
@@ -93,6 +96,7 @@ pub(crate) fn run() -> Result<()> {
         .map(|source| Ok((format!("{}/{}", source.group, source.name), std::fs::read(&source.path)?)))
         .collect::<Result<Vec<_>>>()?;
     let mut faults = counts.faults;
+    faults.extend(counts.listings.fault());
     faults.extend(edits::check(&containers));
     for fault in faults.iter().take(SHOWN) {
         println!("fault: {fault}");
@@ -207,7 +211,7 @@ impl Counts {
         self.differ.extend(group.rebuilt.container(&file));
         self.yaml(&data, &file, source, tools)?;
         group.yaml_exact += 1;
-        Ok(())
+        self.listings.compare(&source.path, &source.name, &data)
     }
 
     fn count_parts(&mut self, file: &DxFile, container: &Container<'_>) {
@@ -294,6 +298,7 @@ impl Counts {
             let sum = self.accepted.entry(version).or_default();
             *sum = (sum.0 + accepted, sum.1 + of);
         }
+        self.listings.add(other.listings);
         self.differ.extend(other.differ);
         self.faults.extend(other.faults);
         self
@@ -337,6 +342,8 @@ impl Counts {
             sum.iter_mut().zip(row).for_each(|(sum, count)| *sum += count);
         }
         print_part("all", &sum, "");
+        println!();
+        self.listings.print();
     }
 }
 

@@ -5,11 +5,11 @@
 //! by [`MAX_KEYS`].
 
 use super::{Kind, Node};
+use crate::{Error, ErrorKind, Result};
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use unshade_core::{Error, ErrorKind, Result};
 
 /// How deep lists and maps may stand in each other.
 pub(super) const MAX_DEPTH: usize = 64;
