@@ -48,6 +48,11 @@ impl Slack {
         Self { size: len32(size), fill, extra: Vec::new() }
     }
 
+    /// How many bytes there are of which nobody knows what they are for.
+    pub(crate) fn extra_bytes(&self) -> usize {
+        self.extra.iter().fold(0, |sum, extra| sum.saturating_add(extra.bytes.0.len()))
+    }
+
     /// What nothing claimed of a part of `size` bytes.
     pub(crate) fn from_gaps(size: usize, gaps: &[(u32, &[u8])]) -> Self {
         let all = |fill: u8| gaps.iter().any(|(_, bytes)| bytes.iter().all(|byte| *byte == fill));
