@@ -12,8 +12,10 @@ use anyhow::Result;
 #[command(
     after_help = "Files come from `cargo xtask corpus` and from the folder in UNSHADE_CORPUS. Of bitcode, the \
                         sets c and llvm-tests need `cargo xtask corpus --set c` and `--set llvm-tests`, clang-14 \
-                        and clang-19. What is not there is said and left out.\n\nExamples:\n  cargo xtask \
-                        conformance metallib\n  cargo xtask conformance bitcode --set air --sample 1000\n  cargo \
+                        and clang-19. Containers are compared with obj2yaml and yaml2obj 19, 22 and 24, as \
+                        `yaml2obj-24` and so on, on PATH or in the folders of UNSHADE_LLVM_BIN. What is not \
+                        there is said and left out.\n\nExamples:\n  cargo xtask conformance metallib\n  cargo \
+                        xtask conformance dx\n  cargo xtask conformance bitcode --set air --sample 1000\n  cargo \
                         xtask conformance bitcode --set dxil --set c"
 )]
 pub(crate) struct Args {

@@ -83,7 +83,8 @@ pub fn to_yaml_with(file: &LibraryFile<'_>, name_module: &mut NameModule<'_>) ->
         map.node("Extension", Node::list(tags.iter().map(section::node).collect()));
     }
     let mut out = String::new();
-    emit(TAG, &map.finish(), &mut out);
+    // Writing to a string can't fail.
+    let _ = emit(TAG, &map.finish(), &mut out);
     out.push_str("...\n");
     Ok(out)
 }
