@@ -51,10 +51,10 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "container-version",
-        says: "The container version is none that Apple's linker writes for a newer OS only.",
+        says: "The container version is one that Apple's linker writes for this OS, or the modules were made for it.",
         step: Step::Load,
         certainty: Certainty::Inferred,
-        source: "real files; nobody has told what an older OS does with it",
+        source: "real files, of which some have a newer container than their OS; nobody has told what is refused",
         judge: container_version,
     },
     Rule {
@@ -277,7 +277,11 @@ fn container_version(facts: &LibraryFacts, target: Target) -> Judgement {
     let Some(newest) = release.container_patch else {
         return Judgement::new(Pass, found, "");
     };
-    let status = if facts.header.patch <= newest { Pass } else { Unclear };
+    // Newer tools write their container for older systems, too.
+    let is_made_for =
+        |triple: &super::Triple| triple.version.is_some_and(|version| version <= target.version);
+    let is_meant = !facts.triples.is_empty() && facts.triples.keys().all(is_made_for);
+    let status = if facts.header.patch <= newest || is_meant { Pass } else { Unclear };
     Judgement::new(status, found, format!("up to 1.2.{newest}"))
         .hint(format!("Apple's linker writes it only for systems newer than {target}; link for that target"))
 }
@@ -495,7 +499,14 @@ mod tests {
         assert_eq!(broken("macos-14.0", |bytes| bytes[11] = 0x82), refused(&["platform"]));
         assert_eq!(broken("macos-14.0", |bytes| bytes[10] = 0x80), refused(&["library-type"]));
         let unclear = |rules: &[&'static str]| (Outcome::Unclear, rules.to_vec());
-        assert_eq!(broken("macos-14.0", |bytes| bytes[8] = 9), unclear(&["container-version"]));
+        // The modules are made for 14.0, whatever the container.
+        assert_eq!(broken("macos-14.0", |bytes| bytes[8] = 9), (Outcome::Loads, vec![]));
+        let newer = |bytes: &mut Vec<u8>| replace(bytes, b"\xde\xc0\x17\x0b", b"xxxx");
+        let both = |bytes: &mut Vec<u8>| {
+            newer(bytes);
+            bytes[8] = 9;
+        };
+        assert!(broken("macos-14.0", both).1.contains(&"container-version"));
         assert_eq!(broken("macos-14.0", |bytes| bytes[14] = 4), unclear(&["header-os-version"]));
         assert_eq!(broken("macos-14.0", |bytes| bytes[11] = 1), unclear(&["architecture"]));
         let versions = |language: u8, air: u8| {

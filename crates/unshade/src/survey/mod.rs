@@ -105,6 +105,9 @@ pub struct FieldReport {
     /// Whether nobody has named it, or some of its values.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unknown: bool,
+    /// Whether it only says where other things stand or how long they are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub layout: bool,
     /// The least and the greatest number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<(u64, u64)>,
@@ -224,6 +227,7 @@ impl Survey {
             bytes: entry.bytes,
             uncovered_bytes: self.uncovered(field, depth).unwrap_or(0),
             unknown: self.is_unknown(field),
+            layout: entry.is_layout,
             range: entry.values.range,
             values: values.filter(|value| !value.value.is_empty()).collect(),
             other_values: entry.values.others,
