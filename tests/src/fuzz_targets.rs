@@ -143,7 +143,9 @@ pub fn compare(data: &[u8]) {
     let mut survey = Survey::default();
     if let Ok(library) = Library::parse(data) {
         let facts = LibraryFacts::read(&library);
-        for target in ["macos-14.0", "ios-simulator-9.0", "visionos-27.1"].map(|text| text.parse().expect("a target")) {
+        for target in
+            ["macos-14.0", "ios-simulator-9.0", "visionos-27.1"].map(|text| text.parse().expect("a target"))
+        {
             let loads = !check(&facts, target).outcome.is_failure();
             // Where some rule is broken everywhere, there is no minimum.
             assert!(!loads || minimum(&facts, target.platform).is_some() || made_for(&facts).is_none());
@@ -156,7 +158,8 @@ pub fn compare(data: &[u8]) {
                 diff.change(pair, 1);
             }
         }
-        survey.program("library", data.len() as u64, |sink| unshade_metallib::outline::library(&library, sink));
+        survey
+            .program("library", data.len() as u64, |sink| unshade_metallib::outline::library(&library, sink));
     }
     if let Ok(container) = unshade_dxcontainer::Container::parse(data) {
         let sound = unshade_dxcontainer::Container::parse(CONTAINER).expect("a sound fixture");

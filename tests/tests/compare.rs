@@ -60,7 +60,8 @@ fn libraries_differ_from_others_and_not_from_themselves() {
             assert!(!diff.is_empty() || before == after, "{name} {other}");
             for pair in diff.changed.iter().chain(&diff.renamed) {
                 let change = diff.change(pair, 3);
-                let differs = !change.fields.is_empty() || change.module_changed || !change.declaration.is_empty();
+                let differs =
+                    !change.fields.is_empty() || change.module_changed || !change.declaration.is_empty();
                 assert!(differs || pair.before.name != pair.after.name, "{name} {other}: {change:?}");
             }
         }

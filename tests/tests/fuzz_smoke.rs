@@ -61,7 +61,9 @@ fn seeds(target: &str) -> Vec<Seed> {
             .collect(),
         "compare" => {
             let names = ["linker_1_2_9", "dynamic_library", "vertex_fragment", "unknown_tags"];
-            let libraries = fixtures().filter(|fixture| names.contains(&fixture.name.as_str())).map(|fixture| fixture.build());
+            let libraries = fixtures()
+                .filter(|fixture| names.contains(&fixture.name.as_str()))
+                .map(|fixture| fixture.build());
             let containers = dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).take(4);
             libraries.chain(containers).chain([words(AIR[1].to_vec())]).collect()
         }

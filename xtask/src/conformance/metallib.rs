@@ -201,7 +201,9 @@ fn judge_loading(library: &Library<'_>, counts: &mut Counts) {
         Outcome::Partly | Outcome::Refused => {
             let broken = report.findings.iter().filter(|finding| finding.status == load_check::Status::Fail);
             let broken: Vec<&str> = broken.map(|finding| finding.rule).collect();
-            counts.faults.push(format!("does not load on {home}, which it was made for: {}", broken.join(", ")));
+            counts
+                .faults
+                .push(format!("does not load on {home}, which it was made for: {}", broken.join(", ")));
             "does not load"
         }
     };

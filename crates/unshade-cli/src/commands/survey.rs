@@ -159,10 +159,13 @@ fn print_field(field: &FieldReport, args: &SurveyArgs, width: usize, stdout: &mu
     };
     let label = format!("{}{label}", " ".repeat(indent));
     let counts = format!("{:>10} {:>8}", grouped(field.count), grouped(field.programs));
-    let values = values(field, args.values);
+    let values = values(field, args);
     let room = width.saturating_sub(NAME_WIDTH + counts.len() + 3).max(20);
     let values = cut(&values, room);
-    let padding = " ".repeat(NAME_WIDTH.saturating_sub(label.chars().count()));
+    let long = label.chars().count();
+    // A path that takes all of a line leaves the columns to the next one.
+    let (line_end, filled) = if long > NAME_WIDTH { ("\n", 0) } else { ("", long) };
+    let padding = format!("{line_end}{}", " ".repeat(NAME_WIDTH - filled));
     let line = format!("{padding} {counts}  {values}");
     let line = line.trim_end();
     if field.unknown {
@@ -174,8 +177,15 @@ fn print_field(field: &FieldReport, args: &SurveyArgs, width: usize, stdout: &mu
 }
 
 /// The values that were seen most often, and how many others there are.
-fn values(field: &FieldReport, most: usize) -> String {
+fn values(field: &FieldReport, args: &SurveyArgs) -> String {
+    let most = args.values;
     let mut parts = Vec::new();
+    let unknown: Vec<_> = field.values.iter().filter(|value| value.unknown && args.unknown).collect();
+    if !unknown.is_empty() {
+        let shown = unknown.iter().take(most);
+        parts.extend(shown.map(|value| format!("{} ×{}", value.value, grouped(value.count))));
+        return parts.join(" · ");
+    }
     if field.uncovered_bytes > 0 {
         parts.push(format!("{} bytes in no field", grouped(field.uncovered_bytes)));
     }

@@ -46,7 +46,6 @@ const OFFSET_TAGS: &[&str] = &["OFFT", "SOFF", "RFLT"];
 /// Whether a field without children only says where things stand, how long they are, or how many.
 fn is_layout(parent: &str, name: &str) -> bool {
     match name {
-        "function list" | "public metadata" | "private metadata" | "bitcode" => parent == "header",
         "count" => matches!(parent, "function list" | "RLST"),
         name => outline::is_layout(name),
     }

@@ -260,8 +260,7 @@ fn library_type(facts: &LibraryFacts, _: Target) -> Judgement {
 /// The release that the target belongs to, or why nothing can be said of it.
 fn release(target: Target, found: &str) -> Result<&'static Release, Judgement> {
     Release::of(target.platform, target.version).ok_or_else(|| {
-        let first = Release::of(target.platform, Version { major: u16::MAX, minor: 0, patch: 0 });
-        Judgement::new(Unclear, found, "").hint(match first {
+        Judgement::new(Unclear, found, "").hint(match Release::oldest(target.platform) {
             Some(_) => format!("nothing is known of {target}, which is older than all that are"),
             None => format!("Metal is not for apps on {}", target.platform),
         })
@@ -286,6 +285,10 @@ fn container_version(facts: &LibraryFacts, target: Target) -> Judgement {
         .hint(format!("Apple's linker writes it only for systems newer than {target}; link for that target"))
 }
 
+fn too_new(target: Target) -> String {
+    format!("compile with a deployment target of {target} or older")
+}
+
 /// What the newest version that a target takes is, of the language or of AIR.
 struct Limit {
     of: &'static str,
@@ -303,12 +306,17 @@ impl Limit {
         let text = format!("{} {version}", self.of);
         let release = match release(target, &text) {
             Ok(release) => release,
-            Err(judgement) => return judgement,
+            // What even the oldest system that is known does not take, an older one does not either.
+            Err(unclear) => match Release::oldest(target.platform).and_then(self.newest) {
+                Some(newest) if version > newest => {
+                    return Judgement::new(Fail, text, format!("up to {newest}")).hint(too_new(target));
+                }
+                _ => return unclear,
+            },
         };
         match (self.newest)(release) {
             Some(newest) if version <= newest => Judgement::new(Pass, text, format!("up to {newest}")),
-            Some(newest) => Judgement::new(Fail, text, format!("up to {newest}"))
-                .hint(format!("compile with a deployment target of {target} or older")),
+            Some(newest) => Judgement::new(Fail, text, format!("up to {newest}")).hint(too_new(target)),
             None if RELEASES_AIR.is_some_and(|known| version <= known) => Judgement::new(Pass, text, ""),
             None => Judgement::new(Unclear, text, "").hint(format!("what {target} takes is not known")),
         }
@@ -434,8 +442,7 @@ fn triple_os_version(facts: &LibraryFacts, target: Target) -> Judgement {
         Fail
     };
     let found = if status == Pass { short(version) } else { format!("{} in {group}", short(version)) };
-    Judgement::new(status, found, format!("up to {}", short(target.version)))
-        .hint(format!("compile with a deployment target of {target} or older"))
+    Judgement::new(status, found, format!("up to {}", short(target.version))).hint(too_new(target))
 }
 
 fn pointer_kind(facts: &LibraryFacts, _: Target) -> Judgement {
@@ -515,7 +522,7 @@ mod tests {
                     bytes,
                     b"VERS\x08\0",
                     &[b'V', b'E', b'R', b'S', 8, 0, 2, 0, air, 0, 3, 0, language, 0],
-                )
+                );
             }
         };
         assert_eq!(

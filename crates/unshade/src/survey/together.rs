@@ -66,6 +66,9 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
+/// The fields of records with their values, and how many records have these.
+type Signature = (Vec<(u32, u32)>, u64);
+
 /// The value of a field in a signature; nothing if it is not there.
 type Class = Option<u32>;
 
@@ -77,7 +80,7 @@ struct Column {
 
 /// Finds what goes together. If `wanted` is given, only what concerns such fields is told.
 pub(super) fn records(survey: &Survey, wanted: Option<&dyn Fn(u32) -> bool>) -> Vec<RecordReport> {
-    let mut kinds: BTreeMap<u32, Vec<(Vec<(u32, u32)>, u64)>> = BTreeMap::new();
+    let mut kinds: BTreeMap<u32, Vec<Signature>> = BTreeMap::new();
     for ((kind, features), count) in survey.categorical() {
         kinds.entry(kind).or_default().push((features, count));
     }
@@ -95,7 +98,7 @@ pub(super) fn records(survey: &Survey, wanted: Option<&dyn Fn(u32) -> bool>) -> 
 fn record(
     survey: &Survey,
     kind: u32,
-    signatures: &[(Vec<(u32, u32)>, u64)],
+    signatures: &[Signature],
     wanted: Option<&dyn Fn(u32) -> bool>,
 ) -> RecordReport {
     let counts: Vec<u64> = signatures.iter().map(|(_, count)| *count).collect();
@@ -130,7 +133,9 @@ fn record(
         (a.exceptions > 0, &a.field, &a.decides).cmp(&(b.exceptions > 0, &b.field, &b.decides))
     });
     dependencies.truncate(MAX_DEPENDENCIES);
-    let alike = groups.iter().filter(|group| group.len() > 1 && is_wanted(group));
+    let concerns =
+        |group: &[u32]| group.iter().any(|&field| survey.is_inside(field, kind)) && is_wanted(group);
+    let alike = groups.iter().filter(|group| group.len() > 1 && concerns(group));
     RecordReport {
         record: survey.path(kind),
         count: counts.iter().sum(),
@@ -147,7 +152,7 @@ fn is_exact(found: &BTreeMap<(usize, usize), Decision>, index: usize, other: usi
 }
 
 /// The fields whose class is not always the same, one for each way of changing, and those that each stands for.
-fn distinct_columns(signatures: &[(Vec<(u32, u32)>, u64)]) -> (Vec<Column>, Vec<Vec<u32>>) {
+fn distinct_columns(signatures: &[Signature]) -> (Vec<Column>, Vec<Vec<u32>>) {
     let mut columns: BTreeMap<u32, Vec<Class>> = BTreeMap::new();
     for (row, (features, _)) in signatures.iter().enumerate() {
         for &(field, value) in features {
