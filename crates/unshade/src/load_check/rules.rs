@@ -5,7 +5,7 @@ use super::facts::{Group, Groups};
 use super::target::short;
 use super::{Certainty, Judgement, LibraryFacts, Release, Rule, Status, Step, Target};
 use unshade_metallib::function_list::ShortVersion;
-use unshade_metallib::header::{LibraryType, Platform, Version};
+use unshade_metallib::header::{LibraryType, Platform};
 
 /// Every rule, in the order in which a loader comes to them.
 pub const RULES: &[Rule] = &[
