@@ -79,11 +79,12 @@ Examples:
   unshade dis default.metallib --stats             what functions are made of
   unshade dis default.metallib sort_f16 --cfg dot | dot -Tsvg -o sort.svg
   unshade dis default.metallib reduce_sum_f32 --bytes
+  unshade dis shader.dxil                          under the tables that DXC prints
   unshade dis kernel.air --raw | diff - <(llvm-dis-14 < kernel.air)
 
 {EXIT_STATUS}"))]
     Disassemble(DisassembleArgs),
-    /// Write modules as .air files, and embedded sources as the files that they were
+    /// Write modules as .air and .cubin files, embedded sources as the files that they were, and .ptx
     #[command(after_help = format!("\
 Examples:
   unshade extract default.metallib -o out
@@ -433,9 +434,9 @@ impl ShowArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Extracted {
-    /// The bitcode module of each function, as NAME.air
+    /// The bitcode module of each function, as NAME.air; the cubins of fat binaries
     Modules,
-    /// Embedded sources, in a folder for each archive
+    /// Embedded sources, in a folder for each archive; the PTX of fat binaries
     Sources,
     /// The libraries themselves, out of what they are embedded in
     Programs,
@@ -508,9 +509,12 @@ pub(crate) struct DisassembleArgs {
     selectors: Vec<String>,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Whose text to print
-    #[arg(long, value_enum, default_value_t = DialectArg::Llvm14)]
-    pub(crate) dialect: DialectArg,
+    /// Whose text to print [default: dxc for DXContainers, else llvm-14]
+    #[arg(long, value_enum)]
+    pub(crate) dialect: Option<DialectArg>,
+    /// Which part of a DXContainer: DXIL, ILDB or STAT [default: ILDB if it is there, else DXIL, as DXC has it]
+    #[arg(long, value_name = "PART", value_parser = part_name)]
+    pub(crate) part: Option<[u8; 4]>,
     /// Print what that tool prints, and nothing of our own
     #[arg(long)]
     pub(crate) raw: bool,

@@ -8,6 +8,7 @@ mod dxcontainer;
 mod extract;
 mod info;
 mod list;
+mod nvidia;
 mod scan;
 mod shell;
 mod show;
