@@ -60,6 +60,14 @@ fn seeds(target: &str) -> Vec<Seed> {
             .map(|file| unshade_dxcontainer::document::to_yaml(&file).expect("a sound fixture"))
             .map(|text| (text.into_bytes(), Vec::new()))
             .collect(),
+        "compare" => {
+            let names = ["linker_1_2_9", "dynamic_library", "vertex_fragment", "unknown_tags"];
+            let libraries = fixtures()
+                .filter(|fixture| names.contains(&fixture.name.as_str()))
+                .map(|fixture| fixture.build());
+            let containers = dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).take(4);
+            libraries.chain(containers).chain([words(AIR[1].to_vec())]).collect()
+        }
         "metallib_yaml" => fixtures()
             .filter(|fixture| !fixture.name.starts_with("universal"))
             .map(|fixture| fixture.build().0)

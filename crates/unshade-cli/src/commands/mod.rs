@@ -12,8 +12,10 @@ mod nvidia;
 mod scan;
 mod shell;
 mod show;
+mod survey;
 mod types;
 mod verify;
+mod walk;
 
 use crate::Outcome;
 use crate::args::{Args, Command};
@@ -45,6 +47,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Disassemble(args) => disassemble::run(&args, &global),
         Command::Dump(args) => dump::run(&args, &global),
         Command::Scan(args) => scan::run(&args, &global),
+        Command::Survey(args) => survey::run(&args, &global),
         Command::ToYaml(args) => dxcontainer::to_yaml(&args, &global),
         Command::FromYaml(args) => dxcontainer::from_yaml(&args),
         Command::Sign(args) => dxcontainer::sign(&args, &global),
