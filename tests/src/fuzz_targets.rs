@@ -3,6 +3,7 @@
 use crate::dxcontainers;
 use crate::encoder::Encoder;
 use crate::exercise;
+use crate::nvidia;
 use std::ops::ControlFlow;
 use unshade::carve::{self, Limits, Selector};
 use unshade_dxcontainer::bytes::Bytes;
@@ -252,6 +253,18 @@ pub fn dx_yaml(data: &[u8]) {
     }
 }
 
+/// A CUDA fat binary with everything in it.
+pub fn fatbin(data: &[u8]) {
+    let faults = nvidia::exercise(data);
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// A cubin. What does not begin like one is taken as PTX.
+pub fn cubin(data: &[u8]) {
+    let faults = nvidia::exercise(data);
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
 /// The name of a target, and the target.
 pub type Target = (&'static str, fn(&[u8]));
 
@@ -273,4 +286,6 @@ pub const ALL: &[Target] = &[
     ("rdef", rdef),
     ("dx_yaml", dx_yaml),
     ("compare", compare),
+    ("fatbin", fatbin),
+    ("cubin", cubin),
 ];

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use unshade_tests::fuzz_targets::{ALL, Target};
 use unshade_tests::metallib_builder::{ArchiveSpec, SourceFile, tar};
 use unshade_tests::mutate::{Random, mutate};
-use unshade_tests::{dxcontainers, fixtures, parallel, reflections};
+use unshade_tests::{dxcontainers, fixtures, nvidia, parallel, reflections};
 
 /// Changes of each seed; `UNSHADE_EXHAUSTIVE` runs a hundred times as many.
 const ITERATIONS: u64 = 100;
@@ -74,6 +74,8 @@ fn seeds(target: &str) -> Vec<Seed> {
             .filter(|data| data.len() < 4_000)
             .map(|data| yaml_of(&data))
             .collect(),
+        "fatbin" => nvidia::all("fatbin").into_iter().map(|fixture| words(fixture.data)).collect(),
+        "cubin" => nvidia::all("cubin").into_iter().map(|fixture| words(fixture.data)).collect(),
         "carve" => containers().into_iter().map(words).collect(),
         _ => fixtures().filter(|f| !f.name.starts_with("universal")).map(|f| f.build()).collect(),
     }
