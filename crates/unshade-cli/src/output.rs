@@ -167,7 +167,11 @@ pub(crate) fn write_file_of<'d>(
     let mut write = || -> io::Result<()> {
         // `create_new` does not follow a link that somebody put there.
         let mut file = File::options().write(true).create_new(true).open(&temporary)?;
-        parts.try_for_each(|part| file.write_all(part))?;
+        // Parts may be many and small.
+        let mut buffered = BufWriter::with_capacity(1 << 20, &mut file);
+        parts.try_for_each(|part| buffered.write_all(part))?;
+        buffered.flush()?;
+        drop(buffered);
         fs::rename(&temporary, path)
     };
     write().with_context(|| format!("can't write {}", path.display())).inspect_err(|_| {

@@ -6,6 +6,7 @@
 //! | [`carve`] | every GPU program in a file of any kind, however deep |
 //! | [`program`] | a program that was found, opened |
 //! | [`air`] | what an AIR module says of its functions |
+//! | [`build`] | Metal libraries from modules and manifests |
 //! | [`select`] | which functions are meant |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
@@ -38,6 +39,7 @@
 #![deny(missing_docs)]
 
 pub mod air;
+pub mod build;
 pub mod carve;
 mod demangle;
 mod demangled_comments;

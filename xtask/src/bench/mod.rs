@@ -5,6 +5,7 @@
 
 mod bitcode;
 mod metallib;
+mod metallib_write;
 
 use std::ffi::OsString;
 use std::fs;
@@ -33,6 +34,7 @@ pub(crate) struct Args {
 enum Suite {
     Bitcode,
     Metallib,
+    MetallibWrite,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -41,6 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     match args.suite {
         Suite::Bitcode => bitcode::run(args.runs),
         Suite::Metallib => metallib::run(args.runs),
+        Suite::MetallibWrite => metallib_write::run(args.runs),
     }
 }
 
