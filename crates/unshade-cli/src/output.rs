@@ -146,6 +146,14 @@ impl Folder {
     }
 }
 
+/// Fails if a file is there that must not be replaced.
+pub(crate) fn ensure_free(path: &Path, force: bool) -> Result<()> {
+    if !force && fs::symlink_metadata(path).is_ok() {
+        bail!("{} exists already; --force replaces it", path.display());
+    }
+    Ok(())
+}
+
 /// Writes a file under a temporary name beside it, then renames it.
 pub(crate) fn write_file(path: &Path, force: bool, data: &[u8]) -> Result<()> {
     write_file_of(path, force, std::iter::once(data))
@@ -157,9 +165,7 @@ pub(crate) fn write_file_of<'d>(
     force: bool,
     parts: impl Iterator<Item = &'d [u8]>,
 ) -> Result<()> {
-    if !force && fs::symlink_metadata(path).is_ok() {
-        bail!("{} exists already; --force replaces it", path.display());
-    }
+    ensure_free(path, force)?;
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.part", std::process::id()));
     let temporary = PathBuf::from(temporary);

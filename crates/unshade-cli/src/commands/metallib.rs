@@ -4,7 +4,7 @@ use super::written::{read_text, write};
 use crate::Outcome;
 use crate::args::{BuildArgs, EditArgs, FromYamlArgs, ModuleFile, OsTarget, Stripped, ToYamlArgs};
 use crate::input::Bytes;
-use crate::output::{Folder, write_text};
+use crate::output::{Folder, ensure_free, write_text};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use unshade::core::{Error, ErrorKind, Escaped};
@@ -24,7 +24,14 @@ pub(super) fn to_yaml(args: &ToYamlArgs, data: &[u8]) -> Result<Outcome> {
     let names = module_names(&file);
     let shown = |name: &Path| folder.join(name).to_string_lossy().into_owned();
     let text = document::to_yaml_with(&file, &mut |index, _| names.get(index).map(|name| shown(name)))?;
+    // Modules are written first, and so not before it is known that the document can be.
+    if let Some(output) = &args.output.output {
+        ensure_free(output, args.output.force)?;
+    }
     let written = Folder::create(folder, args.output.force)?;
+    for name in &names {
+        ensure_free(&folder.join(name), args.output.force)?;
+    }
     for (module, name) in file.modules.iter().zip(&names) {
         written.write_flat(name, &module.bytes)?;
     }

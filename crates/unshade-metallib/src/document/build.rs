@@ -20,7 +20,7 @@ use super::{Environment, TAG, dialect, function, header_of, list, read_module, r
 use crate::file::{ExtensionTag, LibraryFile, OwnedFunction, OwnedModule};
 use crate::header::{Header, LibraryType, Platform};
 use crate::target::{FIRST_WITH_PLATFORM, Target};
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -41,7 +41,7 @@ pub fn build(text: &str, environment: &mut Environment<'_>) -> Result<LibraryFil
     let mut builder = Builder {
         file: LibraryFile::new(read_header(&mut map, &document.root)?),
         known: Vec::new(),
-        files: Vec::new(),
+        files: BTreeMap::new(),
         names: BTreeSet::new(),
         environment,
     };
@@ -85,7 +85,7 @@ struct Builder<'e, 'm> {
     /// What each module says of its functions.
     known: Vec<Vec<OwnedFunction<'static>>>,
     /// The files that were read, with the numbers of their modules.
-    files: Vec<(String, usize)>,
+    files: BTreeMap<String, usize>,
     names: BTreeSet<Vec<u8>>,
     environment: &'e mut Environment<'m>,
 }
@@ -104,13 +104,13 @@ impl Builder<'_, '_> {
     /// The module of a file, read once.
     fn module_of_file(&mut self, node: &Node<'_>) -> Result<usize> {
         let name = node.text().ok_or_else(|| node.expected("the name of a file"))?;
-        if let Some((_, index)) = self.files.iter().find(|(file, _)| file == name) {
+        if let Some(index) = self.files.get(name) {
             return Ok(*index);
         }
         let bytes = (self.environment.load)(name).map_err(|error| at(node, error))?;
         let module = super::module_of(bytes).map_err(|error| at(node, error))?;
         let index = self.module(module).map_err(|error| at(node, error.within(String::from(name))))?;
-        self.files.push((name.into(), index));
+        self.files.insert(name.into(), index);
         Ok(index)
     }
 
