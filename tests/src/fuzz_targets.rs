@@ -163,6 +163,11 @@ pub fn dxcontainer(data: &[u8]) {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
+/// A DXContainer with a module: checked against it, shown, and the tables put that DXC puts before it.
+pub fn dxil(data: &[u8]) {
+    dxcontainers::exercise_program(data);
+}
+
 /// A container of one part of these bytes.
 fn dx_part(name: [u8; 4], data: &[u8]) {
     let mut file = DxFile::default();
@@ -216,6 +221,7 @@ pub const ALL: &[Target] = &[
     ("carve", carve),
     ("bitcode", bitcode),
     ("dxcontainer", dxcontainer),
+    ("dxil", dxil),
     ("psv0", psv0),
     ("rdat", rdat),
     ("root_signature", root_signature),

@@ -47,6 +47,7 @@ fn seeds(target: &str) -> Vec<Seed> {
             .collect(),
         "bitcode" => AIR.iter().map(|module| words(module.to_vec())).collect(),
         "dxcontainer" => dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).collect(),
+        "dxil" => dxcontainers::programs().into_iter().map(|fixture| words(fixture.data)).collect(),
         "psv0" => dxcontainers::parts(b"PSV0").into_iter().map(words).collect(),
         "rdat" => dxcontainers::parts(b"RDAT").into_iter().map(words).collect(),
         "root_signature" => dxcontainers::parts(b"RTS0").into_iter().map(words).collect(),

@@ -106,7 +106,7 @@ fn edits_that_can_not_be_done_write_nothing() {
     fails(&["--install-name", "x"], "have no install name");
     fails(&["--order", "DXIL"], "--order is for DXContainers");
     fails(&["--strip", "root-signature"], "for DXContainers");
-    fails(&["--os", "windows-11"], "expected a platform");
+    fails(&["--os", "windows-11"], "windows");
     let other = text(&fixture("air/kernel.bc")).to_owned();
     fails(&["--module", &format!("#0={other}")], "module has no function");
     let container = fixture("dxcontainer/compute.dxbc");

@@ -2,23 +2,24 @@
 
 use super::written::{read_text, write};
 use crate::Outcome;
-use crate::args::{BuildArgs, EditArgs, FromYamlArgs, ModuleFile, OsTarget, Stripped, ToYamlArgs};
+use crate::args::{BuildArgs, EditArgs, FromYamlArgs, ModuleFile, Stripped, ToYamlArgs};
 use crate::input::Bytes;
-use crate::output::{Folder, ensure_free, write_text};
+use crate::output::{Folder, ensure_free, write_pieces, write_text};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use unshade::core::{Error, ErrorKind, Escaped};
 use unshade::metallib::edit::Strip;
+use unshade::metallib::header::Version;
 use unshade::metallib::target::{FIRST_WITH_PLATFORM, Target};
 use unshade::metallib::{LibraryFile, LibraryType, document, module};
 use unshade::safe_path::SafePaths;
 use unshade::select::Selector;
-use unshade::{air, build as library_builder};
+use unshade::{air, build as library_builder, load_check};
 
 pub(super) fn to_yaml(args: &ToYamlArgs, data: &[u8]) -> Result<Outcome> {
     let file = LibraryFile::parse(data)?;
     let Some(folder) = &args.modules else {
-        write_text(&args.output, &document::to_yaml(&file)?)?;
+        write_pieces(&args.output, |out| Ok(document::write_yaml(&file, &mut |_, _| None, out)?))?;
         return Ok(Outcome::Done);
     };
     let names = module_names(&file);
@@ -95,8 +96,7 @@ pub(super) fn build(args: &BuildArgs) -> Result<Outcome> {
 
 fn from_modules(args: &BuildArgs, modules: &[Bytes]) -> Result<LibraryFile<'static>> {
     let target = args.os.context("--os says for what the modules are, such as --os macos-14.0")?;
-    let os = target.version.context("--os has to have a version, such as macos-14.0")?;
-    let target = Target { platform: target.platform, os };
+    let target = Target { platform: target.platform, os: os_version(target)? };
     let mut file = LibraryFile::new(target.header(LibraryType::EXECUTABLE));
     for (module, name) in modules.iter().zip(&args.inputs) {
         library_builder::add_module(&mut file, module).with_context(|| name.clone())?;
@@ -242,18 +242,29 @@ fn replace_module(file: &mut LibraryFile<'_>, replacement: &ModuleFile) -> Resul
     Ok(())
 }
 
-fn retarget(file: &mut LibraryFile<'_>, target: OsTarget) -> Result<()> {
-    let old = file.header.patch < FIRST_WITH_PLATFORM;
-    file.retarget(
-        Some(target.platform),
-        if old && target.version.is_none() { None } else { target.version },
-    )?;
+fn retarget(file: &mut LibraryFile<'_>, target: load_check::Target) -> Result<()> {
+    let has_room = file.header.patch >= FIRST_WITH_PLATFORM;
+    let os = if has_room { Some(os_version(target)?) } else { None };
+    file.retarget(Some(target.platform), os)?;
+    if !has_room {
+        let version = file.header.version();
+        note(&format!("a container of {version} says no more than whether it is for macOS"));
+    }
     let triple = file.modules.first().and_then(|module| air::triple(&module.bytes).ok());
     if let Some(triple) = triple.filter(|triple| !triple.is_empty()) {
         let triple = Escaped(&triple).to_cow().into_owned();
         note(&format!("modules keep their triple, {triple}, which loaders look at as well"));
     }
     Ok(())
+}
+
+/// The version of an OS as a header has it.
+fn os_version(target: load_check::Target) -> Result<(u16, u8, u8)> {
+    let Version { major, minor, patch } = target.version;
+    match (u8::try_from(minor), u8::try_from(patch)) {
+        (Ok(minor), Ok(patch)) => Ok((major, minor, patch)),
+        _ => bail!("{target}: the second and the third number of a version are below 256"),
+    }
 }
 
 /// Something to know of a file that was written all the same.

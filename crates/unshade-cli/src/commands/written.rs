@@ -76,13 +76,16 @@ fn one_program(
         let (_, data) = Msf::parse(input.bytes())?.container()?;
         return work(Format::DxContainer, &data);
     }
+    let is_written =
+        |format| matches!(format, Format::DxContainer | Format::MetalLibrary | Format::MetalUniversal);
     let mut found = Vec::new();
     input.each_program(&global.limits(), |find| {
-        found.push(find.format);
+        found.extend(is_written(find.format).then_some(find.format));
         Ok(())
     })?;
     match found[..] {
         [Format::DxContainer | Format::MetalLibrary] => {}
+        [] => bail!("{argument}: neither a DXContainer nor a Metal library in it"),
         [Format::MetalUniversal] => bail!(
             "{argument}: a universal file, whose slices are written by `unshade extract --only programs`"
         ),
@@ -90,7 +93,9 @@ fn one_program(
     }
     let mut outcome = Outcome::Done;
     input.each_program(&global.limits(), |find| {
-        outcome = work(find.format, whole(&input, find)).with_context(|| argument.to_owned())?;
+        if is_written(find.format) {
+            outcome = work(find.format, whole(&input, find)).with_context(|| argument.to_owned())?;
+        }
         Ok(())
     })?;
     Ok(outcome)

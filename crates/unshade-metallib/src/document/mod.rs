@@ -29,6 +29,7 @@ use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 use unshade_core::bytes::Bytes;
 use unshade_core::yaml::{Document, Kind, MapReader, MapWriter, Node, Yaml, emit, parse};
 use unshade_core::{Error, ErrorKind, Result};
@@ -58,8 +59,8 @@ pub struct Environment<'e> {
     pub pack: &'e mut PackSources<'e>,
 }
 
-impl core::fmt::Debug for Environment<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl fmt::Debug for Environment<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Environment")
     }
 }
@@ -80,7 +81,7 @@ impl core::fmt::Debug for Environment<'_> {
 /// ```
 ///
 /// # Errors
-/// If a function refers to something that is not there.
+/// None: what has no name is written as a number.
 pub fn to_yaml(file: &LibraryFile<'_>) -> Result<String> {
     to_yaml_with(file, &mut |_, _| None)
 }
@@ -90,6 +91,20 @@ pub fn to_yaml(file: &LibraryFile<'_>) -> Result<String> {
 /// # Errors
 /// As [`to_yaml`].
 pub fn to_yaml_with(file: &LibraryFile<'_>, name_module: &mut NameModule<'_>) -> Result<String> {
+    let mut out = String::new();
+    write_yaml(file, name_module, &mut out)?;
+    Ok(out)
+}
+
+/// The same, handed on in pieces: the text of a large library is never held whole.
+///
+/// # Errors
+/// If what it is written to fails.
+pub fn write_yaml(
+    file: &LibraryFile<'_>,
+    name_module: &mut NameModule<'_>,
+    out: &mut dyn fmt::Write,
+) -> Result<()> {
     let hashes = file.module_hashes();
     let mut map = MapWriter::default();
     put_header(&file.header, &mut map);
@@ -107,10 +122,9 @@ pub fn to_yaml_with(file: &LibraryFile<'_>, name_module: &mut NameModule<'_>) ->
     if let Some(tags) = &file.extension {
         map.node("Extension", Node::list(tags.iter().map(section::node).collect()));
     }
-    let mut out = String::new();
-    emit(TAG, &map.finish(), &mut out);
-    out.push_str("...\n");
-    Ok(out)
+    emit(TAG, &map.finish(), out).and_then(|()| out.write_str("...\n")).map_err(|_| {
+        Error::without_offset(ErrorKind::Unsupported, "YAML can't be written to where it should go")
+    })
 }
 
 /// Reads a library from YAML that has all bytes in it.
