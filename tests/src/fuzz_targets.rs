@@ -6,6 +6,7 @@ use crate::exercise;
 use crate::nvidia;
 use std::ops::ControlFlow;
 use unshade::carve::{self, Limits, Selector};
+use unshade_core::{Error, ErrorKind};
 use unshade_dxcontainer::bytes::Bytes;
 use unshade_dxcontainer::file::OwnedPart;
 use unshade_dxcontainer::{DxFile, PartData, document};
@@ -32,6 +33,10 @@ pub fn metallib_write(data: &[u8]) {
 /// YAML of a library: what can be written can be read and comes back.
 pub fn metallib_yaml(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
+    let mut load = |_: &str| Err(Error::without_offset(ErrorKind::Unsupported, "no files"));
+    if let Ok(built) = unshade::build::metallib(text, &mut load) {
+        metallib_write(&built.write().expect("what is built is written").to_vec());
+    }
     let Ok(file) = unshade_metallib::document::from_yaml(text) else { return };
     let Ok(written) = file.write().map(|written| written.to_vec()) else { return };
     metallib_write(&written);

@@ -6,6 +6,7 @@
 mod bitcode;
 mod dxcontainer;
 mod metallib;
+mod metallib_write;
 mod nv;
 
 use std::ffi::OsString;
@@ -37,6 +38,7 @@ enum Suite {
     #[value(alias = "dx")]
     Dxcontainer,
     Metallib,
+    MetallibWrite,
     Nv,
 }
 
@@ -47,6 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Suite::Bitcode => bitcode::run(args.runs),
         Suite::Dxcontainer => dxcontainer::run(args.runs),
         Suite::Metallib => metallib::run(args.runs),
+        Suite::MetallibWrite => metallib_write::run(args.runs),
         Suite::Nv => nv::run(args.runs),
     }
 }
