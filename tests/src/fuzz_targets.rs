@@ -6,16 +6,45 @@ use crate::exercise;
 use crate::nvidia;
 use std::ops::ControlFlow;
 use unshade::carve::{self, Limits, Selector};
+use unshade_core::{Error, ErrorKind};
 use unshade_dxcontainer::bytes::Bytes;
 use unshade_dxcontainer::file::OwnedPart;
 use unshade_dxcontainer::{DxFile, PartData, document};
-use unshade_metallib::Library;
+use unshade_metallib::{Library, LibraryFile};
 
 /// A library: everything that can be asked of it, a check, and an outline that names every byte.
 pub fn metallib(data: &[u8]) {
     if let Some(seen) = exercise::metallib(data) {
         assert!(seen.outline_faults.is_empty(), "{:#?}", seen.outline_faults);
     }
+}
+
+/// A library that is taken apart and put together: the same bytes, also with hashes computed anew where they were right.
+pub fn metallib_write(data: &[u8]) {
+    let Ok(mut file) = LibraryFile::parse(data) else { return };
+    assert!(file.write().expect("what was read can be written").to_vec() == data, "written otherwise");
+    let hashes: Vec<_> = file.functions.iter_mut().map(|function| function.hash.take()).collect();
+    let anew = file.write().expect("hashes can be computed").to_vec();
+    let computed = LibraryFile::parse(&anew).expect("what was written can be read");
+    let right = computed.functions.iter().map(|function| function.hash).eq(hashes);
+    assert_eq!(anew == data, right, "hashes decide");
+}
+
+/// YAML of a library: what can be written can be read and comes back.
+pub fn metallib_yaml(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let mut load = |_: &str| Err(Error::without_offset(ErrorKind::Unsupported, "no files"));
+    if let Ok(built) = unshade::build::metallib(text, &mut load) {
+        metallib_write(&built.write().expect("what is built is written").to_vec());
+    }
+    let Ok(file) = unshade_metallib::document::from_yaml(text) else { return };
+    let Ok(written) = file.write().map(|written| written.to_vec()) else { return };
+    metallib_write(&written);
+    // What no real file has, such as two sections of one code, may be written and not be read.
+    let Ok(read) = LibraryFile::parse(&written) else { return };
+    let again = unshade_metallib::document::to_yaml(&read).expect("what was read has a document");
+    let back = unshade_metallib::document::from_yaml(&again).expect("our own document can be read");
+    assert!(back.write().expect("and written").to_vec() == written, "comes back otherwise:\n{again}");
 }
 
 /// A universal file, with the slices in it.
@@ -135,6 +164,61 @@ pub fn dxcontainer(data: &[u8]) {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
+/// Any program, compared with a sound one of its format and with itself, judged, and counted.
+pub fn compare(data: &[u8]) {
+    use unshade::diff::{self, ContainerDiff, LibraryDiff};
+    use unshade::load_check::{LibraryFacts, check, made_for, minimum};
+    use unshade::survey::{Show, Survey};
+    use unshade_llvm::print::Dialect;
+    let mut survey = Survey::default();
+    if let Ok(library) = Library::parse(data) {
+        let facts = LibraryFacts::read(&library);
+        for target in
+            ["macos-14.0", "ios-simulator-9.0", "visionos-27.1"].map(|text| text.parse().expect("a target"))
+        {
+            let loads = !check(&facts, target).outcome.is_failure();
+            // Where some rule is broken everywhere, there is no minimum.
+            assert!(!loads || minimum(&facts, target.platform).is_some() || made_for(&facts).is_none());
+        }
+        let sound = Library::parse(LIBRARY).expect("a sound fixture");
+        for (before, after) in [(&library, &sound), (&sound, &library), (&library, &library)] {
+            let diff = LibraryDiff::new(before.clone(), after.clone());
+            assert!(!diff.identical || diff.is_empty(), "{diff:?}");
+            for pair in diff.changed.iter().chain(&diff.renamed) {
+                diff.change(pair, 1);
+            }
+        }
+        survey
+            .program("library", data.len() as u64, |sink| unshade_metallib::outline::library(&library, sink));
+    }
+    if let Ok(container) = unshade_dxcontainer::Container::parse(data) {
+        let sound = unshade_dxcontainer::Container::parse(CONTAINER).expect("a sound fixture");
+        for (before, after) in [(&container, &sound), (&sound, &container), (&container, &container)] {
+            let diff = ContainerDiff::new(before, after, 1);
+            assert!(!diff.identical || diff.parts.is_empty(), "{diff:?}");
+        }
+        survey.program("container", data.len() as u64, |sink| {
+            unshade_dxcontainer::outline::container(&container, sink);
+        });
+    }
+    if diff::bitcode(data, data, Dialect::Llvm14, 1).is_ok_and(|diff| !diff.is_empty()) {
+        panic!("a module differs from itself");
+    }
+    let _ = diff::bitcode(data, MODULE, Dialect::Llvm19, 1);
+    let _ = survey.bitcode(data, 0);
+    survey.report(Show::All);
+}
+
+/// What [`compare`] compares with.
+const LIBRARY: &[u8] = include_bytes!("../fixtures/metallib/linker_1_2_7.metallib");
+const CONTAINER: &[u8] = include_bytes!("../fixtures/dxcontainer/compute.dxbc");
+const MODULE: &[u8] = include_bytes!("../fixtures/air/kernel.bc");
+
+/// A DXContainer with a module: checked against it, shown, and the tables put that DXC puts before it.
+pub fn dxil(data: &[u8]) {
+    dxcontainers::exercise_program(data);
+}
+
 /// A container of one part of these bytes.
 fn dx_part(name: [u8; 4], data: &[u8]) {
     let mut file = DxFile::default();
@@ -192,17 +276,21 @@ pub type Target = (&'static str, fn(&[u8]));
 /// All targets by name.
 pub const ALL: &[Target] = &[
     ("metallib", metallib),
+    ("metallib_write", metallib_write),
+    ("metallib_yaml", metallib_yaml),
     ("universal", universal),
     ("reflection", reflection),
     ("sources", sources),
     ("carve", carve),
     ("bitcode", bitcode),
     ("dxcontainer", dxcontainer),
+    ("dxil", dxil),
     ("psv0", psv0),
     ("rdat", rdat),
     ("root_signature", root_signature),
     ("rdef", rdef),
     ("dx_yaml", dx_yaml),
+    ("compare", compare),
     ("fatbin", fatbin),
     ("cubin", cubin),
 ];

@@ -5,6 +5,7 @@
 //! | [`encoder`] | bytes that are put together, with a note of where each number stands |
 //! | [`flatbuffer`] | a writer of flatbuffers |
 //! | [`metallib_builder`] | a writer of Metal libraries that shares no code with the reader |
+//! | [`plain_reader`] | a second reader of Metal libraries, which shares nothing with ours |
 //! | [`reflections`] | reflection buffers of typical functions |
 //! | [`fixtures`] | the synthetic files under `fixtures/` |
 //! | [`corpus`] | real files, where there are any |
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod corpus;
+pub mod dx_edits;
 pub mod dxcontainers;
 pub mod encoder;
 pub mod exercise;
@@ -27,4 +29,5 @@ pub mod metallib_builder;
 pub mod mutate;
 pub mod nvidia;
 pub mod parallel;
+pub mod plain_reader;
 pub mod reflections;

@@ -5,6 +5,7 @@
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -146,6 +147,14 @@ impl Folder {
     }
 }
 
+/// Fails if a file is there that must not be replaced.
+pub(crate) fn ensure_free(path: &Path, force: bool) -> Result<()> {
+    if !force && fs::symlink_metadata(path).is_ok() {
+        bail!("{} exists already; --force replaces it", path.display());
+    }
+    Ok(())
+}
+
 /// Writes a file under a temporary name beside it, then renames it.
 pub(crate) fn write_file(path: &Path, force: bool, data: &[u8]) -> Result<()> {
     write_file_of(path, force, std::iter::once(data))
@@ -157,9 +166,7 @@ pub(crate) fn write_file_of<'d>(
     force: bool,
     parts: impl Iterator<Item = &'d [u8]>,
 ) -> Result<()> {
-    if !force && fs::symlink_metadata(path).is_ok() {
-        bail!("{} exists already; --force replaces it", path.display());
-    }
+    ensure_free(path, force)?;
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.part", std::process::id()));
     let temporary = PathBuf::from(temporary);
@@ -167,7 +174,11 @@ pub(crate) fn write_file_of<'d>(
     let mut write = || -> io::Result<()> {
         // `create_new` does not follow a link that somebody put there.
         let mut file = File::options().write(true).create_new(true).open(&temporary)?;
-        parts.try_for_each(|part| file.write_all(part))?;
+        // Parts may be many and small.
+        let mut buffered = BufWriter::with_capacity(1 << 20, &mut file);
+        parts.try_for_each(|part| buffered.write_all(part))?;
+        buffered.flush()?;
+        drop(buffered);
         fs::rename(&temporary, path)
     };
     write().with_context(|| format!("can't write {}", path.display())).inspect_err(|_| {
@@ -177,12 +188,44 @@ pub(crate) fn write_file_of<'d>(
 
 /// Writes text to a file, or prints it.
 pub(crate) fn write_text(args: &crate::args::FileArgs, text: &str) -> Result<()> {
+    write_pieces(args, |out| Ok(out.write_str(text)?))
+}
+
+/// The same, of text that comes in pieces.
+pub(crate) fn write_pieces(
+    args: &crate::args::FileArgs,
+    write: impl FnOnce(&mut dyn fmt::Write) -> Result<()>,
+) -> Result<()> {
     match &args.output {
-        Some(path) if path.as_os_str() != "-" => write_file(path, args.force, text.as_bytes()),
-        _ => {
-            let mut stdout = Stdout::new(false);
-            stdout.write_all(text.as_bytes())?;
-            stdout.finish()
+        Some(path) if path.as_os_str() != "-" => {
+            let mut text = String::new();
+            write(&mut text)?;
+            write_file(path, args.force, text.as_bytes())
         }
+        _ => {
+            let mut printed = Printed { stdout: Stdout::new(false), error: None };
+            let written = write(&mut printed);
+            // Why it could not be printed says more than that it could not.
+            if let Some(error) = printed.error {
+                return Err(error.into());
+            }
+            written?;
+            printed.stdout.finish()
+        }
+    }
+}
+
+/// Standard output for what writes text.
+struct Printed {
+    stdout: Stdout,
+    error: Option<io::Error>,
+}
+
+impl fmt::Write for Printed {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.stdout.write_all(text.as_bytes()).map_err(|error| {
+            self.error = Some(error);
+            fmt::Error
+        })
     }
 }

@@ -5,8 +5,15 @@
 //! | [`format`](mod@format) | what a file is, told by its first bytes |
 //! | [`carve`] | every GPU program in a file of any kind, however deep |
 //! | [`program`] | a program that was found, opened |
+//! | [`dxil`] | what DXIL says of a program in its metadata |
+//! | [`dxc_tables`] | the tables of comments that DXC prints before a module |
 //! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
+//! | [`air`] | what an AIR module says of its functions |
+//! | [`build`] | Metal libraries from modules and manifests |
 //! | [`select`] | which functions are meant |
+//! | [`diff`] | what is different between two programs |
+//! | [`load_check`] | whether a Metal library loads on an OS |
+//! | [`survey`] | what many files have in common, field by field |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
 //! | [`safe_path`] | file names for names that come from files |
@@ -37,16 +44,23 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod air;
+pub mod build;
 pub mod carve;
 mod demangle;
 mod demangled_comments;
+pub mod diff;
+pub mod dxc_tables;
 mod dxcontainer_check;
+pub mod dxil;
 pub mod format;
+pub mod load_check;
 pub mod nv_units;
 pub mod program;
 pub mod safe_path;
 pub mod select;
 pub mod source_files;
+pub mod survey;
 pub mod view;
 
 pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};

@@ -4,7 +4,9 @@
 //! ratio of the medians. Where a time is named, it is the best of all warm runs.
 
 mod bitcode;
+mod dxcontainer;
 mod metallib;
+mod metallib_write;
 mod nv;
 
 use std::ffi::OsString;
@@ -33,7 +35,10 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Suite {
     Bitcode,
+    #[value(alias = "dx")]
+    Dxcontainer,
     Metallib,
+    MetallibWrite,
     Nv,
 }
 
@@ -42,7 +47,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     ensure!(status.success(), "the program does not build");
     match args.suite {
         Suite::Bitcode => bitcode::run(args.runs),
+        Suite::Dxcontainer => dxcontainer::run(args.runs),
         Suite::Metallib => metallib::run(args.runs),
+        Suite::MetallibWrite => metallib_write::run(args.runs),
         Suite::Nv => nv::run(args.runs),
     }
 }

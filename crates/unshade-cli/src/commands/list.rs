@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
                 containers.push(Box::new(ContainerJson { head: ProgramJson::new(find), container }));
             } else {
                 headings.print(&ProgramJson::new(find), "", &mut stdout)?;
-                super::dxcontainer::print_parts(&container, &mut stdout)?;
+                super::dxcontainer::print_list(&container, &mut stdout)?;
             }
             return Ok(());
         }

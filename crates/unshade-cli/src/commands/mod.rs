@@ -1,17 +1,23 @@
 //! The subcommands, one file each.
 
+mod check;
+mod diff;
 mod disassemble;
 mod dump;
 mod dxcontainer;
 mod extract;
 mod info;
 mod list;
+mod metallib;
 mod nvidia;
 mod scan;
 mod shell;
 mod show;
+mod survey;
 mod types;
 mod verify;
+mod walk;
+mod written;
 
 use crate::Outcome;
 use crate::args::{Args, Command};
@@ -38,14 +44,17 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Show(args) => show::run(&args, &global),
         Command::Extract(args) => extract::run(&args, &global),
         Command::Verify(args) => verify::run(&args, &global),
+        Command::Check(args) => check::run(&args, &global),
+        Command::Diff(args) => diff::run(&args, &global),
         Command::Disassemble(args) => disassemble::run(&args, &global),
         Command::Dump(args) => dump::run(&args, &global),
         Command::Scan(args) => scan::run(&args, &global),
-        Command::ToYaml(args) => dxcontainer::to_yaml(&args, &global),
-        Command::FromYaml(args) => dxcontainer::from_yaml(&args),
-        Command::Sign(args) => dxcontainer::sign(&args, &global),
-        Command::Edit(args) => dxcontainer::edit(&args, &global),
-        Command::Build(args) => dxcontainer::build(&args),
+        Command::Survey(args) => survey::run(&args, &global),
+        Command::ToYaml(args) => written::to_yaml(&args, &global),
+        Command::FromYaml(args) => written::from_yaml(&args),
+        Command::Sign(args) => written::sign(&args, &global),
+        Command::Edit(args) => written::edit(&args, &global),
+        Command::Build(args) => written::build(&args),
         Command::Types(args) => types::run(&args, &global),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { output } => shell::manual(&output),

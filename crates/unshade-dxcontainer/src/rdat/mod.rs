@@ -12,10 +12,11 @@
 //!
 //! Source: DXC's `DxilRuntimeReflection.h`; 94 parts of the corpus.
 
+mod build;
 mod tables;
 mod yaml;
 
-pub use tables::{FieldKind, RdatKind, TableField, field_kind, fields};
+pub use tables::{FieldKind, RdatKind, TableField, field_kind, fields, selector};
 
 use crate::bytes::{Bytes, len32};
 use crate::cursor::Cursor;
@@ -87,6 +88,13 @@ pub struct Row {
 }
 
 impl Rdat {
+    /// RDAT of these parts, one after the other.
+    pub fn new(parts: Vec<RdatPart>) -> Self {
+        let mut rdat = Self { version: VERSION, parts, slack: Slack::new(0, 0) };
+        rdat.lay_out();
+        rdat
+    }
+
     /// The part of a kind.
     pub fn part(&self, kind: RdatKind) -> Option<&RdatPart> {
         self.parts.iter().find(|part| part.kind == kind)
@@ -151,6 +159,20 @@ impl Rdat {
         }
         let slack = Slack::from_gaps(cursor.part_size(), &cursor.gaps());
         Ok(Self { version, parts, slack })
+    }
+
+    /// How many bytes are carried along raw: root signatures and other bytes that records refer to, tables that are not
+    /// described.
+    pub(crate) fn unread_bytes(&self) -> usize {
+        let of_part = |part: &RdatPart| match &part.content {
+            RdatContent::Raw(bytes) => bytes.0.len(),
+            RdatContent::Table(table) => {
+                table.rows.iter().fold(table.tail.0.len(), |sum, row| sum.saturating_add(row.extra.0.len()))
+            }
+            RdatContent::Strings(_) | RdatContent::Indices(_) => 0,
+        };
+        let parts = self.parts.iter().map(of_part).fold(0, usize::saturating_add);
+        parts.saturating_add(self.slack.extra_bytes())
     }
 
     /// Chooses all offsets anew: one part after the other.

