@@ -10,6 +10,7 @@
 //! | [`fixtures`] | the synthetic files under `fixtures/` |
 //! | [`corpus`] | real files, where there are any |
 //! | [`dxcontainers`] | containers of our own shaders, and everything done to any container |
+//! | [`nvidia`] | fat binaries and cubins of our own sources, and everything done to any of them |
 //! | [`mutate`] | changes to files |
 //! | [`exercise`] | everything that a reader offers, done to any bytes |
 //! | [`fuzz_targets`] | what is fuzzed |
@@ -26,6 +27,7 @@ pub mod flatbuffer;
 pub mod fuzz_targets;
 pub mod metallib_builder;
 pub mod mutate;
+pub mod nvidia;
 pub mod parallel;
 pub mod plain_reader;
 pub mod reflections;

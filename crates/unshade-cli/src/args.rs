@@ -158,6 +158,19 @@ standard error.
 
 {EXIT_STATUS}"))]
     Scan(ScanArgs),
+    /// Count what many files have in common: the values of each field, and what goes together
+    #[command(after_help = format!("\
+Examples:
+  unshade survey ~/wheels | less
+  unshade survey a.metallib b.metallib --depth 3
+  unshade survey ~/shaders --unknown            what has nobody named yet?
+  unshade survey ~/shaders --json | jq '.fields[] | select(.path | endswith(\"TYPE/function type\"))'
+  unshade survey *.air                          records of bitcode
+
+A field decides another one if each of its values comes with one value of the other only.
+
+{EXIT_STATUS}"))]
+    Survey(SurveyArgs),
     /// Write a DXContainer or a Metal library as YAML
     ///
     /// Of a DXContainer the first document is that of LLVM's obj2yaml, the second what that leaves out.
@@ -667,6 +680,28 @@ pub(crate) struct ScanArgs {
     /// Tell also what is odd about files, such as archives that are damaged
     #[arg(long, short)]
     pub(crate) verbose: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SurveyArgs {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Show only what nobody has named yet, and what goes together with it
+    #[arg(long)]
+    pub(crate) unknown: bool,
+    /// Count the records of bitcode inside of programs, too
+    #[arg(long)]
+    pub(crate) bitcode: bool,
+    /// Show fields down to this depth
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    pub(crate) depth: usize,
+    /// How many values are shown of a field
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) values: usize,
+    /// Threads [default: as many as there are processors]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) threads: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

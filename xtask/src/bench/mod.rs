@@ -7,6 +7,7 @@ mod bitcode;
 mod dxcontainer;
 mod metallib;
 mod metallib_write;
+mod nv;
 
 use std::ffi::OsString;
 use std::fs;
@@ -38,6 +39,7 @@ enum Suite {
     Dxcontainer,
     Metallib,
     MetallibWrite,
+    Nv,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -48,6 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Suite::Dxcontainer => dxcontainer::run(args.runs),
         Suite::Metallib => metallib::run(args.runs),
         Suite::MetallibWrite => metallib_write::run(args.runs),
+        Suite::Nv => nv::run(args.runs),
     }
 }
 

@@ -13,8 +13,10 @@ mod nvidia;
 mod scan;
 mod shell;
 mod show;
+mod survey;
 mod types;
 mod verify;
+mod walk;
 mod written;
 
 use crate::Outcome;
@@ -47,6 +49,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Disassemble(args) => disassemble::run(&args, &global),
         Command::Dump(args) => dump::run(&args, &global),
         Command::Scan(args) => scan::run(&args, &global),
+        Command::Survey(args) => survey::run(&args, &global),
         Command::ToYaml(args) => written::to_yaml(&args, &global),
         Command::FromYaml(args) => written::from_yaml(&args),
         Command::Sign(args) => written::sign(&args, &global),
