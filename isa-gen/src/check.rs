@@ -194,7 +194,7 @@ fn slots(isa: &Isa, encoding: &Encoding) -> Vec<String> {
         }
         let needed: &[Part] = match operand.kind {
             Kind::Constant | Kind::ConstantSpaced => &[Part::Bank, Part::Offset],
-            Kind::ConstantIndexed => &[Part::Bank, Part::Base, Part::Offset],
+            Kind::ConstantIndexed | Kind::ConstantBranch => &[Part::Bank, Part::Base, Part::Offset],
             Kind::Memory => &[Part::Base],
             _ => &[Part::Value],
         };

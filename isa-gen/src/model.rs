@@ -351,6 +351,8 @@ names! {
     Kind {
         /// A general register; all ones is `RZ`.
         Register = "gpr",
+        /// A general register that is left out, with the comma before it, if it is `RZ`.
+        OptionalRegister = "opt_gpr",
         /// The register after the one that is encoded.
         RegisterPlus1 = "gpr+1",
         /// The register two after the one that is encoded.
@@ -365,10 +367,14 @@ names! {
         ConstantSpaced = "const_spaced",
         /// `c[bank][register+offset]`.
         ConstantIndexed = "const_indexed",
+        /// The same; `RZ` is written if there is no offset.
+        ConstantBranch = "const_branch",
         /// `[register+offset]`.
         Memory = "mem",
         /// A number in hexadecimal.
         Integer = "int",
+        /// A number in hexadecimal, whose sign stands before it.
+        NegatedInteger = "int_neg",
         /// A number in hexadecimal that is left out, with the comma before it, when zero.
         OptionalInteger = "opt_int",
         /// A number in hexadecimal that is left out, with the space before it, when zero.

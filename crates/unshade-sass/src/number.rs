@@ -58,7 +58,8 @@ pub(crate) fn hex(value: i64) -> Short {
     text
 }
 
-/// A number in C's `%.20g`; those that are none, and minus zero, with a space after them, as nvdisasm has it.
+/// A number as nvdisasm has it: in C's `%.20g`, from 1e9 on in `%.20e`; those that are none, and minus zero, with a space
+/// after them.
 pub(crate) fn float(value: f64) -> Short {
     let mut text = Short::new();
     let sign = if value.is_sign_negative() { "-" } else { "+" };
@@ -70,15 +71,24 @@ pub(crate) fn float(value: f64) -> Short {
         write!(text, "{sign}INF ")
     } else if value == 0.0 {
         write!(text, "{}", if value.is_sign_negative() { "-0.0 " } else { "0" })
+    } else if value.abs() >= 1e9 {
+        scientific(value, &mut text)
     } else {
         general(value, &mut text)
     };
     text
 }
 
-/// `%.20g` of a number that is finite and not zero.
+/// `%.20e`
+fn scientific(value: f64, text: &mut Short) -> core::fmt::Result {
+    let mut digits = Short::new();
+    write!(digits, "{value:.20e}")?;
+    let (mantissa, exponent) = digits.as_str().split_once('e').unwrap_or(("0", "0"));
+    write!(text, "{mantissa}e+{exponent:0>2}")
+}
+
+/// `%.20g` of a number that is not zero and less than 1e20.
 fn general(value: f64, text: &mut Short) -> core::fmt::Result {
-    const DIGITS: i32 = 20;
     // Rust rounds the exact value, as C does: d.ddd…e±x with 20 digits.
     let mut scientific = Short::new();
     write!(scientific, "{:.19e}", value.abs())?;
@@ -88,9 +98,8 @@ fn general(value: f64, text: &mut Short) -> core::fmt::Result {
         text.push(b'-');
     }
     let kept = mantissa.trim_end_matches('0').trim_end_matches('.');
-    if !(-4..DIGITS).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return write!(text, "{kept}e{sign}{:02}", exponent.unsigned_abs());
+    if exponent < -4 {
+        return write!(text, "{kept}e-{:02}", exponent.unsigned_abs());
     }
     let mut digits = kept.bytes().filter(u8::is_ascii_digit);
     if exponent < 0 {
@@ -136,7 +145,8 @@ mod tests {
             (f64::from(f32::from_bits(0x3dcd_0000)), "0.10009765625"),
             (10000.0, "10000"),
             (0.5, "0.5"),
-            (1e20, "1e+20"),
+            (1e9, "1.00000000000000000000e+09"),
+            (999_999_999.0, "999999999"),
             (-2.0, "-2"),
             (-0.0, "-0.0 "),
             (f64::INFINITY, "+INF "),

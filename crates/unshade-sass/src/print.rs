@@ -47,17 +47,28 @@ pub(crate) fn spelling(instruction: &Instruction, field: u16) -> &'static str {
 pub fn operand<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, address: u64, sink: &mut S) {
     match operand.kind {
         Kind::Register => signed(instruction, operand, sink, |sink| register(instruction, operand.value, 0, sink)),
+        Kind::OptionalRegister => {
+            if !is_zero_register(instruction, operand.value) {
+                sink.put(TokenKind::Punctuation, ", ");
+                register(instruction, operand.value, 0, sink);
+            }
+        }
         Kind::RegisterPlus1 => register(instruction, operand.value, 1, sink),
         Kind::RegisterPlus2 => register(instruction, operand.value, 2, sink),
         Kind::Predicate => predicate(instruction, operand, sink),
         Kind::Guard => guard(instruction, operand, sink),
         Kind::Constant => signed(instruction, operand, sink, |sink| constant(instruction, operand, "][", sink)),
         Kind::ConstantSpaced => signed(instruction, operand, sink, |sink| constant(instruction, operand, "] [", sink)),
-        Kind::ConstantIndexed => constant_indexed(instruction, operand, sink),
+        Kind::ConstantIndexed | Kind::ConstantBranch => constant_indexed(instruction, operand, sink),
         Kind::Memory => memory(instruction, operand, sink),
         Kind::Integer => {
             sink.put(TokenKind::Number, hex(instruction.number(operand.value)).as_str());
             suffixes(instruction, operand, sink);
+        }
+        Kind::NegatedInteger => {
+            let value = instruction.number(operand.value);
+            let value = if instruction.flag(operand.negate) { value.wrapping_neg() } else { value };
+            sink.put(TokenKind::Number, hex(value).as_str());
         }
         Kind::OptionalInteger | Kind::TrailingInteger => {
             let value = instruction.number(operand.value);
@@ -135,13 +146,13 @@ fn signed<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, s
 
 /// Immediates have their signs behind them.
 fn suffixes<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
-    if operand.select != NONE {
-        sink.put(TokenKind::Attribute, spelling(instruction, operand.select));
-    }
     for (part, text) in [(operand.invert, ".INV"), (operand.negate, ".NEG"), (operand.absolute, ".ABS")] {
         if instruction.flag(part) {
             sink.put(TokenKind::Attribute, text);
         }
+    }
+    if operand.select != NONE {
+        sink.put(TokenKind::Attribute, spelling(instruction, operand.select));
     }
 }
 
@@ -213,7 +224,8 @@ fn constant_indexed<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &
     sink.put(TokenKind::Number, hex(instruction.number(operand.bank)).as_str());
     sink.put(TokenKind::Punctuation, "][");
     let offset = instruction.number(operand.offset);
-    if is_zero_register(instruction, operand.base) {
+    let named = operand.kind == Kind::ConstantBranch && offset == 0;
+    if is_zero_register(instruction, operand.base) && !named {
         sink.put(TokenKind::Number, hex(offset).as_str());
     } else {
         register(instruction, operand.base, 0, sink);

@@ -213,6 +213,8 @@ pub struct Operand {
 pub enum Kind {
     /// A general register; all ones is `RZ`.
     Register,
+    /// A general register that is left out, with the comma before it, if it is `RZ`.
+    OptionalRegister,
     /// The register after the one that is encoded.
     RegisterPlus1,
     /// The register two after the one that is encoded.
@@ -227,10 +229,14 @@ pub enum Kind {
     ConstantSpaced,
     /// `c[bank][register+offset]`.
     ConstantIndexed,
+    /// The same; `RZ` is written if there is no offset.
+    ConstantBranch,
     /// `[register+offset]`.
     Memory,
     /// A number in hexadecimal.
     Integer,
+    /// The same, with its sign before it.
+    NegatedInteger,
     /// The same, left out with the comma before it when zero.
     OptionalInteger,
     /// The same, left out with the space before it when zero.

@@ -3,7 +3,7 @@
 use crate::table::{Flow, Modifier, Operation, Role};
 
 /// What there is to do.
-pub(crate) static OPERATIONS: [Operation; 155] = [
+pub(crate) static OPERATIONS: [Operation; 156] = [
     Operation { name: "FADD", mnemonic: "FADD", meaning: "Adds two single-precision numbers.", flow: Flow::Next, operands: &[Role { slot: "guard", read: true, written: false, ty: "pred" }, Role { slot: "d", read: false, written: true, ty: "f32" }, Role { slot: "a", read: true, written: false, ty: "f32" }, Role { slot: "b", read: true, written: false, ty: "f32" }, ] },
     Operation { name: "FADD32I", mnemonic: "FADD32I", meaning: "Adds a single-precision number and an immediate of 32 bits.", flow: Flow::Next, operands: &[Role { slot: "guard", read: true, written: false, ty: "pred" }, Role { slot: "d", read: false, written: true, ty: "f32" }, Role { slot: "a", read: true, written: false, ty: "f32" }, Role { slot: "b", read: true, written: false, ty: "f32" }, ] },
     Operation { name: "FMUL", mnemonic: "FMUL", meaning: "Multiplies two single-precision numbers.", flow: Flow::Next, operands: &[Role { slot: "guard", read: true, written: false, ty: "pred" }, Role { slot: "d", read: false, written: true, ty: "f32" }, Role { slot: "a", read: true, written: false, ty: "f32" }, Role { slot: "b", read: true, written: false, ty: "f32" }, ] },
@@ -80,6 +80,7 @@ pub(crate) static OPERATIONS: [Operation; 155] = [
     Operation { name: "STS", mnemonic: "STS", meaning: "Stores to shared memory.", flow: Flow::Next, operands: &[Role { slot: "guard", read: true, written: false, ty: "pred" }, Role { slot: "m", read: true, written: false, ty: "addr" }, Role { slot: "a", read: true, written: false, ty: "?size" }, ] },
     Operation { name: "LDSLK", mnemonic: "LDSLK", meaning: "Loads from shared memory and locks it; the predicate tells whether that succeeded.", flow: Flow::Next, operands: &[Role { slot: "guard", read: true, written: false, ty: "pred" }, Role { slot: "q", read: false, written: true, ty: "pred" }, Role { slot: "d", read: false, written: true, ty: "?size" }, Role { slot: "m", read: true, written: false, ty: "addr" }, ] },
     Operation { name: "STSCUL", mnemonic: "STSCUL", meaning: "Stores to shared memory if it is locked, and unlocks it.", flow: Flow::Next, operands: &[Role { slot: "guard", read: true, written: false, ty: "pred" }, Role { slot: "q", read: false, written: true, ty: "pred" }, Role { slot: "m", read: true, written: false, ty: "addr" }, Role { slot: "a", read: true, written: false, ty: "?size" }, ] },
+    Operation { name: "LDG", mnemonic: "LDG", meaning: "Loads from global memory through the texture cache.", flow: Flow::Next, operands: &[Role { slot: "guard", read: true, written: false, ty: "pred" }, Role { slot: "d", read: false, written: true, ty: "?size" }, Role { slot: "m", read: true, written: false, ty: "addr" }, ] },
     Operation { name: "LDC", mnemonic: "LDC", meaning: "Loads from a constant bank.", flow: Flow::Next, operands: &[Role { slot: "guard", read: true, written: false, ty: "pred" }, Role { slot: "d", read: false, written: true, ty: "?size" }, Role { slot: "m", read: true, written: false, ty: "addr" }, ] },
     Operation { name: "ATOM", mnemonic: "ATOM", meaning: "Changes memory in one step and gives what was there.", flow: Flow::Next, operands: &[Role { slot: "guard", read: true, written: false, ty: "pred" }, Role { slot: "d", read: false, written: true, ty: "?size" }, Role { slot: "m", read: true, written: false, ty: "addr" }, Role { slot: "a", read: true, written: false, ty: "?size" }, ] },
     Operation { name: "RED", mnemonic: "RED", meaning: "Changes memory in one step.", flow: Flow::Next, operands: &[Role { slot: "guard", read: true, written: false, ty: "pred" }, Role { slot: "m", read: true, written: false, ty: "addr" }, Role { slot: "a", read: true, written: false, ty: "?size" }, ] },
@@ -162,9 +163,10 @@ pub(crate) static OPERATIONS: [Operation; 155] = [
 ];
 
 /// What can be chosen.
-pub(crate) static MODIFIERS: [Modifier; 132] = [
+pub(crate) static MODIFIERS: [Modifier; 133] = [
     Modifier { name: "join", meaning: "Pops the reconvergence stack after executing.", values: &[("off", ""), ("on", ".S"), ] },
     Modifier { name: "cc", meaning: "Whether the condition code is written.", values: &[("off", ""), ("cc", ".CC"), ] },
+    Modifier { name: "xhi", meaning: "Which part of a wider operation this is.", values: &[("lo", ""), ("hi", ".HI"), ("x", ".X"), ("xhi", ".XHI"), ] },
     Modifier { name: "x", meaning: "Whether the carry of the condition code is added.", values: &[("off", ""), ("x", ".X"), ] },
     Modifier { name: "sat", meaning: "Whether the result is clamped: to 0..1 of floats, to the range of integers.", values: &[("off", ""), ("sat", ".SAT"), ] },
     Modifier { name: "ftz", meaning: "Whether subnormal numbers are taken for zero.", values: &[("off", ""), ("ftz", ".FTZ"), ] },
@@ -197,7 +199,6 @@ pub(crate) static MODIFIERS: [Modifier; 132] = [
     Modifier { name: "brev", meaning: "Whether the bits of the source are reversed first.", values: &[("off", ""), ("brev", ".BREV"), ] },
     Modifier { name: "shr_x", meaning: "Which part of a wider shift this is.", values: &[("off", ""), ("invalid", ".INVALIDSHRXMODE1"), ("x", ".X"), ("xhi", ".XHI"), ] },
     Modifier { name: "shf_type", meaning: "The type that is shifted.", values: &[("b32", ""), ("invalid", ".INVALIDMAXSHIFT3"), ("u64", ".U64"), ("s64", ".S64"), ] },
-    Modifier { name: "shf_hi", meaning: "Which half is kept.", values: &[("lo", ""), ("hi", ".HI"), ] },
     Modifier { name: "mnmx_x", meaning: "Which part of a wider comparison this is.", values: &[("off", ""), ("xlo", ".XLO"), ("xmed", ".XMED"), ("xhi", ".XHI"), ] },
     Modifier { name: "flo_sh", meaning: "Whether the distance from the highest bit is given.", values: &[("off", ""), ("sh", ".SH"), ] },
     Modifier { name: "imadsp_a", meaning: "The type of the first factor.", values: &[("u32", ".U32"), ("s32", ".S32"), ("u24", ".U24"), ("s24", ".S24"), ("u16h0", ".U16H0"), ("s16h0", ".S16H0"), ("u16h1", ".U16H1"), ("s16h1", ".S16H1"), ] },
@@ -229,7 +230,7 @@ pub(crate) static MODIFIERS: [Modifier; 132] = [
     Modifier { name: "lod", meaning: "The level of detail: computed, zero, biased, given.", values: &[("auto", ""), ("lz", ".LZ"), ("lb", ".LB"), ("ll", ".LL"), ("i4", ".INVALIDBLOD4"), ("i5", ".INVALIDBLOD5"), ("lba", ".LBA"), ("lla", ".LLA"), ] },
     Modifier { name: "tld_lod", meaning: "The level of detail: zero or given.", values: &[("lz", ".LZ"), ("ll", ".LL"), ] },
     Modifier { name: "component", meaning: "The component that is gathered.", values: &[("r", ".R"), ("g", ".G"), ("b", ".B"), ("a", ".A"), ] },
-    Modifier { name: "ptp", meaning: "Whether four offsets are given.", values: &[("off", ""), ("ptp", ".PTP"), ] },
+    Modifier { name: "tld4_offset", meaning: "Whether an offset of texels is given, or four.", values: &[("off", ""), ("aoffi", ".AOFFI"), ("ptp", ".PTP"), ("invalid", ".INVALIDBTOFF03"), ] },
     Modifier { name: "aoffi", meaning: "Whether an offset of texels is given.", values: &[("off", ""), ("aoffi", ".AOFFI"), ] },
     Modifier { name: "dc", meaning: "Whether depths are compared.", values: &[("off", ""), ("dc", ".DC"), ] },
     Modifier { name: "cl", meaning: "Whether coordinates are clamped.", values: &[("off", ""), ("cl", ".CL"), ] },
@@ -260,6 +261,7 @@ pub(crate) static MODIFIERS: [Modifier; 132] = [
     Modifier { name: "su_size", meaning: "The type of what is moved.", values: &[("u8", ".U8"), ("s8", ".S8"), ("u16", ".U16"), ("s16", ".S16"), ("b32", ".32"), ("b64", ".64"), ("b128", ".128"), ("invalid", ".INVALIDSIZE7"), ] },
     Modifier { name: "su_clamp", meaning: "What reading outside gives.", values: &[("z", ".Z"), ("trap", ".TRAP"), ("invalid", ".INVALIDSURFACECLAMP3"), ("sdcl", ".SDCL"), ] },
     Modifier { name: "sust_clamp", meaning: "What becomes of writes outside.", values: &[("ign", ".IGN"), ("trap", ".TRAP"), ("invalid", ".INVALIDSURFACECLAMP3"), ("sdcl", ".SDCL"), ] },
+    Modifier { name: "sup_clamp", meaning: "What becomes of writes outside.", values: &[("ign", ".IGN"), ("trap", ".TRAP"), ("invalid", ".INVALIDSURFACECLAMP3"), ("sdcl", ""), ] },
     Modifier { name: "su_type", meaning: "The type of the address.", values: &[("u32", ".U32"), ("s32", ".S32"), ("u8", ".U8"), ("s8", ".S8"), ] },
     Modifier { name: "sup_type", meaning: "The type of the address.", values: &[("u32", ""), ("s32", ".S32"), ("u8", ".U8"), ("s8", ".S8"), ] },
     Modifier { name: "su_format", meaning: "The format.", values: &[("none", ""), ("f1", ".INVALIDRF1"), ("f2", ".INVALIDRF2"), ("f3", ".INVALIDRF3"), ] },
@@ -277,7 +279,7 @@ pub(crate) static MODIFIERS: [Modifier; 132] = [
     Modifier { name: "v_mx", meaning: "Whether the larger is taken.", values: &[("mn", ""), ("mx", ".MX"), ] },
     Modifier { name: "v_shr", meaning: "By how much the result is shifted.", values: &[("s0", ""), ("s7", ".SHR_7"), ("s15", ".SHR_15"), ("invalid", ".INVALIDVMADSCALE3"), ] },
     Modifier { name: "v_wrap", meaning: "Whether shifts are taken modulo the width.", values: &[("clamp", ""), ("wrap", ".W"), ] },
-    Modifier { name: "v2_src", meaning: "The type of both halves.", values: &[("u16", ".U16"), ("s16", ".S16"), ] },
+    Modifier { name: "v2_types", meaning: "The types of the halves of both sources.", values: &[("uu", ".U16.U16"), ("su", ".S16.U16"), ("us", ".U16.S16"), ("ss", ""), ] },
     Modifier { name: "v4_src", meaning: "The type of the four bytes.", values: &[("u8", ".U8"), ("s8", ".S8"), ] },
     Modifier { name: "v_acc", meaning: "Whether the results are added up.", values: &[("off", ""), ("acc", ".ACC"), ("i2", ".INVALIDRED2"), ("i3", ".INVALIDRED3"), ] },
     Modifier { name: "v2_mask", meaning: "Which halves are written.", values: &[("none", ".???0"), ("x", ".X"), ("y", ".Y"), ("xy", ""), ] },
