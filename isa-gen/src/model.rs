@@ -359,6 +359,8 @@ names! {
         RegisterPlus2 = "gpr+2",
         /// A predicate; all ones is `PT`.
         Predicate = "pred",
+        /// A predicate that is left out, with the comma before it, if it is `PT`.
+        OptionalPredicate = "opt_pred",
         /// `@P0` before the instruction.
         Guard = "guard",
         /// `c[bank][offset]`.

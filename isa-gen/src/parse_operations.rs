@@ -125,7 +125,8 @@ impl Parser<'_> {
         };
         let mut template = self.common.before.clone();
         let written = self.template(line, unquoted_whole(rest))?;
-        let mut mnemonic = true;
+        // What all operations have after the mnemonic may also be placed by hand.
+        let mut mnemonic = !self.common.after_mnemonic.iter().any(|piece| written.contains(piece));
         for piece in written {
             match piece {
                 Piece::Text(text) if mnemonic => match text.find([' ', '[']) {

@@ -78,7 +78,7 @@ pub fn generation(isa: &Isa, generation: &Generation) -> String {
     );
     array(&mut out, "BUCKETS", "u16", &numbers(&buckets), 24);
     array(&mut out, "CANDIDATES", "u16", &numbers(&candidates), 24);
-    array(&mut out, "ORDERS", "u8", &numbers(&tables.orders), 24);
+    array(&mut out, "ORDERS", "u16", &numbers(&tables.orders), 24);
     array(&mut out, "TEXTS", "&str", &tables.texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>(), 8);
     array(&mut out, "PIECES", "Piece", &tables.pieces.entries, 8);
     array(&mut out, "LISTS", "u16", &tables.lists.entries, 24);
@@ -174,8 +174,8 @@ struct Tables<'a> {
     lists: Runs,
     fields: Shared,
     operands: Shared,
-    orders: Vec<u8>,
-    order_index: HashMap<Vec<u8>, usize>,
+    orders: Vec<u16>,
+    order_index: HashMap<Vec<u16>, usize>,
 }
 
 impl<'a> Tables<'a> {
@@ -202,11 +202,11 @@ impl<'a> Tables<'a> {
     }
 
     fn order(&mut self, order: &[Option<usize>]) -> usize {
-        let bytes: Vec<u8> =
-            order.iter().map(|value| value.and_then(|value| u8::try_from(value).ok()).unwrap_or(u8::MAX)).collect();
+        let numbers: Vec<u16> =
+            order.iter().map(|value| value.and_then(|value| u16::try_from(value).ok()).unwrap_or(u16::MAX)).collect();
         let orders = &mut self.orders;
-        *self.order_index.entry(bytes.clone()).or_insert_with(|| {
-            orders.extend(bytes);
+        *self.order_index.entry(numbers.clone()).or_insert_with(|| {
+            orders.extend(numbers);
             orders.len() - order.len()
         })
     }

@@ -93,7 +93,7 @@ impl Instruction {
 
     /// The number of the value that a modifier has; none if no instruction has it.
     #[inline]
-    pub fn choice(&self, field: &Field) -> Option<u8> {
+    pub fn choice(&self, field: &Field) -> Option<u16> {
         let index = usize::from(field.order).checked_add(usize::try_from(field.raw(self.word)).ok()?)?;
         self.isa.orders.get(index).copied().filter(|value| *value != INVALID)
     }

@@ -56,6 +56,12 @@ pub fn operand<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Opera
         Kind::RegisterPlus1 => register(instruction, operand.value, 1, sink),
         Kind::RegisterPlus2 => register(instruction, operand.value, 2, sink),
         Kind::Predicate => predicate(instruction, operand, sink),
+        Kind::OptionalPredicate => {
+            if predicate_name(instruction.number(operand.value)) != "PT" {
+                sink.put(TokenKind::Punctuation, ", ");
+                predicate(instruction, operand, sink);
+            }
+        }
         Kind::Guard => guard(instruction, operand, sink),
         Kind::Constant => signed(instruction, operand, sink, |sink| constant(instruction, operand, "][", sink)),
         Kind::ConstantSpaced => signed(instruction, operand, sink, |sink| constant(instruction, operand, "] [", sink)),

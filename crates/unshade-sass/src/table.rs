@@ -8,7 +8,7 @@
 pub const NONE: u16 = u16::MAX;
 
 /// A value that no instruction may have, in [`Isa::orders`].
-pub const INVALID: u8 = u8::MAX;
+pub const INVALID: u16 = u16::MAX;
 
 /// How one family of chips encodes the operations.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct Isa {
     /// Operands.
     pub operands: &'static [Operand],
     /// For each number in the bits of a modifier, the value that it stands for, or [`INVALID`].
-    pub orders: &'static [u8],
+    pub orders: &'static [u16],
     /// Strings of [`Piece::text`], slots, alternatives, classes of latency.
     pub texts: &'static [&'static str],
     /// Words that steer the scheduler.
@@ -221,6 +221,8 @@ pub enum Kind {
     RegisterPlus2,
     /// A predicate; all ones is `PT`.
     Predicate,
+    /// A predicate that is left out, with the comma before it, if it is `PT`.
+    OptionalPredicate,
     /// `@P0` before the instruction.
     Guard,
     /// `c[bank][offset]`.

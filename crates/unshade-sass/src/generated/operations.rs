@@ -280,7 +280,7 @@ pub(crate) static MODIFIERS: [Modifier; 133] = [
     Modifier { name: "v_shr", meaning: "By how much the result is shifted.", values: &[("s0", ""), ("s7", ".SHR_7"), ("s15", ".SHR_15"), ("invalid", ".INVALIDVMADSCALE3"), ] },
     Modifier { name: "v_wrap", meaning: "Whether shifts are taken modulo the width.", values: &[("clamp", ""), ("wrap", ".W"), ] },
     Modifier { name: "v2_types", meaning: "The types of the halves of both sources.", values: &[("uu", ".U16.U16"), ("su", ".S16.U16"), ("us", ".U16.S16"), ("ss", ""), ] },
-    Modifier { name: "v4_src", meaning: "The type of the four bytes.", values: &[("u8", ".U8"), ("s8", ".S8"), ] },
+    Modifier { name: "v4_types", meaning: "The types of the bytes of both sources.", values: &[("uu", ".U8.U8"), ("su", ".S8.U8"), ("us", ".U8.S8"), ("ss", ""), ] },
     Modifier { name: "v_acc", meaning: "Whether the results are added up.", values: &[("off", ""), ("acc", ".ACC"), ("i2", ".INVALIDRED2"), ("i3", ".INVALIDRED3"), ] },
     Modifier { name: "v2_mask", meaning: "Which halves are written.", values: &[("none", ".???0"), ("x", ".X"), ("y", ".Y"), ("xy", ""), ] },
     Modifier { name: "v4_mask", meaning: "Which bytes are written.", values: &[("none", ".???0"), ("x", ".X"), ("y", ".Y"), ("xy", ".XY"), ("z", ".Z"), ("xz", ".XZ"), ("yz", ".YZ"), ("xyz", ".XYZ"), ("w", ".W"), ("xw", ".XW"), ("yw", ".YW"), ("xyw", ".XYW"), ("zw", ".ZW"), ("xzw", ".XZW"), ("yzw", ".YZW"), ("all", ""), ] },
