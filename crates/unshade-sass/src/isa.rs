@@ -4,7 +4,7 @@ use crate::generated;
 use crate::table::{Isa, Modifier, Operation};
 
 /// All instruction sets, the oldest first.
-pub static ALL: [&Isa; 1] = [&generated::sm_35::ISA];
+pub static ALL: [&Isa; 2] = [&generated::sm_30::ISA, &generated::sm_35::ISA];
 
 /// The instruction set of an architecture: of 35 for `sm_35`.
 pub fn by_architecture(architecture: u32) -> Option<&'static Isa> {
