@@ -95,6 +95,11 @@ pub fn generation(isa: &Isa, generation: &Generation) -> Vec<Error> {
         for message in bits(encoding, generation.word_bits).into_iter().chain(slots(isa, encoding)) {
             errors.push(error(&generation.file, encoding.line, format!("{name} {}: {message}", encoding.alternative)));
         }
+        for example in &encoding.examples {
+            if let Err(message) = decodes(generation, encoding, example.word) {
+                errors.push(error(&generation.file, example.line, format!("{:#x}: {message}", example.word)));
+            }
+        }
     }
     for (index, first) in generation.encodings.iter().enumerate() {
         for second in &generation.encodings[index + 1..] {
@@ -109,6 +114,29 @@ pub fn generation(isa: &Isa, generation: &Generation) -> Vec<Error> {
         }
     }
     errors
+}
+
+/// Whether a word is read by this encoding, has values that there are, and is made again of its fields.
+fn decodes(generation: &Generation, encoding: &Encoding, word: u128) -> Result<(), &'static str> {
+    let special = |other: &&Encoding| other.mask.count_ones();
+    let chosen = generation.encodings.iter().filter(|other| word & other.mask == other.value).max_by_key(special);
+    if !chosen.is_some_and(|chosen| core::ptr::eq(chosen, encoding)) {
+        return Err("another encoding reads this example");
+    }
+    let orders = encoding.choices.iter().map(|choice| (&choice.bits, &choice.order));
+    let selects = encoding.operands.iter().filter_map(|operand| {
+        operand.select.as_ref().and_then(|select| Some((operand.part(Part::Select)?, &select.1)))
+    });
+    let none = |(bits, order): (&crate::model::Bits, &Vec<Option<usize>>)| {
+        usize::try_from(bits.extract(word)).ok().and_then(|number| order.get(number).copied().flatten()).is_none()
+    };
+    if orders.chain(selects).any(none) {
+        return Err("no instruction has this value of a modifier");
+    }
+    let fields = encoding.choices.iter().map(|choice| &choice.bits);
+    let parts = encoding.operands.iter().flat_map(|operand| operand.parts.iter().map(|part| &part.1));
+    let made = fields.chain(parts).fold(encoding.value | word & encoding.ignored, |made, bits| made | word & bits.mask());
+    if made == word { Ok(()) } else { Err("its fields do not make it again") }
 }
 
 /// Whether some word fits both and the decoder could not tell which is meant: it prefers the encoding that fixes all

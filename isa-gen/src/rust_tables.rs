@@ -322,3 +322,12 @@ pub fn reference(pages: &[(String, String)]) -> String {
     out.push_str("];\n");
     out
 }
+
+/// The examples of a generation: `WORD ADDRESS TEXT` in hexadecimal, a line each.
+pub fn examples(generation: &Generation) -> String {
+    let mut out = String::new();
+    for example in generation.encodings.iter().flat_map(|encoding| &encoding.examples) {
+        let _ = writeln!(out, "{:016x} {:x} {}", example.word, example.address, example.text);
+    }
+    out
+}

@@ -17,9 +17,10 @@ pub(crate) struct Args {
 }
 
 /// The tables of generations, the oldest first.
-const GENERATIONS: [&str; 1] = ["sm_35"];
+const GENERATIONS: [&str; 2] = ["sm_30", "sm_35"];
 
 const GENERATED: &str = "crates/unshade-sass/src/generated";
+const EXAMPLES: &str = "crates/unshade-sass/tests/examples";
 const PAGES: &str = "crates/unshade-sass/reference";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -58,6 +59,8 @@ fn made(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     for generation in &isa.generations {
         let path = root.join(GENERATED).join(format!("{}.rs", generation.name));
         files.push((path, isa_gen::rust_tables::generation(&isa, generation)));
+        let path = root.join(EXAMPLES).join(format!("{}.txt", generation.name));
+        files.push((path, isa_gen::rust_tables::examples(generation)));
     }
     let pages = isa_gen::pages::pages(&isa);
     files.push((root.join(GENERATED).join("reference.rs"), isa_gen::rust_tables::reference(&pages)));
