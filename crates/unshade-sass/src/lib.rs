@@ -9,6 +9,9 @@
 //! | [`isa`] | the instruction sets that there are |
 //! | [`instruction`] | a decoded word: its operation, operands, modifiers; and the word from them |
 //! | [`print`] | text as NVIDIA's tools print it |
+//! | [`assemble`] | text back to words |
+//! | [`control`] | scheduling words |
+//! | [`listing`] | a function, line by line |
 //!
 //! ```
 //! use unshade_sass::{Instruction, isa};
@@ -27,9 +30,12 @@
 
 extern crate alloc;
 
+pub mod assemble;
+pub mod control;
 mod generated;
 pub mod instruction;
 pub mod isa;
+pub mod listing;
 mod number;
 pub mod print;
 pub mod table;
