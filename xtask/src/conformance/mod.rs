@@ -3,6 +3,7 @@
 mod bitcode;
 mod dxcontainer;
 mod metallib;
+mod metallib_write;
 
 use anyhow::Result;
 
@@ -34,6 +35,7 @@ enum Format {
     #[value(alias = "dx")]
     Dxcontainer,
     Metallib,
+    MetallibWrite,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -41,5 +43,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::Dxcontainer => dxcontainer::run(),
         Format::Metallib => metallib::run(),
+        Format::MetallibWrite => metallib_write::run(),
     }
 }

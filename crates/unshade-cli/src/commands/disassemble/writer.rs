@@ -141,6 +141,11 @@ impl<'a> Writer<'a> {
         Ok(self.stdout.write_all(text.as_bytes())?)
     }
 
+    /// Something that was meant can't be read, which was told.
+    pub(super) fn note_unread(&mut self) {
+        self.outcome = Outcome::Finding;
+    }
+
     /// Completes the file, and says how all went.
     pub(super) fn finish(mut self, input: &Input) -> Result<Outcome> {
         self.write_pending()?;
