@@ -3,6 +3,7 @@
 mod bitcode;
 mod dxcontainer;
 mod metallib;
+mod sass;
 mod metallib_write;
 
 use anyhow::Result;
@@ -36,6 +37,7 @@ enum Format {
     Dxcontainer,
     Metallib,
     MetallibWrite,
+    Sass,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -43,6 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::Dxcontainer => dxcontainer::run(),
         Format::Metallib => metallib::run(),
+        Format::Sass => sass::run(args.sample),
         Format::MetallibWrite => metallib_write::run(),
     }
 }
