@@ -35,7 +35,11 @@ pub fn operations(isa: &Isa) -> String {
         }
         out.push_str("] },\n");
     }
-    out.push_str("];\n");
+    out.push_str("];\n\n");
+    let names: Vec<String> = (0..256).map(|number| format!("\"R{number}\"")).collect();
+    array(&mut out, "pub(crate) ", "REGISTERS", "&str", &names, 16);
+    let numbers: Vec<String> = (0..256).map(|number| format!("\"{number:#x}\"")).collect();
+    array(&mut out, "pub(crate) ", "SMALL_NUMBERS", "&str", &numbers, 16);
     out
 }
 
@@ -76,15 +80,15 @@ pub fn generation(isa: &Isa, generation: &Generation) -> String {
         first = schedule.first_code,
         width = schedule.code_bits,
     );
-    array(&mut out, "BUCKETS", "u16", &numbers(&buckets), 24);
-    array(&mut out, "CANDIDATES", "u16", &numbers(&candidates), 24);
-    array(&mut out, "ORDERS", "u16", &numbers(&tables.orders), 24);
-    array(&mut out, "TEXTS", "&str", &tables.texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>(), 8);
-    array(&mut out, "PIECES", "Piece", &tables.pieces.entries, 8);
-    array(&mut out, "LISTS", "u16", &tables.lists.entries, 24);
-    array(&mut out, "FIELDS", "Field", &tables.fields.entries, 1);
-    array(&mut out, "OPERANDS", "Op", &tables.operands.entries, 1);
-    array(&mut out, "ENCODINGS", "Encoding", &encodings, 1);
+    array(&mut out, "", "BUCKETS", "u16", &numbers(&buckets), 24);
+    array(&mut out, "", "CANDIDATES", "u16", &numbers(&candidates), 24);
+    array(&mut out, "", "ORDERS", "u16", &numbers(&tables.orders), 24);
+    array(&mut out, "", "TEXTS", "&str", &tables.texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>(), 8);
+    array(&mut out, "", "PIECES", "Piece", &tables.pieces.entries, 8);
+    array(&mut out, "", "LISTS", "u16", &tables.lists.entries, 24);
+    array(&mut out, "", "FIELDS", "Field", &tables.fields.entries, 1);
+    array(&mut out, "", "OPERANDS", "Op", &tables.operands.entries, 1);
+    array(&mut out, "", "ENCODINGS", "Encoding", &encodings, 1);
     out
 }
 
@@ -92,8 +96,8 @@ fn numbers<T: ToString>(values: &[T]) -> Vec<String> {
     values.iter().map(ToString::to_string).collect()
 }
 
-fn array(out: &mut String, name: &str, ty: &str, entries: &[String], per_line: usize) {
-    let _ = writeln!(out, "static {name}: [{ty}; {}] = [", entries.len());
+fn array(out: &mut String, visible: &str, name: &str, ty: &str, entries: &[String], per_line: usize) {
+    let _ = writeln!(out, "{visible}static {name}: [{ty}; {}] = [", entries.len());
     for line in entries.chunks(per_line) {
         let _ = writeln!(out, "    {},", line.join(", "));
     }

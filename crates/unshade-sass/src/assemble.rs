@@ -79,7 +79,7 @@ pub fn instruction(isa: &'static Isa, text: &str, address: u64, kept: u128) -> R
             continue;
         }
         known = true;
-        let mut attempt = Attempt { isa, text: body, address, furthest: &mut furthest, steps: 0 };
+        let mut attempt = Attempt { isa, text: body, address, kept, furthest: &mut furthest, steps: 0 };
         let bits = Bits { mask: encoding.mask, value: encoding.value };
         if let Some(found) = attempt.pieces(pieces, start, bits) {
             let word = found.value | kept & encoding.ignored & !found.mask;
@@ -263,6 +263,8 @@ struct Attempt<'a> {
     isa: &'static Isa,
     text: &'a str,
     address: u64,
+    /// The word that the text was printed of, or 0.
+    kept: u128,
     furthest: &'a mut Furthest,
     steps: u32,
 }
@@ -427,6 +429,7 @@ impl<'a> Attempt<'a> {
             }
             Kind::Float32 | Kind::Float64 | Kind::Float16 => {
                 let (place, number) = self.float(operand, self.skip(at))?;
+                let number = self.with_payload(operand, number);
                 let with = self.put_bits(operand.value, number, at, bits)?;
                 return self.after_immediate(operand, place, with, follow);
             }
@@ -671,6 +674,21 @@ impl<'a> Attempt<'a> {
             None if operand.offset == NONE => Some((place, bits)),
             None => Some((place, self.put(operand.offset, 0, place, bits)?)),
         }
+    }
+
+    /// Which NaN it is does not show in the text: the one that was there, if there was one of the same sign.
+    fn with_payload(&self, operand: &Operand, number: u64) -> u64 {
+        let Some(field) = self.field(operand.value) else { return number };
+        let old = field.value(self.kept).cast_unsigned();
+        let (exponent, sign) = match operand.kind {
+            Kind::Float64 => (0x7ff_u64 << 52, 1_u64 << 63),
+            Kind::Float16 => (0x1f << 10, 1 << 15),
+            _ => (0xff << 23, 1 << 31),
+        };
+        let is_nan = |bits: u64| bits & exponent == exponent && bits & !exponent & !sign != 0;
+        let quiet = (exponent >> 1) & !exponent;
+        let same = (old ^ number) & sign == 0 && (operand.kind != Kind::Float64 || (old ^ number) & quiet == 0);
+        if is_nan(number) && is_nan(old) && same { old } else { number }
     }
 
     /// A floating-point number, as the bits of the immediate with those that are not encoded.

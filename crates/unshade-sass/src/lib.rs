@@ -12,6 +12,7 @@
 //! | [`assemble`] | text back to words |
 //! | [`control`] | scheduling words |
 //! | [`listing`] | a function, line by line |
+//! | `reference` | a page for each mnemonic (feature `reference`) |
 //!
 //! ```
 //! use unshade_sass::{Instruction, isa};
@@ -38,6 +39,8 @@ pub mod isa;
 pub mod listing;
 mod number;
 pub mod print;
+#[cfg(feature = "reference")]
+pub mod reference;
 pub mod table;
 
 pub use instruction::Instruction;

@@ -1,6 +1,8 @@
 //! A function, line by line: as `cuobjdump -sass` prints it, or with labels, parameters and what the scheduler is told.
 
 use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use unshade_core::token::Link;
@@ -60,6 +62,16 @@ pub enum Word {
     Unknown(u128),
 }
 
+impl Word {
+    /// The word itself.
+    pub fn bits(&self) -> u128 {
+        match self {
+            Self::Schedule(word) | Self::Unknown(word) => *word,
+            Self::Instruction(instruction) => instruction.word,
+        }
+    }
+}
+
 /// Where mnemonics stand, as cuobjdump has it; guards end before.
 const MNEMONIC_COLUMN: usize = 35;
 
@@ -95,31 +107,37 @@ impl<'a> Function<'a> {
 
     /// Prints it as `cuobjdump -sass` prints the lines of a function: words in comments in one column.
     pub fn raw<S: TokenSink + ?Sized>(&self, sink: &mut S) {
-        let widest = self.words().map(|(address, word)| width(&word, address)).max().unwrap_or(0);
-        let column = MNEMONIC_COLUMN.saturating_add(widest).saturating_add(2);
+        // The column is known only when all instructions were printed: they are kept.
+        let mut record = Record::default();
+        let mut widest = 0;
         for (address, word) in self.words() {
-            self.source(address, sink);
-            let bits = match word {
-                Word::Schedule(bits) => {
-                    spaces(column, sink);
-                    bits
-                }
+            let guard = match word {
+                Word::Schedule(_) => 0,
                 Word::Instruction(instruction) => {
-                    self.place(address, guard_width(&instruction), sink);
-                    print::instruction(&instruction, address, sink);
-                    sink.put(TokenKind::Punctuation, ";");
-                    let printed = width(&word, address).saturating_sub(guard_width(&instruction));
-                    spaces(column.saturating_sub(MNEMONIC_COLUMN).saturating_sub(printed), sink);
-                    instruction.word
+                    print::instruction(&instruction, address, &mut record);
+                    record.put(TokenKind::Punctuation, ";");
+                    record.guard()
                 }
                 Word::Unknown(bits) => {
-                    self.place(address, 0, sink);
-                    unknown(bits, sink);
-                    spaces(column.saturating_sub(MNEMONIC_COLUMN).saturating_sub(width(&word, address)), sink);
-                    bits
+                    unknown(bits, &mut record);
+                    0
                 }
             };
-            self.word_comment(bits, sink);
+            widest = widest.max(record.end_line(guard));
+        }
+        let column = MNEMONIC_COLUMN.saturating_add(widest).saturating_add(2);
+        for ((address, word), line) in self.words().zip(record.lines()) {
+            self.source(address, sink);
+            let used = match word {
+                Word::Schedule(_) => 0,
+                Word::Instruction(_) | Word::Unknown(_) => {
+                    self.place(address, line.guard, sink);
+                    line.replay(sink);
+                    MNEMONIC_COLUMN.saturating_sub(line.guard).saturating_add(line.width)
+                }
+            };
+            spaces(column.saturating_sub(used), sink);
+            self.word_comment(word.bits(), sink);
             sink.put(TokenKind::Space, "\n");
         }
     }
@@ -213,23 +231,6 @@ pub fn instruction_target(instruction: &Instruction, address: u64) -> Option<u64
 #[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
 fn halves(word: u128) -> [u64; 2] {
     [word as u64, word.wrapping_shr(64) as u64]
-}
-
-/// How long an instruction is with its guard and semicolon.
-fn width(word: &Word, address: u64) -> usize {
-    match word {
-        Word::Schedule(_) => 0,
-        Word::Instruction(instruction) => {
-            let mut counter = Counter(0);
-            print::instruction(instruction, address, &mut counter);
-            counter.0.saturating_add(1)
-        }
-        Word::Unknown(bits) => {
-            let mut counter = Counter(0);
-            unknown(*bits, &mut counter);
-            counter.0
-        }
-    }
 }
 
 /// How long the guard of an instruction is, with the space behind it.
@@ -326,6 +327,86 @@ fn spaces<S: TokenSink + ?Sized>(count: usize, sink: &mut S) {
         let part = rest.min(SPACES.len());
         sink.put(TokenKind::Space, SPACES.get(..part).unwrap_or(" "));
         rest = rest.saturating_sub(part);
+    }
+}
+
+/// Tokens of many lines, kept to be put when more is known.
+#[derive(Default)]
+struct Record {
+    text: String,
+    /// What the tokens are, what they link to, and where they end in the text.
+    tokens: Vec<(TokenKind, Option<Link>, usize)>,
+    /// For each line its tokens, its guard, and where its text begins.
+    ends: Vec<(usize, usize, usize)>,
+}
+
+/// A line of a [`Record`].
+struct RecordedLine<'a> {
+    text: &'a str,
+    tokens: &'a [(TokenKind, Option<Link>, usize)],
+    start: usize,
+    guard: usize,
+    width: usize,
+}
+
+impl Record {
+    /// How long the guard of the line is that was put last, with the space behind it.
+    fn guard(&self) -> usize {
+        let start = self.ends.last().map_or(0, |end| end.2);
+        let line = self.text.get(start..).unwrap_or("");
+        if line.starts_with('@') { line.find(' ').map_or(0, |end| end.saturating_add(1)) } else { 0 }
+    }
+
+    /// Ends the line, and says how long it is.
+    fn end_line(&mut self, guard: usize) -> usize {
+        let start = self.ends.last().map_or(0, |end| end.2);
+        self.ends.push((self.tokens.len(), guard, self.text.len()));
+        self.text.len().saturating_sub(start)
+    }
+
+    fn lines(&self) -> impl Iterator<Item = RecordedLine<'_>> {
+        let mut before = (0, 0);
+        self.ends.iter().map(move |&(tokens, guard, end)| {
+            let (first, start) = core::mem::replace(&mut before, (tokens, end));
+            RecordedLine {
+                text: &self.text,
+                tokens: self.tokens.get(first..tokens).unwrap_or(&[]),
+                start,
+                guard,
+                width: end.saturating_sub(start),
+            }
+        })
+    }
+}
+
+impl RecordedLine<'_> {
+    fn replay<S: TokenSink + ?Sized>(&self, sink: &mut S) {
+        let mut start = self.start;
+        for &(kind, link, end) in self.tokens {
+            sink.token(Token { kind, text: self.text.get(start..end).unwrap_or(""), link });
+            start = end;
+        }
+    }
+}
+
+impl TokenSink for Record {
+    #[inline]
+    fn token(&mut self, token: Token<'_>) {
+        self.text.push_str(token.text);
+        self.tokens.push((token.kind, token.link, self.text.len()));
+    }
+
+    fn mark(&self) -> usize {
+        self.tokens.len()
+    }
+
+    fn truncate(&mut self, mark: usize) {
+        self.tokens.truncate(mark);
+        self.text.truncate(self.tokens.last().map_or(0, |token| token.2));
+    }
+
+    fn insert(&mut self, _mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
+        write(self);
     }
 }
 

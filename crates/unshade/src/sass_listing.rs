@@ -1,7 +1,7 @@
 //! Listings of cubins: the code sections of a cubin, disassembled.
 //!
 //! A code section is one function that the host or others call, with the functions inside of it; cuobjdump prints a
-//! listing for each, the last section first.
+//! listing for each.
 
 use std::ops::Range;
 use unshade_core::{Diagnostics, Error, ErrorKind, Escaped, Reader, TokenKind, TokenSink};
@@ -48,9 +48,7 @@ pub fn cubin<S: TokenSink>(
     if options.raw {
         sink.put(TokenKind::Text, &format!("\n\tcode for sm_{}\n", cubin.arch()));
     }
-    let mut sections: Vec<Section<'_>> = cubin.code_sections().collect();
-    sections.reverse();
-    for section in sections {
+    for section in cubin.code_sections() {
         let inside: Vec<&Function<'_>> =
             functions.iter().filter(|function| u32::from(function.symbol.section) == section.index).collect();
         if !inside.iter().any(|function| wanted(function)) && !(inside.is_empty() && options.raw) {
@@ -59,9 +57,6 @@ pub fn cubin<S: TokenSink>(
         let Some(bytes) = diagnostics.take("sass-code", cubin.elf().bytes(&section)) else { continue };
         count += 1;
         one(cubin, isa, &section, &inside, bytes, options, diagnostics, sink);
-    }
-    if options.raw {
-        sink.put(TokenKind::Space, "\n");
     }
     count
 }

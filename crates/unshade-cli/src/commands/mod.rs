@@ -2,11 +2,13 @@
 
 mod check;
 mod diff;
+mod assemble;
 mod disassemble;
 mod dump;
 mod dxcontainer;
 mod extract;
 mod info;
+mod isa;
 mod list;
 mod nvidia;
 mod scan;
@@ -43,6 +45,8 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Check(args) => check::run(&args, &global),
         Command::Diff(args) => diff::run(&args, &global),
         Command::Disassemble(args) => disassemble::run(&args, &global),
+        Command::Assemble(args) => assemble::run(&args),
+        Command::Isa { mnemonic } => isa::run(mnemonic.as_deref(), &global),
         Command::Dump(args) => dump::run(&args, &global),
         Command::Scan(args) => scan::run(&args, &global),
         Command::ToYaml(args) => dxcontainer::to_yaml(&args, &global),

@@ -51,5 +51,5 @@ fn raw(path: &Path) -> Result<(String, Diagnostics)> {
 
 fn first_difference(ours: &str, theirs: &str) -> String {
     let pair = ours.lines().zip(theirs.lines()).enumerate().find(|(_, (ours, theirs))| ours != theirs);
-    pair.map_or_else(|| String::from("lengths"), |(line, (ours, theirs))| format!("{}: {ours:?} | {theirs:?}", line + 1))
+    pair.map_or_else(|| format!("{} and {} bytes", ours.len(), theirs.len()), |(line, (ours, theirs))| format!("{}: {ours:?} | {theirs:?}", line + 1))
 }
