@@ -231,7 +231,12 @@ pub fn sass(data: &[u8]) {
     assert_eq!(raw.lines().count(), bytes.len() / isa.word_bytes);
     // A listing assembles to the words that it was made of.
     let words = assemble::listing(isa, &raw).expect("a listing of ours");
-    assert!(words.iter().map(|word| Some(word.word)).eq(bytes.chunks_exact(isa.word_bytes).map(|word| isa.word(word))));
+    assert!(
+        words
+            .iter()
+            .map(|word| Some(word.word))
+            .eq(bytes.chunks_exact(isa.word_bytes).map(|word| isa.word(word)))
+    );
 }
 
 /// Text, as listings for every instruction set.
@@ -242,7 +247,8 @@ pub fn sass_text(data: &[u8]) {
         match assemble::listing(isa, text) {
             Ok(words) => {
                 for word in words.iter().take(64) {
-                    let _ = Instruction::decode(isa, word.word).map(|instruction| instruction.text(word.address));
+                    let _ =
+                        Instruction::decode(isa, word.word).map(|instruction| instruction.text(word.address));
                 }
             }
             Err(errors) => assert!(errors.iter().all(|error| error.line > 0 && error.column > 0)),

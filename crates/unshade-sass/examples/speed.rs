@@ -27,6 +27,11 @@ fn main() {
             function.raw(&mut text);
             printed = printed.min(start.elapsed().as_secs_f64());
         }
-        println!("{path}: {} bytes, decode {:.0} MB/s, listing {:.1} MB/s", bytes.len(), rate(decoded), rate(printed));
+        println!(
+            "{path}: {} bytes, decode {:.0} MB/s, listing {:.1} MB/s",
+            bytes.len(),
+            rate(decoded),
+            rate(printed)
+        );
     }
 }

@@ -140,7 +140,10 @@ pub fn listing(isa: &'static Isa, text: &str) -> Result<Vec<Assembled>, Vec<Asse
 /// Directives, labels and headings of listings, which stand for no word.
 fn is_prose(text: &str) -> bool {
     let text = text.trim();
-    text.starts_with(['.', '#']) || text.ends_with(':') || text.starts_with("Function :") || text.starts_with("code for")
+    text.starts_with(['.', '#'])
+        || text.ends_with(':')
+        || text.starts_with("Function :")
+        || text.starts_with("code for")
 }
 
 struct LineParts<'a> {
@@ -223,7 +226,11 @@ impl Furthest {
             self.at = at;
             self.expected.clear();
         }
-        if at == self.at && !what.is_empty() && self.expected.len() < 40 && !self.expected.iter().any(|old| old == what) {
+        if at == self.at
+            && !what.is_empty()
+            && self.expected.len() < 40
+            && !self.expected.iter().any(|old| old == what)
+        {
             self.expected.push(what.to_owned());
         }
     }
@@ -254,7 +261,8 @@ impl Bits {
         let mask = field.placed(u64::MAX);
         let value = field.placed(number);
         let common = self.mask & mask;
-        (self.value & common == value & common).then_some(Self { mask: self.mask | mask, value: self.value | value })
+        (self.value & common == value & common)
+            .then_some(Self { mask: self.mask | mask, value: self.value | value })
     }
 }
 
@@ -355,7 +363,8 @@ impl<'a> Attempt<'a> {
         }
         fitting.sort_by_key(|entry| core::cmp::Reverse(entry.0));
         for (length, number) in fitting {
-            let found = bits.with(field, number).and_then(|bits| follow(self, at.saturating_add(length), bits));
+            let found =
+                bits.with(field, number).and_then(|bits| follow(self, at.saturating_add(length), bits));
             if found.is_some() {
                 return found;
             }
@@ -411,7 +420,9 @@ impl<'a> Attempt<'a> {
                 (at, bits.with(field, u64::MAX)?)
             }
             Kind::Predicate => self.predicate(operand, self.skip(at), bits)?,
-            Kind::ConstantIndexed | Kind::ConstantBranch => self.constant_indexed(operand, self.skip(at), bits)?,
+            Kind::ConstantIndexed | Kind::ConstantBranch => {
+                self.constant_indexed(operand, self.skip(at), bits)?
+            }
             Kind::Memory => self.memory(operand, self.skip(at), bits)?,
             Kind::Integer | Kind::NegatedInteger => {
                 let start = self.skip(at);
@@ -612,7 +623,9 @@ impl<'a> Attempt<'a> {
         let mut place = at;
         let mut bits = bits;
         if operand.kind != Kind::NegatedInteger {
-            for (part, suffix) in [(operand.invert, ".INV"), (operand.negate, ".NEG"), (operand.absolute, ".ABS")] {
+            for (part, suffix) in
+                [(operand.invert, ".INV"), (operand.negate, ".NEG"), (operand.absolute, ".ABS")]
+            {
                 let taken = self.taken(suffix, place).filter(|_| part != NONE);
                 bits = self.flag(part, taken.is_some(), bits)?;
                 place = taken.unwrap_or(place);
@@ -687,21 +700,25 @@ impl<'a> Attempt<'a> {
         };
         let is_nan = |bits: u64| bits & exponent == exponent && bits & !exponent & !sign != 0;
         let quiet = (exponent >> 1) & !exponent;
-        let same = (old ^ number) & sign == 0 && (operand.kind != Kind::Float64 || (old ^ number) & quiet == 0);
+        let same =
+            (old ^ number) & sign == 0 && (operand.kind != Kind::Float64 || (old ^ number) & quiet == 0);
         if is_nan(number) && is_nan(old) && same { old } else { number }
     }
 
     /// A floating-point number, as the bits of the immediate with those that are not encoded.
     fn float(&mut self, operand: &Operand, at: usize) -> Option<(usize, u64)> {
         let rest = self.rest(at);
-        let special = ["+INF", "-INF", "+QNAN", "-QNAN", "+SNAN", "-SNAN"].into_iter().find(|name| rest.starts_with(name));
+        let special = ["+INF", "-INF", "+QNAN", "-QNAN", "+SNAN", "-SNAN"]
+            .into_iter()
+            .find(|name| rest.starts_with(name));
         let (length, value) = match special {
             Some(name) => (name.len(), special_float(name)),
             None => {
                 let part = |(index, byte): (usize, u8)| {
                     let before = index.checked_sub(1).and_then(|index| rest.as_bytes().get(index)).copied();
                     byte.is_ascii_digit()
-                        || byte == b'.' && rest.as_bytes().get(index.saturating_add(1)).is_some_and(u8::is_ascii_digit)
+                        || byte == b'.'
+                            && rest.as_bytes().get(index.saturating_add(1)).is_some_and(u8::is_ascii_digit)
                         || byte == b'e'
                         || matches!(byte, b'+' | b'-') && (index == 0 || before == Some(b'e'))
                 };
@@ -749,6 +766,7 @@ fn single_bits(value: f64) -> u32 {
 fn half_bits(value: f64) -> Option<u16> {
     (0..=u16::MAX).find(|bits| {
         let half = crate::number::half(*bits);
-        half.to_bits() == value.to_bits() || half.is_nan() && value.is_nan() && half.is_sign_negative() == value.is_sign_negative()
+        half.to_bits() == value.to_bits()
+            || half.is_nan() && value.is_nan() && half.is_sign_negative() == value.is_sign_negative()
     })
 }

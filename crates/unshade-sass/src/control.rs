@@ -57,7 +57,9 @@ pub fn is_scheduling(isa: &Isa, index: u64, word: u128) -> bool {
 pub fn codes(isa: &Isa, word: u128) -> impl Iterator<Item = Code> + use<> {
     let schedule = isa.schedule;
     (0..schedule.every.saturating_sub(1)).map(move |index| {
-        let place = index.saturating_mul(u64::from(schedule.code_bits)).saturating_add(u64::from(schedule.first_code));
+        let place = index
+            .saturating_mul(u64::from(schedule.code_bits))
+            .saturating_add(u64::from(schedule.first_code));
         let code = word.checked_shr(u32::try_from(place).unwrap_or(u32::MAX)).unwrap_or(0) & 0xff;
         Code(u8::try_from(code).unwrap_or(0))
     })
@@ -72,7 +74,9 @@ mod tests {
     fn codes_of_both_encodings() {
         let old = isa::by_architecture(30).unwrap();
         let new = isa::by_architecture(35).unwrap();
-        assert!(is_scheduling(old, 8, 0x2200_0002_e042_83f7) && !is_scheduling(old, 9, 0x2200_0002_e042_83f7));
+        assert!(
+            is_scheduling(old, 8, 0x2200_0002_e042_83f7) && !is_scheduling(old, 9, 0x2200_0002_e042_83f7)
+        );
         // A branch shares the lowest bits.
         assert!(!is_scheduling(old, 0, 0x4003_ffff_e000_1de7));
         let described = |isa, word| codes(isa, word).map(Code::describe).collect::<alloc::vec::Vec<_>>();

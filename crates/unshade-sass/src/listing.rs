@@ -8,11 +8,11 @@ use core::ops::Range;
 use unshade_core::token::Link;
 use unshade_core::{Token, TokenKind, TokenSink};
 
+use crate::Instruction;
 use crate::control::{self, Code};
 use crate::number::{Short, hex};
 use crate::print;
 use crate::table::{Isa, Kind};
-use crate::Instruction;
 
 /// The machine code of a function.
 #[derive(Clone, Copy, Debug)]
@@ -199,7 +199,11 @@ impl<'a> Function<'a> {
         text.push(b'*');
         text.push(b'/');
         sink.put(TokenKind::Space, "        ");
-        sink.token(Token { kind: TokenKind::Comment, text: text.as_str(), link: Some(Link::Definition(address)) });
+        sink.token(Token {
+            kind: TokenKind::Comment,
+            text: text.as_str(),
+            link: Some(Link::Definition(address)),
+        });
         let used = text.as_str().len().saturating_add(8);
         spaces(MNEMONIC_COLUMN.saturating_sub(used).saturating_sub(guard), sink);
     }
@@ -299,7 +303,9 @@ fn notes<S: TokenSink + ?Sized>(
             None => sink.put(TokenKind::Comment, label_name(target).as_str()),
         }
     }
-    for operand in instruction.operands().filter(|operand| matches!(operand.kind, Kind::Constant | Kind::ConstantSpaced)) {
+    for operand in
+        instruction.operands().filter(|operand| matches!(operand.kind, Kind::Constant | Kind::ConstantSpaced))
+    {
         let Ok(offset) = u64::try_from(instruction.number(operand.offset)) else { continue };
         let parameter = context.parameters.iter().find(|parameter| parameter.0.contains(&offset));
         if let (0, Some((range, name))) = (instruction.number(operand.bank), parameter) {

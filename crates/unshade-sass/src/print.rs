@@ -7,8 +7,8 @@
 use unshade_core::token::Link;
 use unshade_core::{Token, TokenKind, TokenSink};
 
-use crate::instruction::{Instruction, slice};
 use crate::generated::operations::{REGISTERS, SMALL_NUMBERS};
+use crate::instruction::{Instruction, slice};
 use crate::isa;
 use crate::number::{float, half, hex};
 use crate::table::{Kind, NONE, Operand, Piece};
@@ -45,9 +45,16 @@ pub(crate) fn spelling(instruction: &Instruction, field: u16) -> &'static str {
 }
 
 /// Prints an operand.
-pub fn operand<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, address: u64, sink: &mut S) {
+pub fn operand<S: TokenSink + ?Sized>(
+    instruction: &Instruction,
+    operand: &Operand,
+    address: u64,
+    sink: &mut S,
+) {
     match operand.kind {
-        Kind::Register => signed(instruction, operand, sink, |sink| register(instruction, operand.value, 0, sink)),
+        Kind::Register => {
+            signed(instruction, operand, sink, |sink| register(instruction, operand.value, 0, sink))
+        }
         Kind::OptionalRegister => {
             if !is_zero_register(instruction, operand.value) {
                 sink.put(TokenKind::Punctuation, ", ");
@@ -64,8 +71,12 @@ pub fn operand<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Opera
             }
         }
         Kind::Guard => guard(instruction, operand, sink),
-        Kind::Constant => signed(instruction, operand, sink, |sink| constant(instruction, operand, "][", sink)),
-        Kind::ConstantSpaced => signed(instruction, operand, sink, |sink| constant(instruction, operand, "] [", sink)),
+        Kind::Constant => {
+            signed(instruction, operand, sink, |sink| constant(instruction, operand, "][", sink))
+        }
+        Kind::ConstantSpaced => {
+            signed(instruction, operand, sink, |sink| constant(instruction, operand, "] [", sink))
+        }
         Kind::ConstantIndexed | Kind::ConstantBranch => constant_indexed(instruction, operand, sink),
         Kind::Memory => memory(instruction, operand, sink),
         Kind::Integer => {
@@ -80,7 +91,10 @@ pub fn operand<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Opera
         Kind::OptionalInteger | Kind::TrailingInteger => {
             let value = instruction.number(operand.value);
             if value != 0 {
-                sink.put(TokenKind::Punctuation, if operand.kind == Kind::OptionalInteger { ", " } else { " " });
+                sink.put(
+                    TokenKind::Punctuation,
+                    if operand.kind == Kind::OptionalInteger { ", " } else { " " },
+                );
                 put_number(value, sink);
             }
         }
@@ -131,7 +145,12 @@ fn widened(bits: u32) -> f64 {
 
 /// `-|~x|` around what is signed, and `.H1` behind it.
 #[inline]
-fn signed<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S, inner: impl FnOnce(&mut S)) {
+fn signed<S: TokenSink + ?Sized>(
+    instruction: &Instruction,
+    operand: &Operand,
+    sink: &mut S,
+    inner: impl FnOnce(&mut S),
+) {
     if instruction.flag(operand.negate) {
         sink.put(TokenKind::Punctuation, "-");
     }
@@ -213,7 +232,12 @@ fn guard<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, si
     }
 }
 
-fn constant<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, between: &str, sink: &mut S) {
+fn constant<S: TokenSink + ?Sized>(
+    instruction: &Instruction,
+    operand: &Operand,
+    between: &str,
+    sink: &mut S,
+) {
     sink.put(TokenKind::Punctuation, "c[");
     put_number(instruction.number(operand.bank), sink);
     sink.put(TokenKind::Punctuation, between);
@@ -241,9 +265,9 @@ fn memory<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, s
     let offset = instruction.number(operand.offset);
     if is_zero_register(instruction, operand.base) && offset != 0 {
         // Without a register, the offset is an address: it has no sign.
-        let unsigned = instruction.field(operand.offset).map_or(0, |field| {
-            field.raw(instruction.word).wrapping_shl(u32::from(field.shift))
-        });
+        let unsigned = instruction
+            .field(operand.offset)
+            .map_or(0, |field| field.raw(instruction.word).wrapping_shl(u32::from(field.shift)));
         put_number(unsigned.cast_signed(), sink);
     } else {
         register(instruction, operand.base, 0, sink);

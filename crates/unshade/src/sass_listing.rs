@@ -84,11 +84,15 @@ fn one<S: TokenSink>(
     } else {
         let names = symbols(inside);
         let parameters = parameters(cubin, inside);
-        let symbols: Vec<(u64, &str)> = names.iter().map(|(address, name)| (*address, name.as_str())).collect();
+        let symbols: Vec<(u64, &str)> =
+            names.iter().map(|(address, name)| (*address, name.as_str())).collect();
         let parameters: Vec<(Range<u64>, &str)> =
             parameters.iter().map(|(range, name)| (range.clone(), name.as_str())).collect();
         let context = Context { symbols: &symbols, parameters: &parameters, control: options.control };
-        sink.put(TokenKind::Comment, &format!("// {name}, sm_{}, {} bytes\n", cubin.arch(), bytes.data().len()));
+        sink.put(
+            TokenKind::Comment,
+            &format!("// {name}, sm_{}, {} bytes\n", cubin.arch(), bytes.data().len()),
+        );
         function.annotated(&context, sink);
     }
     let mut undecoded = function.undecoded();
@@ -129,9 +133,8 @@ fn parameters(cubin: &Cubin<'_>, inside: &[&Function<'_>]) -> Vec<(Range<u64>, S
     parameters
 }
 
-/// The line below a function's name.
+/// The line below a function's name. cuobjdump names the chip twice, also where the code was made for an older one.
 fn headerflags(cubin: &Cubin<'_>) -> String {
     let arch = cubin.arch();
-    let virtual_arch = cubin.virtual_arch().unwrap_or(arch);
-    format!("\n\t.headerflags    @\"EF_CUDA_SM{arch} EF_CUDA_PTX_SM(EF_CUDA_SM{virtual_arch})\"\n")
+    format!("\n\t.headerflags    @\"EF_CUDA_SM{arch} EF_CUDA_PTX_SM(EF_CUDA_SM{arch})\"\n")
 }

@@ -6,6 +6,7 @@
 mod bitcode;
 mod dxcontainer;
 mod metallib;
+mod sass;
 
 use std::ffi::OsString;
 use std::fs;
@@ -36,6 +37,7 @@ enum Suite {
     #[value(alias = "dx")]
     Dxcontainer,
     Metallib,
+    Sass,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -45,6 +47,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Suite::Bitcode => bitcode::run(args.runs),
         Suite::Dxcontainer => dxcontainer::run(args.runs),
         Suite::Metallib => metallib::run(args.runs),
+        Suite::Sass => sass::run(args.runs),
     }
 }
 

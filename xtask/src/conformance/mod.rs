@@ -3,8 +3,8 @@
 mod bitcode;
 mod dxcontainer;
 mod metallib;
-mod sass;
 mod metallib_write;
+mod sass;
 
 use anyhow::Result;
 

@@ -107,11 +107,17 @@ fn patched(isa: &Isa, cubin: &[u8], functions: &[(Option<&str>, Vec<Assembled>)]
     for (name, words) in functions.iter().filter(|function| !function.1.is_empty()) {
         let code = code_of(&read, *name)?;
         for word in words {
-            let start = usize::try_from(word.address).ok().and_then(|address| code.start.checked_add(address));
+            let start =
+                usize::try_from(word.address).ok().and_then(|address| code.start.checked_add(address));
             let end = start.and_then(|start| start.checked_add(isa.word_bytes));
             let place = start.zip(end).filter(|place| place.1 <= code.end);
             let target = place.and_then(|(start, end)| copy.get_mut(start..end)).with_context(|| {
-                format!("address {:#x} is outside of {}, which has {:#x} bytes", word.address, name.unwrap_or(""), code.len())
+                format!(
+                    "address {:#x} is outside of {}, which has {:#x} bytes",
+                    word.address,
+                    name.unwrap_or(""),
+                    code.len()
+                )
             })?;
             target.copy_from_slice(&word.word.to_le_bytes()[..isa.word_bytes]);
         }
@@ -128,7 +134,9 @@ fn code_of(cubin: &Cubin<'_>, name: Option<&str>) -> Result<Range<usize>> {
     };
     let section = section.with_context(|| match name {
         Some(name) => format!("the cubin has no function '{name}'"),
-        None => String::from("the listing does not say which function it is of: a line `Function : NAME` does"),
+        None => {
+            String::from("the listing does not say which function it is of: a line `Function : NAME` does")
+        }
     })?;
     let bytes = cubin.elf().bytes(&section)?;
     let start = usize::try_from(bytes.base())?;

@@ -13,13 +13,21 @@ pub(crate) fn run(mnemonic: Option<&str>, global: &GlobalArgs) -> Result<Outcome
     let Some(mnemonic) = mnemonic else {
         for known in reference::mnemonics() {
             let operation = isa::operations().iter().find(|operation| operation.mnemonic == known);
-            writeln!(stdout, "{} {}", name(format!("{known:<12}")), operation.map_or("", |operation| operation.meaning))?;
+            writeln!(
+                stdout,
+                "{} {}",
+                name(format!("{known:<12}")),
+                operation.map_or("", |operation| operation.meaning)
+            )?;
         }
         stdout.finish()?;
         return Ok(Outcome::Done);
     };
     let Some(page) = reference::page(mnemonic) else {
-        anstream::eprintln!("{}: no instruction is called '{mnemonic}'; `unshade isa` names them", paint::error("unshade"));
+        anstream::eprintln!(
+            "{}: no instruction is called '{mnemonic}'; `unshade isa` names them",
+            paint::error("unshade")
+        );
         return Ok(Outcome::Finding);
     };
     stdout.write_all(page.as_bytes())?;

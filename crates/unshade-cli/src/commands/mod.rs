@@ -1,8 +1,8 @@
 //! The subcommands, one file each.
 
+mod assemble;
 mod check;
 mod diff;
-mod assemble;
 mod disassemble;
 mod dump;
 mod dxcontainer;

@@ -92,6 +92,9 @@ impl Envy<'_> {
             "FADD" | "DADD" => self.fill("add {ftz}{sat}{rnd}{type}{d}{cc}{a}{b}"),
             "FMUL" => self.fill("mul {scale}{fmz}{sat}{rnd}{a.neg}{type}{d}{cc}{+a}{b}"),
             "DMUL" => self.fill("mul {rnd}{a.neg}{type}{d}{cc}{+a}{b}"),
+            "FADD32I" => self.fill("add {ftz}f32 {d}{cc}{a}{b}"),
+            "FMUL32I" => self.fill("mul {fmz}{sat}f32 {d}{cc}{a}{b}"),
+            "FFMA32I" => self.fill("fma {fmz}{sat}f32 {d}{cc}{a}{b}{c}"),
             "FFMA" | "DFMA" => self.fill("fma {fmz}{sat}{rnd}{type}{d}{cc}{a}{b}{c}"),
             "FMNMX" | "DMNMX" => self.fill("{minmax}{ftz}{type}{d}{cc}{a}{b}"),
             "IMNMX" => self.fill("{minmax}{mnmx_x}{unsigned}{d}{cc}{a}{b}{carry}"),
@@ -194,9 +197,8 @@ impl Envy<'_> {
                 };
                 flag(name, "off", text)
             }
-            "fmz" | "hi" | "rnd" | "mufu" | "lop" | "red" | "atom" | "shfl" | "vote" | "cctl" | "membar" | "cctl_type" => {
-                self.renamed(name)
-            }
+            "fmz" | "hi" | "rnd" | "mufu" | "lop" | "red" | "atom" | "shfl" | "vote" | "cctl" | "membar"
+            | "cctl_type" => self.renamed(name),
             "flo_sh" => flag(name, "off", "shiftamt"),
             "u" => flag(name, "off", "allwarp"),
             "lim" => match (modifier("lmt"), modifier("noinc")) {
@@ -206,20 +208,27 @@ impl Envy<'_> {
             "wrap" => String::from(if self.is("wrap", "wrap") { "wrap" } else { "clamp" }),
             "scale" => self.renamed(name),
             "mnmx_x" => self.renamed(name),
-            "carry" => String::from(if matches!(modifier("mnmx_x"), Some("xlo" | "xmed")) { "$c" } else { "" }),
+            "carry" => {
+                String::from(if matches!(modifier("mnmx_x"), Some("xlo" | "xmed")) { "$c" } else { "" })
+            }
             "unsigned" => modifier(name).unwrap_or_default().to_owned(),
             "bf" => String::from(if self.is("bf", "bf") { "f32" } else { "b32" }),
             "cmp" => modifier(name).map(comparison).unwrap_or_default(),
             "test" => self.test(),
             "type" => String::from(if self.is_double() { "f64" } else { "f32" }),
-            "mufu_type" => String::from(if self.is("mufu", "rcp64h") || self.is("mufu", "rsq64h") { "" } else { "f32" }),
+            "mufu_type" => {
+                String::from(if self.is("mufu", "rcp64h") || self.is("mufu", "rsq64h") { "" } else { "f32" })
+            }
             "minmax" => self.minmax(),
             "setlop" => self.setlop(),
             "psrc" => self.psrc(),
             "sign_a" | "sign_b" => self.sign(name == "sign_a"),
             "addop" => self.addop(),
             "size" | "fdest" | "ftype" | "itype" | "dtype" => modifier(name).unwrap_or_default().to_owned(),
-            "cache" => modifier(name).map(|cache| if cache == "lu" { "cs" } else { cache }).unwrap_or_default().to_owned(),
+            "cache" => modifier(name)
+                .map(|cache| if cache == "lu" { "cs" } else { cache })
+                .unwrap_or_default()
+                .to_owned(),
             "nibbles" => self.nibbles(),
             "prmt_mode" => modifier(name).filter(|mode| *mode != "idx").unwrap_or_default().to_owned(),
             "sreg" => special_register(modifier(name).unwrap_or_default()),
@@ -241,7 +250,8 @@ impl Envy<'_> {
             "a.neg" => self.part_of_a(|a| a.negate, "neg"),
             "a.abs" => self.part_of_a(|a| a.absolute, "abs"),
             "t_next" => {
-                let target = self.instruction.operand("t").map_or(0, |operand| self.instruction.number(operand.value));
+                let target =
+                    self.instruction.operand("t").map_or(0, |operand| self.instruction.number(operand.value));
                 hex(target.wrapping_add(self.address.cast_signed()).wrapping_add(8))
             }
             _ => match name.strip_prefix('+') {
@@ -263,7 +273,11 @@ impl Envy<'_> {
     fn renamed(&self, slot: &str) -> String {
         let value = self.instruction.modifier(slot).unwrap_or_default();
         let renamed = match (slot, value) {
-            ("fmz", "none" | "off") | ("hi", "lo") | ("scale", "m1") | ("mnmx_x", "off") | ("cctl_type", "d") => "",
+            ("fmz", "none" | "off")
+            | ("hi", "lo")
+            | ("scale", "m1")
+            | ("mnmx_x", "off")
+            | ("cctl_type", "d") => "",
             ("hi", "hi") | ("mnmx_x", "xhi") => "high",
             ("mnmx_x", "xlo") => "low",
             ("mnmx_x", "xmed") => "med",
@@ -320,7 +334,9 @@ impl Envy<'_> {
 
     /// Whether the sum is a difference, and which way.
     fn addop(&self) -> String {
-        let negated = |slot| self.instruction.operand(slot).is_some_and(|operand| self.instruction.flag(operand.negate));
+        let negated = |slot| {
+            self.instruction.operand(slot).is_some_and(|operand| self.instruction.flag(operand.negate))
+        };
         let name = self.instruction.operation().name;
         let added = if name.starts_with("IMAD") { "c" } else { "b" };
         let text = self.instruction.text(0);
@@ -350,7 +366,9 @@ impl Envy<'_> {
             "n0" => String::from("lnone"),
             other => {
                 let mask: u32 = other.trim_start_matches('n').parse().unwrap_or(0);
-                (0..4).filter(|bit| mask >> bit & 1 == 1).fold(String::from("l"), |text, bit| format!("{text}{bit}"))
+                (0..4)
+                    .filter(|bit| mask >> bit & 1 == 1)
+                    .fold(String::from("l"), |text, bit| format!("{text}{bit}"))
             }
         }
     }
@@ -374,8 +392,11 @@ impl Envy<'_> {
 
     /// The number of the part of the register, for narrow sources.
     fn half(&self) -> String {
-        let Some(a) = self.instruction.operand("a").filter(|a| a.select != NONE) else { return String::new() };
-        let source = self.instruction.modifier("ftype").or(self.instruction.modifier("itype")).unwrap_or_default();
+        let Some(a) = self.instruction.operand("a").filter(|a| a.select != NONE) else {
+            return String::new();
+        };
+        let source =
+            self.instruction.modifier("ftype").or(self.instruction.modifier("itype")).unwrap_or_default();
         let raw = self.instruction.number(a.select);
         match source {
             "f16" => hex(raw),
@@ -419,7 +440,11 @@ impl Envy<'_> {
             Some(same) => same,
         };
         // Sets of predicates name the condition code themselves.
-        if self.instruction.operation().name.starts_with("CSET") { name.to_owned() } else { format!("{name} $c") }
+        if self.instruction.operation().name.starts_with("CSET") {
+            name.to_owned()
+        } else {
+            format!("{name} $c")
+        }
     }
 
     fn operand_or(&self, slot: &str, other: &str) -> String {
@@ -436,7 +461,9 @@ impl Envy<'_> {
         let Some(operand) = self.instruction.operand(slot) else { return format!("{slot}?") };
         let mut out = String::new();
         if with_signs {
-            for (part, text) in [(operand.negate, "neg "), (operand.absolute, "abs "), (operand.invert, "not ")] {
+            for (part, text) in
+                [(operand.negate, "neg "), (operand.absolute, "abs "), (operand.invert, "not ")]
+            {
                 if self.instruction.flag(part) {
                     out.push_str(text);
                 }
@@ -451,7 +478,11 @@ impl Envy<'_> {
                 format!("c{}[{offset}]", self.instruction.number(operand.bank))
             }
             Kind::ConstantIndexed | Kind::ConstantBranch => {
-                format!("c{}[{}]", self.instruction.number(operand.bank), self.address_text(operand, Width::Single))
+                format!(
+                    "c{}[{}]",
+                    self.instruction.number(operand.bank),
+                    self.address_text(operand, Width::Single)
+                )
             }
             Kind::Memory => self.memory(operand),
             Kind::Relative | Kind::Absolute => hex(print::target(self.instruction, operand, self.address)),
@@ -502,11 +533,13 @@ impl Envy<'_> {
             ("I2F", "d") => pair(self.is("fdest", "f64")),
             ("I2F" | "I2I", "a") => pair(self.is("itype", "u64") || self.is("itype", "s64")),
             ("I2I", "d") => pair(self.is("dtype", "u64") || self.is("dtype", "s64")),
-            ("LD" | "LDL" | "LDS" | "LDC", "d") | ("ST" | "STL" | "STS", "a") => match self.instruction.modifier("size") {
-                Some("b64") => Width::Pair,
-                Some("b128" | "u128") => Width::Quad,
-                _ => Width::Single,
-            },
+            ("LD" | "LDL" | "LDS" | "LDC", "d") | ("ST" | "STL" | "STS", "a") => {
+                match self.instruction.modifier("size") {
+                    Some("b64") => Width::Pair,
+                    Some("b128" | "u128") => Width::Quad,
+                    _ => Width::Single,
+                }
+            }
             ("ATOM_CAS", _) => pair(self.is("b64", "b64")),
             ("ATOM" | "RED", _) => pair(self.is("size", "u64")),
             _ => Width::Single,

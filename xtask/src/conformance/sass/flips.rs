@@ -67,7 +67,9 @@ fn read(nvdisasm: &Path, words: &[u64]) -> Result<HashMap<u64, String>> {
     let path = folder.join("words.bin");
     let mut bundles: Vec<u64> = words
         .chunks(7)
-        .flat_map(|chunk| [SCHEDULE].into_iter().chain(chunk.iter().copied()).chain(vec![NOP; 7 - chunk.len()]))
+        .flat_map(|chunk| {
+            [SCHEDULE].into_iter().chain(chunk.iter().copied()).chain(vec![NOP; 7 - chunk.len()])
+        })
         .collect();
     let mut bad = HashSet::new();
     let listing = loop {
@@ -91,10 +93,14 @@ fn read(nvdisasm: &Path, words: &[u64]) -> Result<HashMap<u64, String>> {
     fs::remove_dir_all(&folder)?;
     let mut texts = HashMap::new();
     for line in listing.lines() {
-        let Some((address, text)) = line.trim_start().strip_prefix("/*").and_then(|rest| rest.split_once("*/")) else {
+        let Some((address, text)) =
+            line.trim_start().strip_prefix("/*").and_then(|rest| rest.split_once("*/"))
+        else {
             continue;
         };
-        let (Ok(address), Some((text, _))) = (u64::from_str_radix(address, 16), text.split_once(';')) else { continue };
+        let (Ok(address), Some((text, _))) = (u64::from_str_radix(address, 16), text.split_once(';')) else {
+            continue;
+        };
         if !bad.contains(&address) {
             texts.insert(address, text.trim().to_owned());
         }

@@ -17,7 +17,9 @@ pub(super) fn run(corpus: &Path) -> Result<u64> {
         for path in cubins(&corpus.join(folder))? {
             let theirs = fs::read_to_string(path.with_extension("cuobjdump-11.2.sass"))?;
             let (ours, _) = raw(&path)?;
-            same.count(ours == theirs, || format!("{}: {}", path.display(), first_difference(&ours, &theirs)));
+            same.count(ours == theirs, || {
+                format!("{}: {}", path.display(), first_difference(&ours, &theirs))
+            });
         }
     }
     let mut decoded = Tally::default();
@@ -33,7 +35,8 @@ pub(super) fn run(corpus: &Path) -> Result<u64> {
 }
 
 fn cubins(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "cubin"));
     paths.sort();
     Ok(paths)
@@ -51,5 +54,8 @@ fn raw(path: &Path) -> Result<(String, Diagnostics)> {
 
 fn first_difference(ours: &str, theirs: &str) -> String {
     let pair = ours.lines().zip(theirs.lines()).enumerate().find(|(_, (ours, theirs))| ours != theirs);
-    pair.map_or_else(|| format!("{} and {} bytes", ours.len(), theirs.len()), |(line, (ours, theirs))| format!("{}: {ours:?} | {theirs:?}", line + 1))
+    pair.map_or_else(
+        || format!("{} and {} bytes", ours.len(), theirs.len()),
+        |(line, (ours, theirs))| format!("{}: {ours:?} | {theirs:?}", line + 1),
+    )
 }

@@ -47,7 +47,11 @@ pub(super) fn words(args: &DisassembleArgs) -> Result<Outcome> {
     }
     let unknown = function.undecoded().count();
     if unknown > 0 {
-        anstream::eprintln!("{}: {}", paint::error("unshade"), paint::counted(unknown as u64, "word without an instruction"));
+        anstream::eprintln!(
+            "{}: {}",
+            paint::error("unshade"),
+            paint::counted(unknown as u64, "word without an instruction")
+        );
         return Ok(Outcome::Finding);
     }
     Ok(Outcome::Done)
