@@ -18,6 +18,9 @@ fn page(isa: &Isa, name: &str) -> String {
     for (index, operation) in isa.operations.iter().enumerate().filter(|entry| mnemonic(entry.1) == name) {
         let _ = write!(out, "\n{}\n", operation.meaning);
         syntax(&mut out, operation);
+        if !operation.does.is_empty() {
+            let _ = write!(out, "\n```text\n{}```\n", operation.does);
+        }
         operands(&mut out, operation);
         modifiers(&mut out, isa, operation);
         for generation in &isa.generations {
