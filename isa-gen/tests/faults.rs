@@ -45,7 +45,10 @@ fn a_sound_table() {
 
 #[test]
 fn bits() {
-    found("ADD all 1010 | rnd@19 ignore@20..27\n", "test.isa:8: ADD : 'a.value' claims bits 19 that are taken");
+    found(
+        "ADD all 1010 | rnd@19 ignore@20..27\n",
+        "test.isa:8: ADD : 'a.value' claims bits 19 that are taken",
+    );
     found("ADD all 1010 | rnd@20\n", "bits 21..27 are claimed by nobody");
     found("ADD all 1010 | rnd@20 ignore@21..32\n", "bits 32 are outside of the word");
     found("ADD all 1010 | rnd@20 ignore@21..27 8=3\n", "the value does not fit");
@@ -58,7 +61,10 @@ fn two_rows_for_a_word() {
         "match the same words, and neither is the more special",
     );
     // One that fixes all that the other does, and more, is preferred.
-    assert_eq!(faults("ADD all 1010 | rnd@20 ignore@21..27\nADD all 1010 | rnd@20 27=1 ignore@21..26\n"), [""; 0]);
+    assert_eq!(
+        faults("ADD all 1010 | rnd@20 ignore@21..27\nADD all 1010 | rnd@20 27=1 ignore@21..26\n"),
+        [""; 0]
+    );
 }
 
 #[test]

@@ -317,15 +317,15 @@ fn owned_function<'a>(
     };
     let other = function.tags().filter_map(Result::ok).filter(|tag| !is_function_tag(tag.code));
     owned.other = other.map(|tag| raw(&tag)).collect();
-    owned.order = unusual_order(function.tags(), function_order(dialect), &owned.other);
+    owned.order = unusual_order(function.tags(), function_order(dialect), function_order(dialect));
     Ok(owned)
 }
 
-/// The order of tags, if it is not the usual one with the other tags behind it.
-fn unusual_order(tags: Tags<'_>, usual: &[[u8; 4]], other: &[RawTag<'_>]) -> Option<Vec<FourCc>> {
-    let is_other = |code: FourCc| other.iter().any(|tag| tag.code == code);
+/// The order of tags, if it is not the usual one with those behind it that are not `typed`.
+fn unusual_order(tags: Tags<'_>, usual: &[[u8; 4]], typed: &[[u8; 4]]) -> Option<Vec<FourCc>> {
+    let is_typed = |code: FourCc| typed.contains(&code.0);
     let rank = |tag: &Tag<'_>| match usual.iter().position(|code| *code == tag.code.0) {
-        Some(rank) if !is_other(tag.code) => rank,
+        Some(rank) if is_typed(tag.code) => rank,
         _ => usize::MAX,
     };
     let tags = tags.filter_map(Result::ok);
@@ -334,7 +334,7 @@ fn unusual_order(tags: Tags<'_>, usual: &[[u8; 4]], other: &[RawTag<'_>]) -> Opt
     }
     let mut codes: Vec<FourCc> = tags.map(|tag| tag.code).collect();
     // Repeated tags that are one field are written at once.
-    codes.dedup_by(|next, code| next == code && !is_other(*code));
+    codes.dedup_by(|next, code| next == code && is_typed(*code));
     Some(codes)
 }
 
@@ -386,7 +386,7 @@ fn public_tags<'a>(metadata: &PublicMetadata<'a>) -> PublicTags<'a> {
         typed.push(*b"CNST");
     }
     tags.other = others(&metadata.group, &typed);
-    tags.order = unusual_order(metadata.group.tags(), &PUBLIC_ORDER, &tags.other);
+    tags.order = unusual_order(metadata.group.tags(), &PUBLIC_ORDER, &typed);
     tags
 }
 
@@ -410,7 +410,7 @@ fn private_tags<'a>(metadata: &PrivateMetadata<'a>) -> PrivateTags<'a> {
         typed.push(*b"DEPF");
     }
     tags.other = others(&metadata.group, &typed);
-    tags.order = unusual_order(metadata.group.tags(), &PRIVATE_ORDER, &tags.other);
+    tags.order = unusual_order(metadata.group.tags(), &PRIVATE_ORDER, &typed);
     tags
 }
 

@@ -57,6 +57,8 @@ pub struct Written<'f> {
     front: Vec<u8>,
     own: Vec<u8>,
     pieces: Vec<Piece<'f>>,
+    /// How many of the pieces are of modules.
+    modules: usize,
 }
 
 #[derive(Debug)]
@@ -80,6 +82,13 @@ impl Written<'_> {
         self.pieces().fold(0, |sum, piece| sum.saturating_add(piece.len() as u64))
     }
 
+    /// A hash of everything but the modules themselves, whose hashes stand in the function list.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        let sections = self.pieces().skip(self.modules.saturating_add(1));
+        let parts: Vec<&[u8]> = core::iter::once(self.front.as_slice()).chain(sections).collect();
+        unshade_sha256::digest(unshade_sha256::digests(&parts).as_flattened())
+    }
+
     /// All bytes in one.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(usize::try_from(self.size()).unwrap_or_default());
@@ -93,6 +102,8 @@ impl Written<'_> {
 struct Body<'f> {
     own: Vec<u8>,
     pieces: Vec<Piece<'f>>,
+    /// Pieces of our own that end here are not added to.
+    closed: usize,
     /// The offset in the file of what is added next.
     at: u64,
 }
@@ -113,9 +124,14 @@ impl<'f> Body<'f> {
         self.own.extend_from_slice(bytes);
         self.at = self.at.saturating_add(bytes.len() as u64);
         match self.pieces.last_mut() {
-            Some(Piece::Own(range)) => range.end = self.own.len(),
+            Some(Piece::Own(range)) if range.end > self.closed => range.end = self.own.len(),
             _ => self.pieces.push(Piece::Own(start..self.own.len())),
         }
+    }
+
+    /// Starts a new piece with what is added next.
+    fn split(&mut self) {
+        self.closed = self.own.len();
     }
 
     fn u32(&mut self, value: u32) {
@@ -168,6 +184,8 @@ impl LibraryFile<'_> {
             body.slice(&module.bytes);
             body.slice(&module.stray);
         }
+        let modules = body.pieces.len();
+        body.split();
         let mut extension = Vec::with_capacity(extension_size);
         let mut reflections = Vec::new();
         self.sections(&mut extension, &mut body, &mut reflections)?;
@@ -188,7 +206,7 @@ impl LibraryFile<'_> {
         for part in [list, extension, public, private] {
             front.extend_from_slice(&part);
         }
-        Ok(Written { front, own: body.own, pieces: body.pieces })
+        Ok(Written { front, own: body.own, pieces: body.pieces, modules })
     }
 
     fn put_header(&self, out: &mut Vec<u8>, file_size: u64, sections: [(u64, u64); 4]) {
