@@ -273,6 +273,57 @@ pub fn cubin(data: &[u8]) {
 /// The name of a target, and the target.
 pub type Target = (&'static str, fn(&[u8]));
 
+/// Words of every instruction set, the first byte says of which: what decodes is made again of its fields, and its text
+/// assembles to an instruction with the same text; functions are listed.
+pub fn sass(data: &[u8]) {
+    use unshade::sass::instruction::encode;
+    use unshade::sass::listing::{Context, Function};
+    use unshade::sass::{Instruction, assemble, isa};
+    let Some((choice, bytes)) = data.split_first() else { return };
+    let Some(isa) = isa::ALL.get(usize::from(*choice) % isa::ALL.len()).copied() else { return };
+    for (index, word) in bytes.chunks_exact(isa.word_bytes).enumerate().take(64) {
+        let word = isa.word(word).expect("enough bytes");
+        let address = 8 * index as u64;
+        let Some(instruction) = Instruction::decode(isa, word) else { continue };
+        assert_eq!(encode(isa, instruction.encoding, &instruction.values()), word);
+        let text = instruction.text(address);
+        let made = assemble::instruction(isa, &text, address, word)
+            .unwrap_or_else(|error| panic!("{} {word:#x} {text}: {error}", isa.name));
+        let again = Instruction::decode(isa, made).expect("what is assembled decodes");
+        assert_eq!(again.text(address), text, "{} {word:#x} {made:#x}", isa.name);
+    }
+    let function = Function { name: "fuzz", isa, bytes, address: 0, file_offset: 0 };
+    let (mut raw, mut read) = (String::new(), String::new());
+    function.raw(&mut raw);
+    function.annotated(&Context { control: true, ..Context::default() }, &mut read);
+    assert_eq!(raw.lines().count(), bytes.len() / isa.word_bytes);
+    // A listing assembles to the words that it was made of.
+    let words = assemble::listing(isa, &raw).expect("a listing of ours");
+    assert!(
+        words
+            .iter()
+            .map(|word| Some(word.word))
+            .eq(bytes.chunks_exact(isa.word_bytes).map(|word| isa.word(word)))
+    );
+}
+
+/// Text, as listings for every instruction set.
+pub fn sass_text(data: &[u8]) {
+    use unshade::sass::{Instruction, assemble, isa};
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for isa in isa::ALL {
+        match assemble::listing(isa, text) {
+            Ok(words) => {
+                for word in words.iter().take(64) {
+                    let _ =
+                        Instruction::decode(isa, word.word).map(|instruction| instruction.text(word.address));
+                }
+            }
+            Err(errors) => assert!(errors.iter().all(|error| error.line > 0 && error.column > 0)),
+        }
+    }
+}
+
 /// All targets by name.
 pub const ALL: &[Target] = &[
     ("metallib", metallib),
@@ -289,6 +340,8 @@ pub const ALL: &[Target] = &[
     ("rdat", rdat),
     ("root_signature", root_signature),
     ("rdef", rdef),
+    ("sass", sass),
+    ("sass_text", sass_text),
     ("dx_yaml", dx_yaml),
     ("compare", compare),
     ("fatbin", fatbin),

@@ -4,6 +4,7 @@
 
 mod bench;
 mod ci;
+mod codegen;
 mod conformance;
 mod corpus;
 mod fuzz;
@@ -29,6 +30,8 @@ enum Command {
     PeakMemory(bench::PeakMemoryArgs),
     /// Run every check: formatting, lints, documentation, tests.
     Ci(ci::Args),
+    /// Write what is made from the tables of instruction sets.
+    Codegen(codegen::Args),
     /// Compare what is read with what is known to be right, over every real file at hand.
     Conformance(conformance::Args),
     /// Download and verify the public packages whose GPU programs the conformance run reads.
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Bench(args) => bench::run(&args),
         Command::Ci(args) => ci::run(&args),
+        Command::Codegen(args) => codegen::run(&args),
         Command::PeakMemory(args) => bench::run_peak_memory(&args),
         Command::Conformance(args) => conformance::run(&args),
         Command::Corpus(args) => corpus::run(&args),

@@ -71,7 +71,7 @@ Examples:
 
 {EXIT_STATUS}"))]
     Show(ShowArgs),
-    /// Print, count or draw the LLVM code of functions, or of a bitcode file
+    /// Print, count or draw the code of functions: LLVM's, and NVIDIA's machine code
     #[command(name = "dis", after_help = format!("\
 Examples:
   unshade dis default.metallib reduce_sum_f32
@@ -81,9 +81,31 @@ Examples:
   unshade dis default.metallib reduce_sum_f32 --bytes
   unshade dis shader.dxil                          under the tables that DXC prints
   unshade dis kernel.air --raw | diff - <(llvm-dis-14 < kernel.air)
+  unshade dis kernel.cubin --raw | diff - <(cuobjdump -sass kernel.cubin)
+  unshade dis --sm 30 --words 2800400110005de4 8000000000001de7
 
 {EXIT_STATUS}"))]
     Disassemble(DisassembleArgs),
+    /// Assemble NVIDIA's machine code: a listing back to its words, or into a copy of the cubin
+    #[command(name = "asm", after_help = format!("\
+Examples:
+  echo 'FMUL R0, R2, c[0x0][0x140];' | unshade asm --sm 35 -
+  unshade dis kernel.cubin --raw > kernel.sass
+  unshade asm kernel.sass --into kernel.cubin -o changed.cubin
+
+{EXIT_STATUS}"))]
+    Assemble(AssembleArgs),
+    /// Show the reference page of an instruction of NVIDIA's, or name them all
+    #[command(after_help = format!("\
+Examples:
+  unshade isa
+  unshade isa ISCADD
+
+{EXIT_STATUS}"))]
+    Isa {
+        /// The mnemonic
+        mnemonic: Option<String>,
+    },
     /// Write modules as .air and .cubin files, embedded sources as the files that they were, and .ptx
     #[command(after_help = format!("\
 Examples:
@@ -569,7 +591,8 @@ impl From<DialectArg> for Dialect {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DisassembleArgs {
     /// A file, `file!path/inside`, or `-` for standard input
-    pub(crate) file: String,
+    #[arg(required_unless_present = "words")]
+    pub(crate) file: Option<String>,
     /// Functions: a name, /regular expression/ or #index
     #[arg(value_name = "FUNCTION")]
     selectors: Vec<String>,
@@ -584,6 +607,15 @@ pub(crate) struct DisassembleArgs {
     /// Print what that tool prints, and nothing of our own
     #[arg(long)]
     pub(crate) raw: bool,
+    /// Show behind each instruction of NVIDIA's what the scheduler is told
+    #[arg(long, conflicts_with = "raw")]
+    pub(crate) control: bool,
+    /// Disassemble these words, in hexadecimal, of NVIDIA's machine code
+    #[arg(long, value_name = "WORD", num_args = 1.., requires = "sm", value_parser = machine_word)]
+    pub(crate) words: Vec<u128>,
+    /// The chip of the words: 30 for sm_30
+    #[arg(long, value_name = "N", requires = "words")]
+    pub(crate) sm: Option<u32>,
     /// Show in front of each line which bytes of the file it was decoded from
     ///
     /// The offset in the file, and the first eight bytes of the record: records are not aligned, so that the first and
@@ -608,6 +640,24 @@ impl DisassembleArgs {
     pub(crate) fn selection(&self) -> Result<Selection> {
         self.selection.with(&self.selectors)
     }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AssembleArgs {
+    /// A listing, or `-` for standard input
+    pub(crate) listing: String,
+    /// The chip: 35 for sm_35 [default: what the listing says]
+    #[arg(long, value_name = "N")]
+    pub(crate) sm: Option<u32>,
+    /// Put the words into a copy of this cubin, under the functions that the listing names
+    #[arg(long, value_name = "CUBIN", requires = "output")]
+    pub(crate) into: Option<String>,
+    /// Write the words, or the copy, to a file [default: the words as text to standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -850,6 +900,12 @@ fn byte_range(text: &str) -> Result<std::ops::Range<u64>, String> {
         None => size(end)?,
     };
     if start < end { Ok(start..end) } else { Err(bad()) }
+}
+
+/// A word of machine code: up to 32 digits, with or without `0x`.
+fn machine_word(text: &str) -> Result<u128, String> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    u128::from_str_radix(digits, 16).map_err(|_| String::from("expected a word in hexadecimal"))
 }
 
 #[cfg(test)]

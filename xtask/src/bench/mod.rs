@@ -8,6 +8,7 @@ mod dxcontainer;
 mod metallib;
 mod metallib_write;
 mod nv;
+mod sass;
 
 use std::ffi::OsString;
 use std::fs;
@@ -40,6 +41,7 @@ enum Suite {
     Metallib,
     MetallibWrite,
     Nv,
+    Sass,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -51,6 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Suite::Metallib => metallib::run(args.runs),
         Suite::MetallibWrite => metallib_write::run(args.runs),
         Suite::Nv => nv::run(args.runs),
+        Suite::Sass => sass::run(args.runs),
     }
 }
 

@@ -5,6 +5,7 @@ mod dxcontainer;
 mod metallib;
 mod metallib_write;
 mod nv;
+mod sass;
 
 use anyhow::Result;
 
@@ -42,6 +43,7 @@ enum Format {
     MetallibWrite,
     /// Fat binaries, cubins and PTX.
     Nv,
+    Sass,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -49,6 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::Dxcontainer => dxcontainer::run(),
         Format::Metallib => metallib::run(),
+        Format::Sass => sass::run(args.sample),
         Format::MetallibWrite => metallib_write::run(),
         Format::Nv => nv::run(),
     }

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+mod assemble;
 mod check;
 mod diff;
 mod disassemble;
@@ -7,6 +8,7 @@ mod dump;
 mod dxcontainer;
 mod extract;
 mod info;
+mod isa;
 mod list;
 mod metallib;
 mod nvidia;
@@ -47,6 +49,8 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Check(args) => check::run(&args, &global),
         Command::Diff(args) => diff::run(&args, &global),
         Command::Disassemble(args) => disassemble::run(&args, &global),
+        Command::Assemble(args) => assemble::run(&args),
+        Command::Isa { mnemonic } => isa::run(mnemonic.as_deref(), &global),
         Command::Dump(args) => dump::run(&args, &global),
         Command::Scan(args) => scan::run(&args, &global),
         Command::Survey(args) => survey::run(&args, &global),

@@ -5,11 +5,14 @@
 //! Several threads print, a batch at a time, so that the order is that of the file and memory is bounded. With
 //! `--raw` the text is what `llvm-dis` of the dialect's version prints, and nothing else.
 //!
+//! Cubins and fat binaries ([`nvidia`]) are printed as machine code, `--raw` as `cuobjdump -sass` prints it.
+//!
 //! `--stats` ([`statistics`]) counts instead, `--cfg` ([`control_flow`]) draws.
 
 mod byte_lines;
 mod control_flow;
 mod modules;
+mod nvidia;
 mod parts;
 mod statistics;
 mod writer;
@@ -32,7 +35,10 @@ use writer::{Made, Text, Writer};
 const TEXT_PER_BYTE: usize = 8;
 
 pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let input = Input::open(&args.file)?;
+    let Some(file) = &args.file else {
+        return nvidia::words(args);
+    };
+    let input = Input::open(file)?;
     if args.stats {
         return statistics::run(&input, args, global);
     }
@@ -51,6 +57,9 @@ pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome
     }
     let mut writer = Writer::new(args, ".ll", !global.no_pager)?;
     each_program(&input, &selection, args.part.map(FourCc), &global.limits(), |program| {
+        if let Some(find) = program.nvidia {
+            return nvidia::program(find, &selection, args, &mut writer);
+        }
         let is_whole = |library: &Units<'_>| matches!(library.units[..], [Unit::Part(_), ..]);
         if !selection.is_everything() && program.libraries.iter().any(is_whole) {
             bail!(

@@ -137,6 +137,8 @@ pub(super) struct Opened<'a> {
     pub(super) diagnostics: Diagnostics,
     /// Whether it holds programs that are not read, which was told.
     pub(super) is_unread: bool,
+    /// Where it was found, if it is one of NVIDIA's, which have no modules.
+    pub(super) nvidia: Option<&'a Find<'a>>,
 }
 
 /// Whether an input is bitcode and nothing else.
@@ -167,11 +169,16 @@ pub(super) fn each_program(
             libraries: vec![Units { slice: String::new(), units }],
             diagnostics: Diagnostics::new(),
             is_unread: false,
+            nvidia: None,
         })?;
         return Ok(Diagnostics::new());
     }
     input.each_program(limits, |find| {
         let mut diagnostics = Diagnostics::new();
+        if find.format.is_nvidia() {
+            let (head, libraries, nvidia) = (ProgramJson::new(find), Vec::new(), Some(find));
+            return visit(Opened { head, libraries, diagnostics, is_unread: false, nvidia });
+        }
         let program = diagnostics.take("program", Program::open(find));
         if let Some(Program::DxContainer(container)) = program {
             return visit(of_container(find, container, part, diagnostics));
@@ -185,7 +192,7 @@ pub(super) fn each_program(
             Units { slice: named.slice.clone(), units }
         });
         let libraries = libraries.collect();
-        visit(Opened { head: ProgramJson::new(find), libraries, diagnostics, is_unread: false })
+        visit(Opened { head: ProgramJson::new(find), libraries, diagnostics, is_unread: false, nvidia: None })
     })
 }
 
@@ -199,7 +206,7 @@ fn of_container<'a>(
     let is_unread = found.is_empty();
     let units = found.into_iter().map(Unit::Part).collect();
     let libraries = vec![Units { slice: String::new(), units }];
-    Opened { head: ProgramJson::new(find), libraries, diagnostics, is_unread }
+    Opened { head: ProgramJson::new(find), libraries, diagnostics, is_unread, nvidia: None }
 }
 
 /// Makes something of every module on all processors, and takes what came of them in their order.

@@ -73,7 +73,7 @@ pub(super) fn run(input: &Input, args: &DisassembleArgs, global: &GlobalArgs) ->
     let mut programs = Vec::new();
     let (mut count, mut outcome) = (0u64, Outcome::Done);
     let carving = each_program(input, &selection, args.part.map(FourCc), &global.limits(), |program| {
-        let Opened { head, libraries, mut diagnostics, is_unread } = program;
+        let Opened { head, libraries, mut diagnostics, is_unread, .. } = program;
         if is_unread {
             outcome = Outcome::Finding;
         }

@@ -1,0 +1,220 @@
+//! A decoded word.
+//!
+//! The decoder looks up candidates by some bits of the word and takes the first whose fixed bits match; candidates are in
+//! the order of how special they are. An [`Instruction`] is then the word and the encoding: fields are read when asked
+//! for, so that decoding costs next to nothing.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::isa;
+use crate::print;
+use crate::table::{Encoding, Field, INVALID, Isa, NONE, Operand, Operation};
+
+/// A word and what it means.
+#[derive(Clone, Copy)]
+pub struct Instruction {
+    /// The instruction set.
+    pub isa: &'static Isa,
+    /// Which bits are which.
+    pub encoding: &'static Encoding,
+    /// The word.
+    pub word: u128,
+}
+
+/// The values of all fields of an instruction, in the order of the encoding's fields, and the bits that mean nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fields {
+    /// Raw numbers, neither shifted nor extended.
+    pub values: Vec<u64>,
+    /// Bits without a meaning, in their places.
+    pub ignored: u128,
+}
+
+impl Instruction {
+    /// What a word means; none if nothing has such bits.
+    pub fn decode(isa: &'static Isa, word: u128) -> Option<Self> {
+        let mut bucket = 0_usize;
+        let mut at = 0_u32;
+        for &(low, count) in isa.index {
+            bucket |= (bits(word, low, count) as usize).wrapping_shl(at);
+            at = at.wrapping_add(u32::from(count));
+        }
+        let start = usize::from(*isa.buckets.get(bucket)?);
+        for &candidate in isa.candidates.get(start..)? {
+            // A list ends with a number that no encoding has.
+            let encoding = isa.encodings.get(usize::from(candidate))?;
+            if word & encoding.mask == encoding.value {
+                let instruction = Self { isa, encoding, word };
+                return if encoding.checked && !instruction.has_valid_modifiers() {
+                    None
+                } else {
+                    Some(instruction)
+                };
+            }
+        }
+        None
+    }
+
+    fn has_valid_modifiers(&self) -> bool {
+        self.fields().all(|field| field.modifier == NONE || self.choice(field).is_some())
+    }
+
+    /// What it does.
+    pub fn operation(&self) -> &'static Operation {
+        static NOTHING: Operation =
+            Operation { name: "", mnemonic: "", meaning: "", flow: crate::table::Flow::Next, operands: &[] };
+        isa::operations().get(usize::from(self.encoding.operation)).unwrap_or(&NOTHING)
+    }
+
+    /// Its bits by field.
+    pub fn fields(&self) -> impl Iterator<Item = &'static Field> + use<> {
+        fields(self.isa, self.encoding)
+    }
+
+    /// Its operands.
+    pub fn operands(&self) -> impl Iterator<Item = &'static Operand> + use<> {
+        let isa = self.isa;
+        slice(isa.lists, self.encoding.operands)
+            .iter()
+            .filter_map(|index| isa.operands.get(usize::from(*index)))
+    }
+
+    /// The operand of a slot.
+    pub fn operand(&self, slot: &str) -> Option<&'static Operand> {
+        self.operands().find(|operand| self.isa.text(operand.slot) == slot)
+    }
+
+    /// The name of a modifier's value, by slot: `rz` of `rnd`.
+    pub fn modifier(&self, slot: &str) -> Option<&'static str> {
+        let field =
+            self.fields().find(|field| field.modifier != NONE && self.isa.text(field.slot) == slot)?;
+        let modifier = isa::modifiers().get(usize::from(field.modifier))?;
+        modifier.values.get(usize::from(self.choice(field)?)).map(|value| value.0)
+    }
+
+    /// The number of the value that a modifier has; none if no instruction has it.
+    #[inline]
+    pub fn choice(&self, field: &Field) -> Option<u16> {
+        let index = usize::from(field.order).checked_add(usize::try_from(field.raw(self.word)).ok()?)?;
+        self.isa.orders.get(index).copied().filter(|value| *value != INVALID)
+    }
+
+    /// A field by its index in the tables.
+    #[inline]
+    pub(crate) fn field(&self, index: u16) -> Option<&'static Field> {
+        self.isa.fields.get(usize::from(index))
+    }
+
+    /// The number in a part of an operand, shifted and extended; 0 for a part that it has not.
+    #[inline]
+    pub fn number(&self, part: u16) -> i64 {
+        self.field(part).map_or(0, |field| field.value(self.word))
+    }
+
+    /// Whether a part of an operand that is one bit is set.
+    #[inline]
+    pub fn flag(&self, part: u16) -> bool {
+        part != NONE && self.number(part) != 0
+    }
+
+    /// All of its fields, from which [`encode`] makes the word again.
+    pub fn values(&self) -> Fields {
+        Fields {
+            values: self.fields().map(|field| field.raw(self.word)).collect(),
+            ignored: self.word & self.encoding.ignored,
+        }
+    }
+
+    /// Its text at an address, without a semicolon.
+    pub fn text(&self, address: u64) -> String {
+        let mut text = String::new();
+        print::instruction(self, address, &mut text);
+        text
+    }
+}
+
+/// The bits of an encoding by field.
+pub fn fields(isa: &'static Isa, encoding: &Encoding) -> impl Iterator<Item = &'static Field> + use<> {
+    slice(isa.lists, encoding.fields).iter().filter_map(|index| isa.fields.get(usize::from(*index)))
+}
+
+/// The word that an encoding makes of the values of its fields.
+pub fn encode(isa: &'static Isa, encoding: &Encoding, values: &Fields) -> u128 {
+    let mut word = encoding.value | values.ignored & encoding.ignored;
+    for (field, value) in fields(isa, encoding).zip(&values.values) {
+        word |= field.placed(*value);
+    }
+    word
+}
+
+impl Isa {
+    /// A string of the tables.
+    pub fn text(&self, index: u16) -> &'static str {
+        self.texts.get(usize::from(index)).copied().unwrap_or("")
+    }
+
+    /// A word of its bytes, the lowest first; none if there are not enough.
+    pub fn word(&self, bytes: &[u8]) -> Option<u128> {
+        let bytes = bytes.get(..self.word_bytes)?;
+        Some(bytes.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte)))
+    }
+}
+
+impl Field {
+    /// The number in its bits.
+    #[inline]
+    pub fn raw(&self, word: u128) -> u64 {
+        let [first, second, third] = self.ranges;
+        let mut number = bits(word, first.0, first.1);
+        if second.1 != 0 {
+            number |= bits(word, second.0, second.1).wrapping_shl(u32::from(first.1));
+            if third.1 != 0 {
+                number |= bits(word, third.0, third.1)
+                    .wrapping_shl(u32::from(first.1).wrapping_add(u32::from(second.1)));
+            }
+        }
+        number
+    }
+
+    /// The same, extended by its sign and shifted.
+    #[inline]
+    pub fn value(&self, word: u128) -> i64 {
+        let raw = self.raw(word);
+        let extended = if self.signed {
+            let unused = 64_u32.saturating_sub(u32::from(self.width));
+            raw.wrapping_shl(unused).cast_signed().wrapping_shr(unused)
+        } else {
+            raw.cast_signed()
+        };
+        extended.wrapping_shl(u32::from(self.shift))
+    }
+
+    /// A number in its bits, the rest zero.
+    pub fn placed(&self, number: u64) -> u128 {
+        let mut word = 0;
+        let mut rest = number;
+        for &(low, count) in &self.ranges {
+            let part = bits(u128::from(rest), 0, count);
+            word |= u128::from(part).wrapping_shl(u32::from(low));
+            rest = rest.checked_shr(u32::from(count)).unwrap_or(0);
+        }
+        word
+    }
+}
+
+/// `count` bits from `low`, at most 64.
+#[inline(always)]
+fn bits(word: u128, low: u8, count: u8) -> u64 {
+    #[expect(clippy::cast_possible_truncation, reason = "the lowest 64 bits are meant")]
+    let low_part = word.wrapping_shr(u32::from(low)) as u64;
+    match 1_u64.checked_shl(u32::from(count)) {
+        Some(end) => low_part & end.wrapping_sub(1),
+        None => low_part,
+    }
+}
+
+pub(crate) fn slice<T>(all: &[T], (start, count): (u16, u16)) -> &[T] {
+    let start = usize::from(start);
+    all.get(start..start.saturating_add(usize::from(count))).unwrap_or(&[])
+}

@@ -1,0 +1,162 @@
+//! Numbers as NVIDIA's tools print them.
+
+use core::fmt::Write;
+
+/// A short text that is made without an allocation.
+pub(crate) struct Short {
+    bytes: [u8; 48],
+    length: usize,
+}
+
+impl Short {
+    pub(crate) const fn new() -> Self {
+        Self { bytes: [0; 48], length: 0 }
+    }
+
+    /// What was written.
+    #[inline]
+    pub(crate) fn as_str(&self) -> &str {
+        self.bytes.get(..self.length).and_then(|bytes| core::str::from_utf8(bytes).ok()).unwrap_or("")
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, byte: u8) {
+        if let Some(place) = self.bytes.get_mut(self.length) {
+            *place = byte;
+            self.length = self.length.saturating_add(1);
+        }
+    }
+
+    /// `1f`, with at least so many digits.
+    #[inline]
+    pub(crate) fn push_digits(&mut self, value: u64, least: u32) {
+        let digits = (64_u32.saturating_sub(value.leading_zeros())).div_ceil(4).max(least).max(1);
+        for place in (0..digits).rev() {
+            let digit = value.wrapping_shr(place.wrapping_mul(4)) & 15;
+            self.push(b"0123456789abcdef".get(usize::try_from(digit).unwrap_or(0)).copied().unwrap_or(b'0'));
+        }
+    }
+}
+
+impl Write for Short {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        text.bytes().for_each(|byte| self.push(byte));
+        Ok(())
+    }
+}
+
+/// `0x10`, `-0x8`
+#[inline]
+pub(crate) fn hex(value: i64) -> Short {
+    let mut text = Short::new();
+    if value < 0 {
+        text.push(b'-');
+    }
+    text.push(b'0');
+    text.push(b'x');
+    text.push_digits(value.unsigned_abs(), 1);
+    text
+}
+
+/// A number as nvdisasm has it: in C's `%.20g`, from 1e9 on in `%.20e`; those that are none, and minus zero, with a space
+/// after them.
+pub(crate) fn float(value: f64) -> Short {
+    let mut text = Short::new();
+    let sign = if value.is_sign_negative() { "-" } else { "+" };
+    // The highest bit of the mantissa tells the quiet from the signalling.
+    let quiet = value.to_bits() & 1 << 51 != 0;
+    let _ = if value.is_nan() {
+        write!(text, "{sign}{}NAN ", if quiet { 'Q' } else { 'S' })
+    } else if value.is_infinite() {
+        write!(text, "{sign}INF ")
+    } else if value == 0.0 {
+        write!(text, "{}", if value.is_sign_negative() { "-0.0 " } else { "0" })
+    } else if value.abs() >= 1e9 {
+        scientific(value, &mut text)
+    } else {
+        general(value, &mut text)
+    };
+    text
+}
+
+/// `%.20e`
+fn scientific(value: f64, text: &mut Short) -> core::fmt::Result {
+    let mut digits = Short::new();
+    write!(digits, "{value:.20e}")?;
+    let (mantissa, exponent) = digits.as_str().split_once('e').unwrap_or(("0", "0"));
+    write!(text, "{mantissa}e+{exponent:0>2}")
+}
+
+/// `%.20g` of a number that is not zero and less than 1e20.
+fn general(value: f64, text: &mut Short) -> core::fmt::Result {
+    // Rust rounds the exact value, as C does: d.ddd…e±x with 20 digits.
+    let mut scientific = Short::new();
+    write!(scientific, "{:.19e}", value.abs())?;
+    let (mantissa, exponent) = scientific.as_str().split_once('e').unwrap_or(("0", "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if value < 0.0 {
+        text.push(b'-');
+    }
+    let kept = mantissa.trim_end_matches('0').trim_end_matches('.');
+    if exponent < -4 {
+        return write!(text, "{kept}e-{:02}", exponent.unsigned_abs());
+    }
+    let mut digits = kept.bytes().filter(u8::is_ascii_digit);
+    if exponent < 0 {
+        text.write_str("0.")?;
+        (1..exponent.unsigned_abs()).for_each(|_| text.push(b'0'));
+    } else {
+        (0..=exponent).for_each(|_| text.push(digits.next().unwrap_or(b'0')));
+        let mut rest = digits.clone().peekable();
+        if rest.peek().is_none() {
+            return Ok(());
+        }
+        text.push(b'.');
+    }
+    digits.for_each(|digit| text.push(digit));
+    Ok(())
+}
+
+/// A half as a double.
+pub(crate) fn half(bits: u16) -> f64 {
+    let (sign, exponent, mantissa) = (bits >> 15, i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));
+    let magnitude = match exponent {
+        0 => mantissa * power(-24),
+        31 if mantissa == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + mantissa) * power(exponent.wrapping_sub(25)),
+    };
+    if sign == 1 { -magnitude } else { magnitude }
+}
+
+/// Two to the power of a small number.
+fn power(exponent: i32) -> f64 {
+    f64::from_bits(u64::from(exponent.wrapping_add(1023).cast_unsigned()).wrapping_shl(52))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_c_prints_them() {
+        for (value, text) in [
+            (f64::from(f32::from_bits(1)), "1.4012984643248170709e-45"),
+            (f64::from(f32::from_bits(0x3dcd_0000)), "0.10009765625"),
+            (10000.0, "10000"),
+            (0.5, "0.5"),
+            (1e9, "1.00000000000000000000e+09"),
+            (999_999_999.0, "999999999"),
+            (-2.0, "-2"),
+            (-0.0, "-0.0 "),
+            (f64::INFINITY, "+INF "),
+            (0.0001220703125, "0.0001220703125"),
+            (1.52587890625e-5, "1.52587890625e-05"),
+            (half(0x3c00), "1"),
+            (half(1), "5.9604644775390625e-08"),
+        ] {
+            assert_eq!(float(value).as_str(), text);
+        }
+        assert_eq!(hex(-0x1f).as_str(), "-0x1f");
+    }
+}

@@ -1,0 +1,290 @@
+//! Text as NVIDIA's tools print it.
+//!
+//! An encoding's pieces are put one after the other: words as they stand, spellings of modifiers, operands. How each
+//! kind of operand is written was learned from what nvdisasm 11.2 prints; its oddities (a space after `+INF`, between the
+//! brackets of some constants) are kept, so that listings can be compared.
+
+use unshade_core::token::Link;
+use unshade_core::{Token, TokenKind, TokenSink};
+
+use crate::generated::operations::{REGISTERS, SMALL_NUMBERS};
+use crate::instruction::{Instruction, slice};
+use crate::isa;
+use crate::number::{float, half, hex};
+use crate::table::{Kind, NONE, Operand, Piece};
+
+/// Prints an instruction that stands at an address, without a semicolon.
+pub fn instruction<S: TokenSink + ?Sized>(instruction: &Instruction, address: u64, sink: &mut S) {
+    for piece in slice(instruction.isa.pieces, instruction.encoding.pieces) {
+        match *piece {
+            Piece::Mnemonic(text) => sink.put(TokenKind::Keyword, instruction.isa.text(text)),
+            Piece::Text(text) => sink.put(TokenKind::Punctuation, instruction.isa.text(text)),
+            Piece::Modifier(field) => {
+                let spelling = spelling(instruction, field);
+                if !spelling.is_empty() {
+                    sink.put(TokenKind::Attribute, spelling);
+                }
+            }
+            Piece::Operand(index) => {
+                if let Some(part) = instruction.isa.operands.get(usize::from(index)) {
+                    operand(instruction, part, address, sink);
+                }
+            }
+        }
+    }
+}
+
+/// How the value of a modifier's field is spelled.
+#[inline]
+pub(crate) fn spelling(instruction: &Instruction, field: u16) -> &'static str {
+    let found = instruction.field(field).and_then(|field| {
+        let modifier = isa::modifiers().get(usize::from(field.modifier))?;
+        modifier.values.get(usize::from(instruction.choice(field)?))
+    });
+    found.map_or("", |value| value.1)
+}
+
+/// Prints an operand.
+pub fn operand<S: TokenSink + ?Sized>(
+    instruction: &Instruction,
+    operand: &Operand,
+    address: u64,
+    sink: &mut S,
+) {
+    match operand.kind {
+        Kind::Register => {
+            signed(instruction, operand, sink, |sink| register(instruction, operand.value, 0, sink))
+        }
+        Kind::OptionalRegister => {
+            if !is_zero_register(instruction, operand.value) {
+                sink.put(TokenKind::Punctuation, ", ");
+                register(instruction, operand.value, 0, sink);
+            }
+        }
+        Kind::RegisterPlus1 => register(instruction, operand.value, 1, sink),
+        Kind::RegisterPlus2 => register(instruction, operand.value, 2, sink),
+        Kind::Predicate => predicate(instruction, operand, sink),
+        Kind::OptionalPredicate => {
+            if predicate_name(instruction.number(operand.value)) != "PT" {
+                sink.put(TokenKind::Punctuation, ", ");
+                predicate(instruction, operand, sink);
+            }
+        }
+        Kind::Guard => guard(instruction, operand, sink),
+        Kind::Constant => {
+            signed(instruction, operand, sink, |sink| constant(instruction, operand, "][", sink))
+        }
+        Kind::ConstantSpaced => {
+            signed(instruction, operand, sink, |sink| constant(instruction, operand, "] [", sink))
+        }
+        Kind::ConstantIndexed | Kind::ConstantBranch => constant_indexed(instruction, operand, sink),
+        Kind::Memory => memory(instruction, operand, sink),
+        Kind::Integer => {
+            put_number(instruction.number(operand.value), sink);
+            suffixes(instruction, operand, sink);
+        }
+        Kind::NegatedInteger => {
+            let value = instruction.number(operand.value);
+            let value = if instruction.flag(operand.negate) { value.wrapping_neg() } else { value };
+            put_number(value, sink);
+        }
+        Kind::OptionalInteger | Kind::TrailingInteger => {
+            let value = instruction.number(operand.value);
+            if value != 0 {
+                sink.put(
+                    TokenKind::Punctuation,
+                    if operand.kind == Kind::OptionalInteger { ", " } else { " " },
+                );
+                put_number(value, sink);
+            }
+        }
+        Kind::Float32 | Kind::Float64 | Kind::Float16 => {
+            sink.put(TokenKind::Number, float(float_value(instruction, operand)).as_str());
+            suffixes(instruction, operand, sink);
+        }
+        Kind::Relative | Kind::Absolute => {
+            let target = target(instruction, operand, address);
+            let text = hex(target);
+            let link = Some(Link::Reference(target.cast_unsigned()));
+            sink.token(Token { kind: TokenKind::Address, text: text.as_str(), link });
+        }
+    }
+}
+
+/// Where a branch goes to.
+pub fn target(instruction: &Instruction, operand: &Operand, address: u64) -> i64 {
+    let value = instruction.number(operand.value);
+    match operand.kind {
+        Kind::Relative => {
+            let next = address.wrapping_add(instruction.isa.word_bytes as u64);
+            value.wrapping_add(next.cast_signed())
+        }
+        _ => value,
+    }
+}
+
+/// The number that a floating-point immediate is.
+pub fn float_value(instruction: &Instruction, operand: &Operand) -> f64 {
+    let bits = instruction.number(operand.value).cast_unsigned();
+    #[expect(clippy::cast_possible_truncation, reason = "the field is no wider")]
+    match operand.kind {
+        Kind::Float64 => f64::from_bits(bits),
+        Kind::Float16 => half(bits as u16),
+        _ => widened(bits as u32),
+    }
+}
+
+/// A single as a double. A conversion by the processor need not keep what kind of NaN it was; nvdisasm's is quiet.
+fn widened(bits: u32) -> f64 {
+    let single = f32::from_bits(bits);
+    if single.is_nan() {
+        return f64::from_bits(u64::from(bits >> 31) << 63 | 0x7ff8 << 48);
+    }
+    f64::from(single)
+}
+
+/// `-|~x|` around what is signed, and `.H1` behind it.
+#[inline]
+fn signed<S: TokenSink + ?Sized>(
+    instruction: &Instruction,
+    operand: &Operand,
+    sink: &mut S,
+    inner: impl FnOnce(&mut S),
+) {
+    if instruction.flag(operand.negate) {
+        sink.put(TokenKind::Punctuation, "-");
+    }
+    if instruction.flag(operand.invert) {
+        sink.put(TokenKind::Punctuation, "~");
+    }
+    let absolute = instruction.flag(operand.absolute);
+    if absolute {
+        sink.put(TokenKind::Punctuation, "|");
+    }
+    inner(sink);
+    if operand.select != NONE {
+        sink.put(TokenKind::Attribute, spelling(instruction, operand.select));
+    }
+    if absolute {
+        sink.put(TokenKind::Punctuation, "|");
+    }
+}
+
+/// Immediates have their signs behind them.
+fn suffixes<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
+    for (part, text) in [(operand.invert, ".INV"), (operand.negate, ".NEG"), (operand.absolute, ".ABS")] {
+        if instruction.flag(part) {
+            sink.put(TokenKind::Attribute, text);
+        }
+    }
+    if operand.select != NONE {
+        sink.put(TokenKind::Attribute, spelling(instruction, operand.select));
+    }
+}
+
+#[inline]
+fn register<S: TokenSink + ?Sized>(instruction: &Instruction, part: u16, plus: u64, sink: &mut S) {
+    let Some(field) = instruction.field(part) else { return };
+    let number = field.raw(instruction.word);
+    let zero = 1_u64.wrapping_shl(u32::from(field.width)).wrapping_sub(1);
+    let number = if number == zero { number } else { number.wrapping_add(plus) };
+    register_number(number, zero, sink);
+}
+
+fn register_number<S: TokenSink + ?Sized>(number: u64, zero: u64, sink: &mut S) {
+    let link = Some(Link::Reference(number));
+    if number == zero {
+        return sink.token(Token { kind: TokenKind::Register, text: "RZ", link: None });
+    }
+    let text = usize::try_from(number).ok().and_then(|number| REGISTERS.get(number)).copied().unwrap_or("R?");
+    sink.token(Token { kind: TokenKind::Register, text, link });
+}
+
+/// A number in hexadecimal.
+#[inline]
+fn put_number<S: TokenSink + ?Sized>(value: i64, sink: &mut S) {
+    match usize::try_from(value).ok().and_then(|value| SMALL_NUMBERS.get(value)) {
+        Some(text) => sink.put(TokenKind::Number, text),
+        None => sink.put(TokenKind::Number, hex(value).as_str()),
+    }
+}
+
+const PREDICATES: [&str; 8] = ["P0", "P1", "P2", "P3", "P4", "P5", "P6", "PT"];
+
+fn predicate_name(number: i64) -> &'static str {
+    usize::try_from(number).ok().and_then(|number| PREDICATES.get(number)).copied().unwrap_or("PT")
+}
+
+fn predicate<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
+    if instruction.flag(operand.not) {
+        sink.put(TokenKind::Punctuation, "!");
+    }
+    sink.put(TokenKind::Register, predicate_name(instruction.number(operand.value)));
+}
+
+fn guard<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
+    let name = predicate_name(instruction.number(operand.value));
+    let not = instruction.flag(operand.not);
+    if name != "PT" || not {
+        sink.put(TokenKind::Punctuation, if not { "@!" } else { "@" });
+        sink.put(TokenKind::Register, name);
+        sink.put(TokenKind::Space, " ");
+    }
+}
+
+fn constant<S: TokenSink + ?Sized>(
+    instruction: &Instruction,
+    operand: &Operand,
+    between: &str,
+    sink: &mut S,
+) {
+    sink.put(TokenKind::Punctuation, "c[");
+    put_number(instruction.number(operand.bank), sink);
+    sink.put(TokenKind::Punctuation, between);
+    put_number(instruction.number(operand.offset), sink);
+    sink.put(TokenKind::Punctuation, "]");
+}
+
+fn constant_indexed<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
+    sink.put(TokenKind::Punctuation, "c[");
+    put_number(instruction.number(operand.bank), sink);
+    sink.put(TokenKind::Punctuation, "][");
+    let offset = instruction.number(operand.offset);
+    let named = operand.kind == Kind::ConstantBranch && offset == 0;
+    if is_zero_register(instruction, operand.base) && !named {
+        put_number(offset, sink);
+    } else {
+        register(instruction, operand.base, 0, sink);
+        plus_offset(offset, sink);
+    }
+    sink.put(TokenKind::Punctuation, "]");
+}
+
+fn memory<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
+    sink.put(TokenKind::Punctuation, "[");
+    let offset = instruction.number(operand.offset);
+    if is_zero_register(instruction, operand.base) && offset != 0 {
+        // Without a register, the offset is an address: it has no sign.
+        let unsigned = instruction
+            .field(operand.offset)
+            .map_or(0, |field| field.raw(instruction.word).wrapping_shl(u32::from(field.shift)));
+        put_number(unsigned.cast_signed(), sink);
+    } else {
+        register(instruction, operand.base, 0, sink);
+        plus_offset(offset, sink);
+    }
+    sink.put(TokenKind::Punctuation, "]");
+}
+
+fn plus_offset<S: TokenSink + ?Sized>(offset: i64, sink: &mut S) {
+    if offset != 0 {
+        sink.put(TokenKind::Punctuation, "+");
+        put_number(offset, sink);
+    }
+}
+
+fn is_zero_register(instruction: &Instruction, part: u16) -> bool {
+    instruction.field(part).is_some_and(|field| {
+        field.raw(instruction.word) == 1_u64.wrapping_shl(u32::from(field.width)).wrapping_sub(1)
+    })
+}

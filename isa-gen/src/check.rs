@@ -1,0 +1,259 @@
+//! What must be true of the tables.
+
+use std::collections::HashSet;
+
+use crate::lex::error;
+use crate::model::{Encoding, Generation, Isa, Kind, Part, Piece, ones};
+use crate::{Error, semantics};
+
+/// The file of operations, for messages.
+const OPERATIONS_FILE: &str = "operations.isa";
+
+/// Names in semantics that are neither operands nor the statement's own: the condition code and the machine.
+pub const MACHINE: [&str; 10] =
+    ["carry", "zero", "sign", "overflow", "pc", "next", "lane", "stack", "local_base", "predicates"];
+
+/// Checks operations and modifiers.
+pub fn operations(isa: &Isa) -> Vec<Error> {
+    let mut errors = Vec::new();
+    let mut seen = HashSet::new();
+    for modifier in &isa.modifiers {
+        if !seen.insert(modifier.name.as_str()) {
+            errors.push(error(
+                OPERATIONS_FILE,
+                modifier.line,
+                format!("modifier '{}' a second time", modifier.name),
+            ));
+        }
+    }
+    seen.clear();
+    for operation in &isa.operations {
+        let mut fail = |message: String| errors.push(error(OPERATIONS_FILE, operation.line, message));
+        if !seen.insert(operation.name.as_str()) {
+            fail(format!("operation '{}' a second time", operation.name));
+        }
+        if operation.forms.is_empty() {
+            fail(format!("{}: how is it written?", operation.name));
+        }
+        for form in &operation.forms {
+            for piece in &form.template {
+                let Piece::Slot(slot) = piece else { continue };
+                let known = operation.modifiers.iter().any(|entry| &entry.0 == slot)
+                    || operation.operands.iter().any(|role| &role.name == slot);
+                if !known {
+                    fail(format!("{}: the template names '{slot}', which is nothing", operation.name));
+                }
+            }
+        }
+        for message in semantic_faults(isa, operation) {
+            fail(message);
+        }
+    }
+    errors
+}
+
+fn semantic_faults(isa: &Isa, operation: &crate::model::Operation) -> Vec<String> {
+    let mut own = HashSet::new();
+    assigned(&operation.semantics, &mut own);
+    let mut used = Vec::new();
+    semantics::names(&operation.semantics, &mut used);
+    let mut faults = Vec::new();
+    for (name, value) in used {
+        let modifier =
+            operation.modifiers.iter().find(|entry| entry.0 == name).map(|entry| &isa.modifiers[entry.1]);
+        let known = match (&value, modifier) {
+            (Some(value), Some(modifier)) => modifier.values.iter().any(|entry| &entry.name == value),
+            (Some(_), None) => false,
+            (None, _) => {
+                own.contains(&name)
+                    || MACHINE.contains(&name.as_str())
+                    || operation.operands.iter().any(|role| role.name == name)
+            }
+        };
+        if !known {
+            faults.push(format!("{}: the semantics name '{name}', which is nothing", operation.name));
+        }
+    }
+    faults
+}
+
+fn assigned(statements: &[semantics::Statement], own: &mut HashSet<String>) {
+    for statement in statements {
+        match statement {
+            semantics::Statement::Assign(place, _) => {
+                own.insert(place.clone());
+            }
+            semantics::Statement::If(_, yes, no) | semantics::Statement::When(_, yes, no) => {
+                assigned(yes, own);
+                assigned(no, own);
+            }
+            semantics::Statement::Call(..) | semantics::Statement::Goto(_) => {}
+        }
+    }
+}
+
+/// Checks a generation's encodings, one by one and in pairs.
+pub fn generation(isa: &Isa, generation: &Generation) -> Vec<Error> {
+    let mut errors = Vec::new();
+    for encoding in &generation.encodings {
+        let name = &isa.operations[encoding.operation].name;
+        for message in bits(encoding, generation.word_bits).into_iter().chain(slots(isa, encoding)) {
+            errors.push(error(
+                &generation.file,
+                encoding.line,
+                format!("{name} {}: {message}", encoding.alternative),
+            ));
+        }
+        for example in &encoding.examples {
+            if let Err(message) = decodes(generation, encoding, example.word) {
+                errors.push(error(&generation.file, example.line, format!("{:#x}: {message}", example.word)));
+            }
+        }
+    }
+    for (index, first) in generation.encodings.iter().enumerate() {
+        for second in &generation.encodings[index + 1..] {
+            if ambiguous(first, second) && !decided(&generation.encodings, first, second) {
+                let names = (&isa.operations[first.operation].name, &isa.operations[second.operation].name);
+                let message = format!(
+                    "{} {} and {} {} (line {}) match the same words, and neither is the more special",
+                    names.0, first.alternative, names.1, second.alternative, second.line
+                );
+                errors.push(error(&generation.file, first.line, message));
+            }
+        }
+    }
+    errors
+}
+
+/// Whether a word is read by this encoding, has values that there are, and is made again of its fields.
+fn decodes(generation: &Generation, encoding: &Encoding, word: u128) -> Result<(), &'static str> {
+    let special = |other: &&Encoding| other.mask.count_ones();
+    let chosen =
+        generation.encodings.iter().filter(|other| word & other.mask == other.value).max_by_key(special);
+    if !chosen.is_some_and(|chosen| core::ptr::eq(chosen, encoding)) {
+        return Err("another encoding reads this example");
+    }
+    let orders = encoding.choices.iter().map(|choice| (&choice.bits, &choice.order));
+    let selects = encoding.operands.iter().filter_map(|operand| {
+        operand.select.as_ref().and_then(|select| Some((operand.part(Part::Select)?, &select.1)))
+    });
+    let none = |(bits, order): (&crate::model::Bits, &Vec<Option<usize>>)| {
+        usize::try_from(bits.extract(word))
+            .ok()
+            .and_then(|number| order.get(number).copied().flatten())
+            .is_none()
+    };
+    if orders.chain(selects).any(none) {
+        return Err("no instruction has this value of a modifier");
+    }
+    let fields = encoding.choices.iter().map(|choice| &choice.bits);
+    let parts = encoding.operands.iter().flat_map(|operand| operand.parts.iter().map(|part| &part.1));
+    let made = fields
+        .chain(parts)
+        .fold(encoding.value | word & encoding.ignored, |made, bits| made | word & bits.mask());
+    if made == word { Ok(()) } else { Err("its fields do not make it again") }
+}
+
+/// Whether some word fits both and the decoder could not tell which is meant: it prefers the encoding that fixes all
+/// that the other does, and more.
+fn ambiguous(first: &Encoding, second: &Encoding) -> bool {
+    let common = first.mask & second.mask;
+    if first.value & common != second.value & common {
+        return false;
+    }
+    first.mask == second.mask || (common != first.mask && common != second.mask)
+}
+
+/// Whether a third encoding takes exactly the words that fit both.
+fn decided(encodings: &[Encoding], first: &Encoding, second: &Encoding) -> bool {
+    let (mask, value) = (first.mask | second.mask, first.value | second.value);
+    encodings.iter().any(|third| third.mask == mask && third.value == value)
+}
+
+/// Bits that two fields claim, and bits that none does.
+fn bits(encoding: &Encoding, word_bits: u32) -> Vec<String> {
+    let mut claimed = encoding.mask;
+    let mut messages = Vec::new();
+    let mut claim = |what: &str, mask: u128, view: bool, claimed: &mut u128| {
+        let twice = mask & *claimed;
+        if twice != 0 && !view {
+            messages.push(format!("'{what}' claims bits {} that are taken", listed(twice)));
+        }
+        *claimed |= mask;
+    };
+    for views in [false, true] {
+        for choice in encoding.choices.iter().filter(|choice| choice.bits.view == views) {
+            claim(&choice.slot, choice.bits.mask(), views, &mut claimed);
+        }
+        for operand in &encoding.operands {
+            for (part, bits) in operand.parts.iter().filter(|part| part.1.view == views) {
+                claim(&format!("{}.{}", operand.slot, part.name()), bits.mask(), views, &mut claimed);
+            }
+        }
+    }
+    claim("ignore", encoding.ignored, false, &mut claimed);
+    let word = ones(word_bits);
+    if claimed & !word != 0 {
+        messages.push(format!("bits {} are outside of the word", listed(claimed & !word)));
+    }
+    if word & !claimed != 0 {
+        messages.push(format!("bits {} are claimed by nobody", listed(word & !claimed)));
+    }
+    messages
+}
+
+/// Ranges of a mask, as the tables write them.
+pub fn listed(mask: u128) -> String {
+    let mut ranges = Vec::new();
+    let mut bit = 0;
+    while bit < 128 {
+        if mask >> bit & 1 == 0 {
+            bit += 1;
+            continue;
+        }
+        let low = bit;
+        while bit < 128 && mask >> bit & 1 == 1 {
+            bit += 1;
+        }
+        ranges.push(if bit - low == 1 { format!("{low}") } else { format!("{low}..{}", bit - 1) });
+    }
+    ranges.join("+")
+}
+
+/// Slots that the template does not name, and operands that it names and nobody encodes.
+fn slots(isa: &Isa, encoding: &Encoding) -> Vec<String> {
+    let operation = &isa.operations[encoding.operation];
+    let template = &operation.forms[encoding.form].template;
+    let named = |slot: &str| template.iter().any(|piece| matches!(piece, Piece::Slot(name) if name == slot));
+    let mut messages = Vec::new();
+    for slot in encoding
+        .choices
+        .iter()
+        .map(|choice| &choice.slot)
+        .chain(encoding.operands.iter().map(|operand| &operand.slot))
+    {
+        if !named(slot) {
+            messages.push(format!("'{slot}' is encoded, but no template names it"));
+        }
+    }
+    for operand in &encoding.operands {
+        if !operation.operands.iter().any(|role| role.name == operand.slot) {
+            messages.push(format!("'{}' is no operand of the operation", operand.slot));
+        }
+        let needed: &[Part] = match operand.kind {
+            Kind::Constant | Kind::ConstantSpaced => &[Part::Bank, Part::Offset],
+            Kind::ConstantIndexed | Kind::ConstantBranch => &[Part::Bank, Part::Base, Part::Offset],
+            Kind::Memory => &[Part::Base],
+            _ => &[Part::Value],
+        };
+        for part in needed.iter().filter(|part| operand.part(**part).is_none()) {
+            messages.push(format!("'{}' has no {}", operand.slot, part.name()));
+        }
+    }
+    for role in &operation.operands {
+        if named(&role.name) && encoding.operand(&role.name).is_none() && role.name != "guard" {
+            messages.push(format!("the operand '{}' is not encoded", role.name));
+        }
+    }
+    messages
+}

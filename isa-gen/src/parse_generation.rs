@@ -1,0 +1,459 @@
+//! A generation's file: layouts, forms and rows, expanded into encodings.
+//!
+//! ```text
+//! layout alu : base                              bits that many rows share; a layout inherits another
+//!   d=gpr@2..9 a=gpr@10..17
+//! forms two : alu                                alternatives of an operand: each row becomes one encoding for each
+//!   reg op 0..1=2 62..63=3 b=gpr@23..30          … whose pattern of opcode bits it gives (`op`)
+//!   imm imm 0..1=1 b=f32@23..41+59<<12
+//! FADD two op ..10001011 imm 1100.01011 | ftz@47 rnd@42..43 b.neg@48
+//!   example 0xe2c0000001804806 FADD R1, R2, R3;
+//! ```
+
+use std::collections::HashMap;
+
+use crate::lex::{Block, Line, blocks, error, number};
+use crate::model::{
+    Bits, Choice, Encoding, Example, Generation, Isa, Kind, Operand, Part, Piece, Schedule, ones,
+};
+use crate::{Error, Result};
+
+/// Reads a generation's file.
+///
+/// # Errors
+///
+/// The first line that does not fit the grammar, or names what there is not.
+pub fn parse(isa: &Isa, file: &str, text: &str) -> Result<Generation> {
+    let mut parser = Parser {
+        isa,
+        file,
+        generation: Generation {
+            name: String::new(),
+            title: String::new(),
+            architectures: Vec::new(),
+            word_bits: 64,
+            index: Vec::new(),
+            schedule: Schedule::default(),
+            encodings: Vec::new(),
+            file: file.to_owned(),
+        },
+        pattern_top: 63,
+        layouts: HashMap::new(),
+        forms: HashMap::new(),
+        latency: String::new(),
+    };
+    for block in blocks(file, text)? {
+        match block.head.split().0 {
+            "generation" => parser.generation(&block)?,
+            "layout" => parser.layout(&block)?,
+            "forms" => parser.forms(&block)?,
+            "latency" => block.head.split().1.clone_into(&mut parser.latency),
+            _ => parser.row(&block)?,
+        }
+    }
+    Ok(parser.generation)
+}
+
+/// An item of a layout or row, unresolved: what a slot is depends on the operation.
+#[derive(Clone)]
+struct Item {
+    text: String,
+    line: usize,
+}
+
+#[derive(Clone)]
+struct Alternative {
+    name: String,
+    pattern: String,
+    items: Vec<Item>,
+}
+
+struct Parser<'a> {
+    isa: &'a Isa,
+    file: &'a str,
+    generation: Generation,
+    pattern_top: u32,
+    layouts: HashMap<String, Vec<Item>>,
+    forms: HashMap<String, Vec<Alternative>>,
+    latency: String,
+}
+
+impl Parser<'_> {
+    fn generation(&mut self, block: &Block<'_>) -> Result<()> {
+        let words = block.head.words();
+        let name = words.get(1).ok_or_else(|| self.error(&block.head, "a generation has a name"))?;
+        (*name).clone_into(&mut self.generation.name);
+        self.generation.title = words.get(2).map_or("", |word| word.trim_start_matches('"')).to_owned();
+        for line in &block.body {
+            let (key, rest) = line.split();
+            let one = || number(rest).and_then(|value| u32::try_from(value).ok());
+            match key {
+                "architectures" => {
+                    self.generation.architectures =
+                        rest.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+                }
+                "word" => {
+                    self.generation.word_bits = one().ok_or_else(|| self.error(line, "how many bits?"))?
+                }
+                "pattern" => self.pattern_top = one().ok_or_else(|| self.error(line, "from which bit?"))?,
+                "index" => {
+                    for word in rest.split_whitespace() {
+                        self.generation.index.extend(self.bits(line.number, word)?.ranges);
+                    }
+                }
+                "schedule" => self.generation.schedule = self.schedule(line, rest)?,
+                _ => return Err(self.error(line, "expected architectures, word, pattern, index or schedule")),
+            }
+        }
+        Ok(())
+    }
+
+    /// `every 8 mask M value V codes FIRST WIDTH`
+    fn schedule(&self, line: &Line<'_>, rest: &str) -> Result<Schedule> {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let at = |index: usize| words.get(index).and_then(|word| number(word));
+        let small = |index: usize| at(index).and_then(|value| u32::try_from(value).ok());
+        match (small(1), at(3), at(5), small(7), small(8)) {
+            (Some(every), Some(mask), Some(value), Some(first_code), Some(code_bits)) => {
+                Ok(Schedule { every, mask, value, first_code, code_bits })
+            }
+            _ => Err(self.error(line, "schedule: every N mask M value V codes FIRST WIDTH")),
+        }
+    }
+
+    fn layout(&mut self, block: &Block<'_>) -> Result<()> {
+        let (name, mut items) = self.head_of_layout(&block.head)?;
+        for line in &block.body {
+            items.extend(items_of(line, line.text));
+        }
+        self.layouts.insert(name, items);
+        Ok(())
+    }
+
+    fn forms(&mut self, block: &Block<'_>) -> Result<()> {
+        let (name, base) = self.head_of_layout(&block.head)?;
+        let mut alternatives = Vec::new();
+        for line in &block.body {
+            let (alternative, rest) = line.split();
+            let (pattern, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+            let mut items = base.clone();
+            items.extend(items_of(line, rest));
+            alternatives.push(Alternative {
+                name: alternative.to_owned(),
+                pattern: pattern.to_owned(),
+                items,
+            });
+        }
+        self.forms.insert(name, alternatives);
+        Ok(())
+    }
+
+    /// `layout NAME [: BASE]`
+    fn head_of_layout(&self, line: &Line<'_>) -> Result<(String, Vec<Item>)> {
+        let words = line.words();
+        let name = words.get(1).ok_or_else(|| self.error(line, "a layout has a name"))?;
+        let items = match words.get(3) {
+            Some(base) => self
+                .layouts
+                .get(*base)
+                .ok_or_else(|| self.error(line, format!("no layout '{base}'")))?
+                .clone(),
+            None => Vec::new(),
+        };
+        Ok(((*name).to_owned(), items))
+    }
+
+    /// `OPERATION[/FORM] LAYOUT [PATTERN | NAME PATTERN …] [| items]`
+    fn row(&mut self, block: &Block<'_>) -> Result<()> {
+        let (head, items) = block.head.text.split_once('|').unwrap_or((block.head.text, ""));
+        let words: Vec<&str> = head.split_whitespace().collect();
+        let (name, form) = words[0].split_once('/').unwrap_or((words[0], ""));
+        let operation = self
+            .isa
+            .operation(name)
+            .ok_or_else(|| self.error(&block.head, format!("there is no operation '{name}'")))?;
+        let form = self.isa.operations[operation]
+            .forms
+            .iter()
+            .position(|entry| entry.name == form)
+            .ok_or_else(|| self.error(&block.head, format!("{name} has no form '{form}'")))?;
+        let layout = *words.get(1).ok_or_else(|| self.error(&block.head, "a row names a layout"))?;
+        let mut own: Vec<Item> = items_of(&block.head, items);
+        let mut examples = Vec::new();
+        for line in &block.body {
+            match line.text.strip_prefix("example ") {
+                Some(text) => examples.push(self.example(line, text)?),
+                None => own.extend(items_of(line, line.text.trim_start_matches('|'))),
+            }
+        }
+        let mut expanded = Vec::new();
+        if let Some(alternatives) = self.forms.get(layout) {
+            let patterns: HashMap<&str, &str> =
+                words[2..].chunks(2).filter(|pair| pair.len() == 2).map(|pair| (pair[0], pair[1])).collect();
+            for alternative in alternatives {
+                if let Some(pattern) = patterns.get(alternative.pattern.as_str()) {
+                    expanded.push((alternative.name.clone(), *pattern, alternative.items.clone()));
+                }
+            }
+        } else {
+            let base = self
+                .layouts
+                .get(layout)
+                .ok_or_else(|| self.error(&block.head, format!("no layout '{layout}'")))?;
+            expanded.push((String::new(), words.get(2).copied().unwrap_or(""), base.clone()));
+        }
+        for (alternative, pattern, base) in expanded {
+            let mut encoding = Encoding {
+                operation,
+                form,
+                alternative,
+                mask: 0,
+                value: 0,
+                ignored: 0,
+                choices: Vec::new(),
+                operands: Vec::new(),
+                latency: self.latency.clone(),
+                examples: Vec::new(),
+                line: block.head.number,
+            };
+            self.pattern(&block.head, pattern, &mut encoding)?;
+            for item in base.iter().chain(&own) {
+                self.item(item, &mut encoding)?;
+            }
+            self.generation.encodings.push(encoding);
+        }
+        self.place_examples(examples)
+    }
+
+    /// An example belongs to the most special encoding that matches it.
+    fn place_examples(&mut self, examples: Vec<Example>) -> Result<()> {
+        for example in examples {
+            let best = (self.generation.encodings.iter_mut())
+                .filter(|encoding| example.word & encoding.mask == encoding.value)
+                .max_by_key(|encoding| encoding.mask.count_ones());
+            match best {
+                Some(encoding) => encoding.examples.push(example),
+                None => return Err(error(self.file, example.line, "no encoding so far matches this word")),
+            }
+        }
+        Ok(())
+    }
+
+    /// `WORD [@ADDRESS] TEXT`
+    fn example(&self, line: &Line<'_>, text: &str) -> Result<Example> {
+        let (word, mut text) =
+            text.trim().split_once(' ').ok_or_else(|| self.error(line, "a word and its text"))?;
+        let mut address = 0;
+        if let Some((first, rest)) = text.strip_prefix('@').and_then(|rest| rest.split_once(' ')) {
+            if let Some(value) = number(first) {
+                address = u64::try_from(value).unwrap_or(0);
+                text = rest;
+            }
+        }
+        let word = number(word).ok_or_else(|| self.error(line, "the word is not a number"))?;
+        Ok(Example { address, word, text: text.trim().to_owned(), line: line.number })
+    }
+
+    /// Opcode bits from the top down, `.` for a bit that is not one.
+    fn pattern(&self, line: &Line<'_>, pattern: &str, encoding: &mut Encoding) -> Result<()> {
+        for (index, character) in pattern.chars().filter(|character| *character != '_').enumerate() {
+            let bit = self.pattern_top - u32::try_from(index).unwrap_or(0);
+            match character {
+                '.' => {}
+                '0' => fix(encoding, bit, 1, 0),
+                '1' => fix(encoding, bit, 1, 1),
+                _ => return Err(self.error(line, "a pattern has 0, 1 and .")),
+            }
+        }
+        Ok(())
+    }
+
+    fn item(&self, item: &Item, encoding: &mut Encoding) -> Result<()> {
+        let text = item.text.as_str();
+        let fail = |message: String| Err(error(self.file, item.line, message));
+        if text.starts_with(|first: char| first.is_ascii_digit()) {
+            let Some((bits, value)) = text.split_once('=') else {
+                return fail(format!("'{text}': fixed bits have a value"));
+            };
+            let bits = self.bits(item.line, bits)?;
+            let Some(value) = number(value).filter(|value| *value <= ones(bits.width())) else {
+                return fail(format!("'{text}': the value does not fit"));
+            };
+            let mut rest = value;
+            for &(low, count) in &bits.ranges {
+                fix(encoding, low, count, rest & ones(count));
+                rest >>= count;
+            }
+            return Ok(());
+        }
+        if let Some(slot) = text.strip_prefix('-') {
+            encoding.choices.retain(|choice| choice.slot != slot);
+            encoding.operands.retain(|operand| operand.slot != slot);
+            return Ok(());
+        }
+        if let Some((slot, kind)) = text.split_once('=').filter(|(slot, _)| !slot.contains('@')) {
+            return self.operand(item, slot, kind, encoding);
+        }
+        let Some((slot, bits)) = text.split_once('@') else {
+            return fail(format!("'{text}': expected slot@bits, slot=kind@bits or bits=value"));
+        };
+        if slot == "ignore" {
+            encoding.ignored |= self.bits(item.line, bits)?.mask();
+            return Ok(());
+        }
+        match slot.split_once('.') {
+            Some((slot, part)) => self.operand_part(item, slot, part, bits, encoding),
+            None => self.choice(item, slot, bits, encoding),
+        }
+    }
+
+    /// `slot=kind@bits` or `slot=kind(part@bits,…)`
+    fn operand(&self, item: &Item, slot: &str, text: &str, encoding: &mut Encoding) -> Result<()> {
+        let end = text.find(['@', '(']).unwrap_or(text.len());
+        let Some(kind) = Kind::by_name(&text[..end]) else {
+            return Err(error(self.file, item.line, format!("'{}' is no kind of operand", &text[..end])));
+        };
+        let mut operand = Operand { slot: slot.to_owned(), kind, parts: Vec::new(), select: None };
+        let rest = &text[end..];
+        if let Some(bits) = rest.strip_prefix('@') {
+            operand.parts.push((Part::Value, self.bits(item.line, bits)?));
+        } else {
+            for part in rest.trim_matches(['(', ')']).split(',').filter(|part| !part.is_empty()) {
+                let (name, bits) = part.split_once('@').unwrap_or((part, ""));
+                let Some(part) = Part::by_name(name) else {
+                    return Err(error(self.file, item.line, format!("'{name}' is no part of an operand")));
+                };
+                operand.parts.push((part, self.bits(item.line, bits)?));
+            }
+        }
+        encoding.operands.retain(|old| old.slot != slot);
+        encoding.operands.push(operand);
+        Ok(())
+    }
+
+    /// `slot.part@bits[:modifier]`
+    fn operand_part(
+        &self,
+        item: &Item,
+        slot: &str,
+        part: &str,
+        bits: &str,
+        encoding: &mut Encoding,
+    ) -> Result<()> {
+        let (bits, set) = bits.split_once(':').unwrap_or((bits, ""));
+        let bits = self.bits(item.line, bits)?;
+        let (Some(part), Some(index)) = (Part::by_name(part), encoding.operand(slot)) else {
+            return Err(error(self.file, item.line, format!("'{}': no such operand or part", item.text)));
+        };
+        let select = match part {
+            Part::Select => Some(self.order(item, set, None, &bits)?),
+            _ => None,
+        };
+        let operand = &mut encoding.operands[index];
+        operand.parts.retain(|entry| entry.0 != part);
+        operand.parts.push((part, bits));
+        if select.is_some() {
+            operand.select = select;
+        }
+        Ok(())
+    }
+
+    /// `slot@bits[:modifier][(value,…)]`
+    fn choice(&self, item: &Item, slot: &str, bits: &str, encoding: &mut Encoding) -> Result<()> {
+        let operation = &self.isa.operations[encoding.operation];
+        let (bits, set) = match bits.find([':', '(']) {
+            Some(at) => bits.split_at(at),
+            None => (bits, ""),
+        };
+        let bits = self.bits(item.line, bits)?;
+        let declared = operation.modifiers.iter().find(|entry| entry.0 == slot).map(|entry| entry.1);
+        let in_template = operation.forms[encoding.form].template.contains(&Piece::Slot(slot.to_owned()));
+        if declared.is_none() && !in_template {
+            // A layout may offer more than an operation has; its bits are then as if they meant nothing.
+            let message = format!("{} has no modifier slot '{slot}'", operation.name);
+            return Err(error(self.file, item.line, message));
+        }
+        let (modifier, order) = self.order(item, set.trim_start_matches(':'), declared, &bits)?;
+        encoding.choices.retain(|old| old.slot != slot);
+        encoding.choices.push(Choice { slot: slot.to_owned(), bits, modifier, order });
+        Ok(())
+    }
+
+    /// Which value of which modifier each number stands for: `name`, `(values)`, `name(values)` or as declared.
+    fn order(
+        &self,
+        item: &Item,
+        set: &str,
+        declared: Option<usize>,
+        bits: &Bits,
+    ) -> Result<(usize, Vec<Option<usize>>)> {
+        let fail = |message: String| Err(error(self.file, item.line, message));
+        let (name, list) =
+            set.split_once('(').map_or((set, None), |(name, list)| (name, Some(list.trim_end_matches(')'))));
+        let modifier = if name.is_empty() { declared } else { self.isa.modifier(name) };
+        let Some(modifier) = modifier else {
+            return fail(format!("'{}': which modifier?", item.text));
+        };
+        let values = &self.isa.modifiers[modifier].values;
+        let count = 1_usize << bits.width();
+        let mut order = Vec::with_capacity(count);
+        match list {
+            None => order.extend((0..values.len()).map(Some)),
+            Some(list) => {
+                for name in list.split(',') {
+                    match values.iter().position(|value| value.name == name) {
+                        Some(index) => order.push(Some(index)),
+                        None if name == "-" => order.push(None),
+                        None => return fail(format!("'{}': no value '{name}'", item.text)),
+                    }
+                }
+            }
+        }
+        // A name `-` in the modifier itself marks numbers that no instruction has.
+        for entry in &mut order {
+            if entry.is_some_and(|index| values[index].name == "-") {
+                *entry = None;
+            }
+        }
+        if order.len() > count {
+            return fail(format!("'{}': {} values in {} bits", item.text, order.len(), bits.width()));
+        }
+        order.resize(count, None);
+        Ok((modifier, order))
+    }
+
+    /// `[~]LO..HI+LO..HI[s][<<N]`
+    fn bits(&self, line: usize, text: &str) -> Result<Bits> {
+        let fail = || error(self.file, line, format!("'{text}' is not a range of bits"));
+        let (view, text) = text.strip_prefix('~').map_or((false, text), |text| (true, text));
+        let (ranges, shift) = match text.split_once("<<") {
+            Some((ranges, shift)) => (ranges, shift.parse().map_err(|_| fail())?),
+            None => (text, 0),
+        };
+        let (ranges, signed) = ranges.strip_suffix('s').map_or((ranges, false), |ranges| (ranges, true));
+        let mut bits = Bits { ranges: Vec::new(), signed, shift, view };
+        for range in ranges.split('+') {
+            let (low, high) = range.split_once("..").unwrap_or((range, range));
+            let (low, high): (u32, u32) =
+                (low.parse().map_err(|_| fail())?, high.parse().map_err(|_| fail())?);
+            if high < low || high >= 128 {
+                return Err(fail());
+            }
+            bits.ranges.push((low, high - low + 1));
+        }
+        Ok(bits)
+    }
+
+    fn error(&self, line: &Line<'_>, message: impl Into<String>) -> Error {
+        error(self.file, line.number, message)
+    }
+}
+
+fn items_of(line: &Line<'_>, text: &str) -> Vec<Item> {
+    text.split_whitespace().map(|word| Item { text: word.to_owned(), line: line.number }).collect()
+}
+
+fn fix(encoding: &mut Encoding, low: u32, count: u32, value: u128) {
+    encoding.mask |= ones(count) << low;
+    encoding.value = encoding.value & !(ones(count) << low) | value << low;
+}

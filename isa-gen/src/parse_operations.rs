@@ -1,0 +1,238 @@
+//! `operations.isa`: modifiers and operations, as text.
+
+use crate::lex::{Block, Line, blocks, error};
+use crate::model::{Access, Flow, Form, Isa, Modifier, ModifierValue, Operation, Piece, Role};
+use crate::{Result, semantics};
+
+/// Reads the file of operations.
+///
+/// # Errors
+///
+/// The first line that does not fit the grammar.
+pub fn parse(file: &str, text: &str) -> Result<Isa> {
+    let mut parser = Parser { file, isa: Isa::default(), common: Common::default() };
+    for block in blocks(file, text)? {
+        match block.head.split().0 {
+            "modifier" => parser.modifier(&block)?,
+            "common" => parser.common(&block)?,
+            "operation" => parser.operation(&block)?,
+            other => {
+                let message = format!("'{other}' is none of: modifier, common, operation");
+                return Err(error(file, block.head.number, message));
+            }
+        }
+    }
+    Ok(parser.isa)
+}
+
+/// What every operation has.
+#[derive(Default)]
+struct Common {
+    operands: Vec<Role>,
+    before: Vec<Piece>,
+    after_mnemonic: Vec<Piece>,
+}
+
+struct Parser<'a> {
+    file: &'a str,
+    isa: Isa,
+    common: Common,
+}
+
+impl Parser<'_> {
+    fn modifier(&mut self, block: &Block<'_>) -> Result<()> {
+        let words = block.head.words();
+        let name = words.get(1).ok_or_else(|| self.error(&block.head, "modifier: a name is missing"))?;
+        let meaning = words.get(2).map_or("", |word| unquoted(word));
+        let mut values = Vec::new();
+        for line in &block.body {
+            let words = line.words();
+            for pair in words.chunks(2) {
+                let &[name, spelling] = pair else {
+                    return Err(self.error(line, "values are pairs of a name and a spelling"));
+                };
+                values.push(ModifierValue { name: name.to_owned(), spelling: unquoted(spelling).to_owned() });
+            }
+        }
+        let (name, meaning) = ((*name).to_owned(), meaning.to_owned());
+        self.isa.modifiers.push(Modifier { name, meaning, values, line: block.head.number });
+        Ok(())
+    }
+
+    fn common(&mut self, block: &Block<'_>) -> Result<()> {
+        for line in &block.body {
+            let (key, rest) = line.split();
+            match key {
+                "operands" => self.common.operands = self.roles(line, rest)?,
+                "before" => self.common.before = self.template(line, rest)?,
+                "after_mnemonic" => self.common.after_mnemonic = self.template(line, rest)?,
+                _ => return Err(self.error(line, "expected operands, before or after_mnemonic")),
+            }
+        }
+        Ok(())
+    }
+
+    fn operation(&mut self, block: &Block<'_>) -> Result<()> {
+        let words = block.head.words();
+        let (Some(name), Some(meaning)) = (words.get(1), words.get(2)) else {
+            return Err(self.error(&block.head, "operation: a name and a meaning in quotes are needed"));
+        };
+        let mut operation = Operation {
+            name: (*name).to_owned(),
+            meaning: unquoted(meaning).to_owned(),
+            forms: Vec::new(),
+            operands: self.common.operands.clone(),
+            modifiers: Vec::new(),
+            flow: Flow::Next,
+            semantics: Vec::new(),
+            does: String::new(),
+            line: block.head.number,
+        };
+        let mut does = String::new();
+        let mut does_line = 0;
+        for line in &block.body {
+            let (key, rest) = line.split();
+            match key {
+                "text" => operation.forms.push(self.form(line, rest)?),
+                "operands" => operation.operands.extend(self.roles(line, rest)?),
+                "modifiers" => self.declared_modifiers(line, rest, &mut operation)?,
+                "flow" => {
+                    let found = Flow::NAMES.iter().find(|entry| entry.0.eq_ignore_ascii_case(rest));
+                    operation.flow = found.ok_or_else(|| self.error(line, "no such flow"))?.1;
+                }
+                "does" => {
+                    if does.is_empty() {
+                        does_line = line.number;
+                    }
+                    does.push_str(rest);
+                    does.push('\n');
+                }
+                _ => return Err(self.error(line, "expected text, operands, modifiers, flow or does")),
+            }
+        }
+        self.implied_modifiers(&mut operation);
+        operation.semantics = semantics::parse(&does).map_err(|(offset, message)| {
+            error(self.file, does_line + does[..offset].matches('\n').count(), message)
+        })?;
+        operation.does = does;
+        self.isa.operations.push(operation);
+        Ok(())
+    }
+
+    /// `text [/FORM] TEMPLATE`, with what all operations have before it and after its mnemonic.
+    fn form(&self, line: &Line<'_>, rest: &str) -> Result<Form> {
+        let (name, rest) = match rest.strip_prefix('/') {
+            Some(named) => named.split_once(' ').unwrap_or((named, "")),
+            None => ("", rest),
+        };
+        let mut template = self.common.before.clone();
+        let written = self.template(line, unquoted_whole(rest))?;
+        // What all operations have after the mnemonic may also be placed by hand.
+        let mut mnemonic = !self.common.after_mnemonic.iter().any(|piece| written.contains(piece));
+        for piece in written {
+            match piece {
+                Piece::Text(text) if mnemonic => match text.find([' ', '[']) {
+                    Some(end) => {
+                        mnemonic = false;
+                        push_text(&mut template, &text[..end]);
+                        template.extend(self.common.after_mnemonic.iter().cloned());
+                        push_text(&mut template, &text[end..]);
+                    }
+                    None => push_text(&mut template, &text),
+                },
+                other => template.push(other),
+            }
+        }
+        if mnemonic {
+            template.extend(self.common.after_mnemonic.iter().cloned());
+        }
+        Ok(Form { name: name.to_owned(), template })
+    }
+
+    fn template(&self, line: &Line<'_>, text: &str) -> Result<Vec<Piece>> {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some(open) = rest.find('{') {
+            push_text(&mut pieces, &rest[..open]);
+            let close = rest.find('}').ok_or_else(|| self.error(line, "a '{' is not closed"))?;
+            pieces.push(Piece::Slot(rest[open + 1..close].to_owned()));
+            rest = &rest[close + 1..];
+        }
+        push_text(&mut pieces, rest);
+        Ok(pieces)
+    }
+
+    /// `name:access:type` …
+    fn roles(&self, line: &Line<'_>, rest: &str) -> Result<Vec<Role>> {
+        rest.split_whitespace()
+            .map(|word| {
+                let mut parts = word.split(':');
+                let (Some(name), Some(access), Some(ty)) = (parts.next(), parts.next(), parts.next()) else {
+                    return Err(self.error(line, format!("'{word}': an operand is name:access:type")));
+                };
+                let access = match access {
+                    "in" => Access::In,
+                    "out" => Access::Out,
+                    "inout" => Access::InOut,
+                    _ => return Err(self.error(line, format!("'{word}': access is in, out or inout"))),
+                };
+                Ok(Role { name: name.to_owned(), access, ty: ty.to_owned() })
+            })
+            .collect()
+    }
+
+    /// `slot:modifier` …
+    fn declared_modifiers(&self, line: &Line<'_>, rest: &str, operation: &mut Operation) -> Result<()> {
+        for word in rest.split_whitespace() {
+            let (slot, name) = word.split_once(':').unwrap_or((word, word));
+            let modifier = self
+                .isa
+                .modifier(name)
+                .ok_or_else(|| self.error(line, format!("there is no modifier '{name}'")))?;
+            operation.modifiers.push((slot.to_owned(), modifier));
+        }
+        Ok(())
+    }
+
+    /// A slot of a template that is named as a modifier is that modifier, undeclared.
+    fn implied_modifiers(&self, operation: &mut Operation) {
+        let slots: Vec<String> = operation
+            .forms
+            .iter()
+            .flat_map(|form| &form.template)
+            .filter_map(|piece| match piece {
+                Piece::Slot(slot) => Some(slot.clone()),
+                Piece::Text(_) => None,
+            })
+            .collect();
+        for slot in slots {
+            let known = operation.modifiers.iter().any(|entry| entry.0 == slot)
+                || operation.operands.iter().any(|role| role.name == slot);
+            if let (false, Some(modifier)) = (known, self.isa.modifier(&slot)) {
+                operation.modifiers.push((slot, modifier));
+            }
+        }
+    }
+
+    fn error(&self, line: &Line<'_>, message: impl Into<String>) -> crate::Error {
+        error(self.file, line.number, message)
+    }
+}
+
+fn push_text(pieces: &mut Vec<Piece>, text: &str) {
+    match pieces.last_mut() {
+        _ if text.is_empty() => {}
+        Some(Piece::Text(before)) => before.push_str(text),
+        _ => pieces.push(Piece::Text(text.to_owned())),
+    }
+}
+
+/// A word of [`Line::words`] without the quote that marks it.
+fn unquoted(word: &str) -> &str {
+    word.strip_prefix('"').unwrap_or(word)
+}
+
+/// A template in quotes keeps white space at its end.
+fn unquoted_whole(text: &str) -> &str {
+    text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text)
+}

@@ -1,0 +1,303 @@
+//! The language in which operations say what they do (`does` lines).
+//!
+//! It is p-code written as expressions: a statement assigns to an operand, to a flag or to a name of its own, stores,
+//! calls, or chooses. Operators work on unsigned numbers of the width of their operands; whatever needs a sign, a
+//! rounding or another width is a function (`sext`, `slt`, `fadd`, `fma`, `carry` …), so that a back end has a name for
+//! each thing it must make. Operands and modifiers are named by their slots; `rnd.rz` is true if that modifier has that
+//! value, which is known when a word is decoded.
+//!
+//! ```text
+//! t = zext(a, 64) + zext(b, 64);
+//! d = low(t, 32);
+//! when (cc.cc) { carry = bit(t, 32); zero = d == 0; }
+//! if (p) { goto target; }
+//! ```
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Statement {
+    /// `place = value;`
+    Assign(String, Expression),
+    /// `function(…);`
+    Call(String, Vec<Expression>),
+    /// `goto target;`
+    Goto(Expression),
+    /// `if (…) {…} else {…}`, decided when it runs.
+    If(Expression, Vec<Statement>, Vec<Statement>),
+    /// `when (…) {…} else {…}`, decided by modifiers.
+    When(Expression, Vec<Statement>, Vec<Statement>),
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expression {
+    /// A number.
+    Number(u128),
+    /// An operand, a flag, a name of the statement's own.
+    Name(String),
+    /// `slot.value`: whether a modifier has this value.
+    Modifier(String, String),
+    /// `-`, `~`, `!`
+    Unary(&'static str, Box<Expression>),
+    /// Both sides have the same width.
+    Binary(&'static str, Box<Expression>, Box<Expression>),
+    /// A function of this name.
+    Call(String, Vec<Expression>),
+}
+
+/// Where a text does not fit the grammar, and why.
+pub type Fault = (usize, String);
+
+/// Reads statements.
+///
+/// # Errors
+///
+/// The place of the first word that does not fit, and what was expected.
+pub fn parse(text: &str) -> Result<Vec<Statement>, Fault> {
+    let mut parser = Parser { text, at: 0, depth: 0 };
+    let mut statements = Vec::new();
+    while !parser.at_end() {
+        statements.push(parser.statement()?);
+    }
+    Ok(statements)
+}
+
+/// Every name that statements use: operands, flags, functions excluded.
+pub fn names(statements: &[Statement], found: &mut Vec<(String, Option<String>)>) {
+    fn of(expression: &Expression, found: &mut Vec<(String, Option<String>)>) {
+        match expression {
+            Expression::Number(_) => {}
+            Expression::Name(name) => found.push((name.clone(), None)),
+            Expression::Modifier(slot, value) => found.push((slot.clone(), Some(value.clone()))),
+            Expression::Unary(_, one) => of(one, found),
+            Expression::Binary(_, left, right) => {
+                of(left, found);
+                of(right, found);
+            }
+            Expression::Call(_, arguments) => arguments.iter().for_each(|argument| of(argument, found)),
+        }
+    }
+    for statement in statements {
+        match statement {
+            Statement::Assign(_, value) => of(value, found),
+            Statement::Call(_, arguments) => arguments.iter().for_each(|argument| of(argument, found)),
+            Statement::Goto(target) => of(target, found),
+            Statement::If(condition, yes, no) | Statement::When(condition, yes, no) => {
+                of(condition, found);
+                names(yes, found);
+                names(no, found);
+            }
+        }
+    }
+}
+
+/// Operators by how tightly they bind, the loosest first.
+const OPERATORS: [&[&str]; 9] = [
+    &["||"],
+    &["&&"],
+    &["|"],
+    &["^"],
+    &["&"],
+    &["==", "!="],
+    &["<=", ">=", "<", ">"],
+    &["<<", ">>"],
+    &["+", "-"],
+];
+
+/// Those that bind tighter still.
+const PRODUCTS: &[&str] = &["*", "/", "%"];
+
+const MAX_DEPTH: usize = 64;
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn rest(&mut self) -> &'a str {
+        let rest = &self.text[self.at..];
+        let trimmed = rest.trim_start();
+        self.at += rest.len() - trimmed.len();
+        trimmed
+    }
+
+    fn at_end(&mut self) -> bool {
+        self.rest().is_empty()
+    }
+
+    fn take(&mut self, word: &str) -> bool {
+        let found = self.rest().starts_with(word);
+        if found {
+            self.at += word.len();
+        }
+        found
+    }
+
+    fn expect(&mut self, word: &str) -> Result<(), Fault> {
+        if self.take(word) { Ok(()) } else { Err((self.at, format!("expected '{word}'"))) }
+    }
+
+    fn name(&mut self) -> Option<&'a str> {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        if end == 0 || rest.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        self.at += end;
+        Some(&rest[..end])
+    }
+
+    fn statement(&mut self) -> Result<Statement, Fault> {
+        let start = self.at;
+        let name = self.name().ok_or_else(|| (start, String::from("expected a statement")))?;
+        match name {
+            "if" | "when" => {
+                self.expect("(")?;
+                let condition = self.expression(0)?;
+                self.expect(")")?;
+                let yes = self.block()?;
+                let no = if self.take("else") { self.block()? } else { Vec::new() };
+                Ok(if name == "if" {
+                    Statement::If(condition, yes, no)
+                } else {
+                    Statement::When(condition, yes, no)
+                })
+            }
+            "goto" => {
+                let target = self.expression(0)?;
+                self.expect(";")?;
+                Ok(Statement::Goto(target))
+            }
+            _ if self.take("(") => {
+                let arguments = self.arguments()?;
+                self.expect(";")?;
+                Ok(Statement::Call(name.to_owned(), arguments))
+            }
+            _ => {
+                self.expect("=")?;
+                let value = self.expression(0)?;
+                self.expect(";")?;
+                Ok(Statement::Assign(name.to_owned(), value))
+            }
+        }
+    }
+
+    fn block(&mut self) -> Result<Vec<Statement>, Fault> {
+        self.deeper()?;
+        self.expect("{")?;
+        let mut statements = Vec::new();
+        while !self.take("}") {
+            statements.push(self.statement()?);
+        }
+        self.depth -= 1;
+        Ok(statements)
+    }
+
+    fn arguments(&mut self) -> Result<Vec<Expression>, Fault> {
+        let mut arguments = Vec::new();
+        while !self.take(")") {
+            if !arguments.is_empty() {
+                self.expect(",")?;
+            }
+            arguments.push(self.expression(0)?);
+        }
+        Ok(arguments)
+    }
+
+    fn expression(&mut self, level: usize) -> Result<Expression, Fault> {
+        let operators = match OPERATORS.get(level) {
+            Some(operators) => operators,
+            None if level == OPERATORS.len() => &PRODUCTS,
+            None => return self.unary(),
+        };
+        self.deeper()?;
+        let mut left = self.expression(level + 1)?;
+        while let Some(operator) = self.operator(operators) {
+            let right = self.expression(level + 1)?;
+            left = Expression::Binary(operator, Box::new(left), Box::new(right));
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    /// One of these operators, if it is not the beginning of another.
+    fn operator(&mut self, operators: &[&'static str]) -> Option<&'static str> {
+        let rest = self.rest();
+        let longer = |operator: &str| {
+            ["||", "&&", "<<", ">>", "<=", ">="]
+                .iter()
+                .any(|other| other.len() > operator.len() && rest.starts_with(other))
+        };
+        let found = operators.iter().find(|operator| rest.starts_with(**operator) && !longer(operator))?;
+        self.at += found.len();
+        Some(found)
+    }
+
+    fn unary(&mut self) -> Result<Expression, Fault> {
+        self.deeper()?;
+        let found = ["-", "~", "!"].into_iter().find(|operator| self.take(operator));
+        let result = match found {
+            Some(operator) => Ok(Expression::Unary(operator, Box::new(self.unary()?))),
+            None => self.primary(),
+        };
+        self.depth -= 1;
+        result
+    }
+
+    fn primary(&mut self) -> Result<Expression, Fault> {
+        if self.take("(") {
+            let inner = self.expression(0)?;
+            self.expect(")")?;
+            return Ok(inner);
+        }
+        if let Some(name) = self.name() {
+            if self.take("(") {
+                return Ok(Expression::Call(name.to_owned(), self.arguments()?));
+            }
+            if self.text[self.at..].starts_with('.') {
+                self.at += 1;
+                let value =
+                    self.name().ok_or_else(|| (self.at, String::from("expected a modifier's value")))?;
+                return Ok(Expression::Modifier(name.to_owned(), value.to_owned()));
+            }
+            return Ok(Expression::Name(name.to_owned()));
+        }
+        let rest = self.rest();
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let value =
+            crate::lex::number(&rest[..end]).ok_or_else(|| (self.at, String::from("expected a value")))?;
+        self.at += end;
+        Ok(Expression::Number(value))
+    }
+
+    fn deeper(&mut self) -> Result<(), Fault> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH { Err((self.at, String::from("too deeply nested"))) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements() {
+        let parsed =
+            parse("t = zext(a, 64) + b * 2; when (cc.cc) { carry = bit(t, 32); } else { stop(); }").unwrap();
+        assert_eq!(parsed.len(), 2);
+        let mut found = Vec::new();
+        names(&parsed, &mut found);
+        assert!(found.contains(&(String::from("cc"), Some(String::from("cc")))));
+        let Statement::Assign(place, Expression::Binary("+", _, right)) = &parsed[0] else { panic!() };
+        assert_eq!(place, "t");
+        assert!(matches!(**right, Expression::Binary("*", _, _)));
+    }
+
+    #[test]
+    fn faults_have_places() {
+        assert_eq!(parse("d = ;").unwrap_err().0, 4);
+        assert!(parse(&format!("d = {}a;", "(".repeat(100))).is_err());
+    }
+}

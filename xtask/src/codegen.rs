@@ -1,0 +1,100 @@
+//! `cargo xtask codegen`: writes what is made from the tables in `isa/`, or checks that it is fresh.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::sh;
+
+/// Options of `cargo xtask codegen`.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  cargo xtask codegen\n  cargo xtask codegen --check")]
+pub(crate) struct Args {
+    /// Write nothing; fail if a file is not what the tables make.
+    #[arg(long)]
+    check: bool,
+}
+
+/// The tables of generations, the oldest first.
+const GENERATIONS: [&str; 2] = ["sm_30", "sm_35"];
+
+const GENERATED: &str = "crates/unshade-sass/src/generated";
+const EXAMPLES: &str = "crates/unshade-sass/tests/examples";
+const PAGES: &str = "crates/unshade-sass/reference";
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let root = sh::root().to_path_buf();
+    let files = made(&root)?;
+    let mut stale = Vec::new();
+    for (path, text) in &files {
+        if fs::read_to_string(path).ok().as_deref() != Some(text) {
+            stale.push(path);
+            if !args.check {
+                fs::create_dir_all(path.parent().unwrap_or(&root))?;
+                fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
+            }
+        }
+    }
+    let left: Vec<PathBuf> = left_over(&root.join(PAGES), &files);
+    if args.check {
+        for path in stale.iter().copied().chain(&left) {
+            eprintln!("not fresh: {}", path.strip_prefix(&root).unwrap_or(path).display());
+        }
+        if !stale.is_empty() || !left.is_empty() {
+            bail!("generated files are not fresh; run `cargo xtask codegen`");
+        }
+    }
+    for path in left {
+        fs::remove_file(path)?;
+    }
+    println!("{} files, {} written", files.len(), if args.check { 0 } else { stale.len() });
+    Ok(())
+}
+
+/// Every generated file and its text.
+fn made(root: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let isa = load(root)?;
+    let mut files =
+        vec![(root.join(GENERATED).join("operations.rs"), isa_gen::rust_tables::operations(&isa))];
+    for generation in &isa.generations {
+        let path = root.join(GENERATED).join(format!("{}.rs", generation.name));
+        files.push((path, isa_gen::rust_tables::generation(&isa, generation)));
+        let path = root.join(EXAMPLES).join(format!("{}.txt", generation.name));
+        files.push((path, isa_gen::rust_tables::examples(generation)));
+    }
+    let pages = isa_gen::pages::pages(&isa);
+    files.push((root.join(GENERATED).join("reference.rs"), isa_gen::rust_tables::reference(&pages)));
+    files.extend(pages.into_iter().map(|(name, text)| (root.join(PAGES).join(format!("{name}.md")), text)));
+    Ok(files)
+}
+
+/// The tables of this repository, checked.
+pub(crate) fn load(root: &Path) -> Result<isa_gen::Isa> {
+    let read = |name: &str| -> Result<(String, String)> {
+        let path = root.join("isa/nvidia").join(name);
+        Ok((name.to_owned(), fs::read_to_string(&path).with_context(|| path.display().to_string())?))
+    };
+    let operations = read("operations.isa")?;
+    let generations = GENERATIONS
+        .iter()
+        .map(|name| read(&format!("{name}.isa")))
+        .collect::<Result<Vec<(String, String)>>>()?;
+    let named: Vec<(&str, &str)> =
+        generations.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    isa_gen::load((&operations.0, &operations.1), &named).map_err(|errors| {
+        errors.iter().for_each(|error| eprintln!("isa/nvidia/{error}"));
+        anyhow::anyhow!("{} faults in the tables", errors.len())
+    })
+}
+
+/// Files of a folder that are not made any more.
+fn left_over(folder: &Path, files: &[(PathBuf, String)]) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut left: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| !files.iter().any(|file| &file.0 == path))
+        .collect();
+    left.sort();
+    left
+}
