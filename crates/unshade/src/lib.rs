@@ -8,10 +8,12 @@
 //! | [`select`] | which functions are meant |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
+//! | [`fxc_listing`] | what FXC's disassembler writes of a container |
 //! | [`safe_path`] | file names for names that come from files |
 //! | [`demangle()`], [`DemangledComments`] | C++ names, also in listings |
 //!
-//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`] and [`llvm`]; what they share
+//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`], [`dxbc`] and
+//! [`llvm`]; what they share
 //! is [`core`].
 //!
 //! ```
@@ -41,6 +43,7 @@ mod demangle;
 mod demangled_comments;
 mod dxcontainer_check;
 pub mod format;
+pub mod fxc_listing;
 pub mod program;
 pub mod safe_path;
 pub mod select;
@@ -51,6 +54,7 @@ pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
 pub use demangled_comments::{DemangledComments, has_mangled_names};
 pub use dxcontainer_check::check as check_dxcontainer;
 pub use unshade_core as core;
+pub use unshade_dxbc as dxbc;
 pub use unshade_dxcontainer as dxcontainer;
 pub use unshade_llvm as llvm;
 pub use unshade_metallib as metallib;

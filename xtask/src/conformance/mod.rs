@@ -1,8 +1,10 @@
 //! `cargo xtask conformance FORMAT`: reads every real file at hand and prints counts; fails if one is not read right.
 
 mod bitcode;
+mod dxbc;
 mod dxcontainer;
 mod metallib;
+mod vkd3d_text;
 
 use anyhow::Result;
 
@@ -31,6 +33,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
     Bitcode,
+    Dxbc,
     #[value(alias = "dx")]
     Dxcontainer,
     Metallib,
@@ -39,6 +42,7 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
+        Format::Dxbc => dxbc::run(),
         Format::Dxcontainer => dxcontainer::run(),
         Format::Metallib => metallib::run(),
     }
