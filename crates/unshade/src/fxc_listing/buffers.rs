@@ -81,11 +81,13 @@ impl Writer<'_> {
         let is_structure = matches!(data_type.fields.class, STRUCTURE | CLASS);
         let mut line = format!("// {indent}");
         if is_structure && depth < MAX_DEPTH && self.text.len() < MAX_TEXT {
-            let class = type_name(data_type, "<unnamed>");
+            // Types have names from Shader Model 5 on.
+            let class = data_type.name.as_ref().map(|_| format!(" {}", type_name(data_type, "<unnamed>")));
+            let class = class.unwrap_or_default();
             if !is_first {
                 let _ = writeln!(self.text, "// {indent}");
             }
-            let _ = write!(self.text, "// {indent}struct {class}\n// {indent}{{\n// {indent}    \n");
+            let _ = write!(self.text, "// {indent}struct{class}\n// {indent}{{\n// {indent}    \n");
             for (number, member) in data_type.members.iter().enumerate() {
                 let start = start.wrapping_add(member.fields.start);
                 let name = shown(&member.name.0);
