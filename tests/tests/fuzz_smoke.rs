@@ -47,6 +47,7 @@ fn seeds(target: &str) -> Vec<Seed> {
             .collect(),
         "bitcode" => AIR.iter().map(|module| words(module.to_vec())).collect(),
         "dxcontainer" => dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).collect(),
+        "dxil" => dxcontainers::programs().into_iter().map(|fixture| words(fixture.data)).collect(),
         "psv0" => dxcontainers::parts(b"PSV0").into_iter().map(words).collect(),
         "rdat" => dxcontainers::parts(b"RDAT").into_iter().map(words).collect(),
         "root_signature" => dxcontainers::parts(b"RTS0").into_iter().map(words).collect(),
@@ -59,9 +60,21 @@ fn seeds(target: &str) -> Vec<Seed> {
             .map(|file| unshade_dxcontainer::document::to_yaml(&file).expect("a sound fixture"))
             .map(|text| (text.into_bytes(), Vec::new()))
             .collect(),
+        "metallib_yaml" => fixtures()
+            .filter(|fixture| !fixture.name.starts_with("universal"))
+            .map(|fixture| fixture.build().0)
+            .filter(|data| data.len() < 4_000)
+            .map(|data| yaml_of(&data))
+            .collect(),
         "carve" => containers().into_iter().map(words).collect(),
         _ => fixtures().filter(|f| !f.name.starts_with("universal")).map(|f| f.build()).collect(),
     }
+}
+
+/// A library as YAML.
+fn yaml_of(library: &[u8]) -> Seed {
+    let file = unshade_metallib::LibraryFile::parse(library).expect("a sound fixture");
+    (unshade_metallib::document::to_yaml(&file).expect("a sound fixture").into_bytes(), Vec::new())
 }
 
 /// Files that hold programs: at an odd place, in a tar archive, and in one that is compressed.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use unshade::carve::Limits;
 use unshade::dxcontainer::document::Llvm;
 use unshade::llvm::print::Dialect;
+use unshade::load_check::Target;
 use unshade::metallib::FunctionType;
 use unshade::select::{Selection, Selector};
 
@@ -78,11 +79,12 @@ Examples:
   unshade dis default.metallib --stats             what functions are made of
   unshade dis default.metallib sort_f16 --cfg dot | dot -Tsvg -o sort.svg
   unshade dis default.metallib reduce_sum_f32 --bytes
+  unshade dis shader.dxil                          under the tables that DXC prints
   unshade dis kernel.air --raw | diff - <(llvm-dis-14 < kernel.air)
 
 {EXIT_STATUS}"))]
     Disassemble(DisassembleArgs),
-    /// Write modules as .air files, and embedded sources as the files that they were
+    /// Write modules as .air and .cubin files, embedded sources as the files that they were, and .ptx
     #[command(after_help = format!("\
 Examples:
   unshade extract default.metallib -o out
@@ -104,6 +106,38 @@ Exit status:
   1  an error was found, or nothing to check
   2  misuse, or an input that could not be read"))]
     Verify(VerifyArgs),
+    /// Say whether Metal libraries load on an OS, and why not
+    #[command(after_help = format!("\
+Examples:
+  unshade check default.metallib                    what it was made for, and needs
+  unshade check default.metallib --os macos-13.0    and there?
+  unshade check app.ipa --os ios-16.0 --os ios-simulator-16.0
+  unshade check default.metallib --os macos-13.0 --verbose
+
+Platforms: {}.
+The rules, and how sure each is, are told in docs/check.md.
+
+Exit status:
+  0  no rule is broken (some may be unclear)
+  1  a library will not load, or not all of its functions will; or there is none
+  2  misuse, or an input that could not be read", Target::platform_names().collect::<Vec<_>>().join(", ")))]
+    Check(CheckArgs),
+    /// Show what is different between two programs: fields, functions, code
+    #[command(after_help = "\
+Examples:
+  unshade diff old.metallib new.metallib
+  unshade diff old.metallib new.metallib --stat
+  unshade diff old.dxil new.dxil --context 0
+  unshade diff a.whl!mlx/lib/mlx.metallib b.whl!mlx/lib/mlx.metallib --json
+
+Functions are matched by name, parts of containers by theirs. What only says where things
+stand is left out, and so are numbers of values and metadata that only shifted.
+
+Exit status:
+  0  the same, to the byte
+  1  different, or nothing to compare
+  2  misuse, or an input that could not be read")]
+    Diff(DiffArgs),
     /// Attribute every byte of a file
     #[command(after_help = format!("\
 Examples:
@@ -387,9 +421,9 @@ impl ShowArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Extracted {
-    /// The bitcode module of each function, as NAME.air
+    /// The bitcode module of each function, as NAME.air; the cubins of fat binaries
     Modules,
-    /// Embedded sources, in a folder for each archive
+    /// Embedded sources, in a folder for each archive; the PTX of fat binaries
     Sources,
     /// The libraries themselves, out of what they are embedded in
     Programs,
@@ -462,9 +496,12 @@ pub(crate) struct DisassembleArgs {
     selectors: Vec<String>,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Whose text to print
-    #[arg(long, value_enum, default_value_t = DialectArg::Llvm14)]
-    pub(crate) dialect: DialectArg,
+    /// Whose text to print [default: dxc for DXContainers, else llvm-14]
+    #[arg(long, value_enum)]
+    pub(crate) dialect: Option<DialectArg>,
+    /// Which part of a DXContainer: DXIL, ILDB or STAT [default: ILDB if it is there, else DXIL, as DXC has it]
+    #[arg(long, value_name = "PART", value_parser = part_name)]
+    pub(crate) part: Option<[u8; 4]>,
     /// Print what that tool prints, and nothing of our own
     #[arg(long)]
     pub(crate) raw: bool,
@@ -511,6 +548,34 @@ pub(crate) struct VerifyArgs {
     /// Fail on warnings, too
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) files: FilesArgs,
+    /// Where it is to be loaded, such as macos-13.0; may be given several times [default: where it was made for]
+    #[arg(long, value_name = "PLATFORM-VERSION", value_delimiter = ',')]
+    pub(crate) os: Vec<Target>,
+    /// Show rules that are kept, too, and where each is known from
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DiffArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    #[arg(value_name = "BEFORE")]
+    pub(crate) before: String,
+    /// Another one
+    #[arg(value_name = "AFTER")]
+    pub(crate) after: String,
+    /// Show how much has changed rather than what
+    #[arg(long)]
+    pub(crate) stat: bool,
+    /// How many lines are shown around each change of code
+    #[arg(long, short = 'U', value_name = "N", default_value_t = 3)]
+    pub(crate) context: usize,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -8,6 +8,7 @@
 //! | [`mod@decode`] | tokens to programs, and back |
 //! | [`mod@print`] | programs as text: FXC's, or exact |
 //! | [`mod@assemble`] | text to programs |
+//! | [`control_flow`], [`statistics`] | what follows from a program |
 //! | [`names`] | names of what tokens carry as numbers |
 //!
 //! Containers are none of this crate's business: it is given the contents of SHDR, SHEX and Aon9 parts.
@@ -25,6 +26,7 @@
 extern crate alloc;
 
 pub mod assemble;
+pub mod control_flow;
 pub mod decode;
 mod encode;
 mod implied;
@@ -33,6 +35,7 @@ pub mod opcode;
 pub mod operand;
 pub mod print;
 pub mod program;
+pub mod statistics;
 
 pub use assemble::assemble;
 pub use decode::decode;

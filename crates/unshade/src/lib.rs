@@ -5,16 +5,23 @@
 //! | [`format`](mod@format) | what a file is, told by its first bytes |
 //! | [`carve`] | every GPU program in a file of any kind, however deep |
 //! | [`program`] | a program that was found, opened |
+//! | [`dxil`] | what DXIL says of a program in its metadata |
+//! | [`dxc_tables`] | the tables of comments that DXC prints before a module |
+//! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
+//! | [`air`] | what an AIR module says of its functions |
 //! | [`select`] | which functions are meant |
+//! | [`diff`] | what is different between two programs |
+//! | [`load_check`] | whether a Metal library loads on an OS |
+//! | [`survey`] | what many files have in common, field by field |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
+//! | [`dxbc_names`] | names of what the operands of token programs are |
 //! | [`fxc_listing`] | what FXC's disassembler writes of a container |
 //! | [`safe_path`] | file names for names that come from files |
 //! | [`demangle()`], [`DemangledComments`] | C++ names, also in listings |
 //!
-//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`], [`dxbc`] and
-//! [`llvm`]; what they share
-//! is [`core`].
+//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`], [`dxbc`], [`nv`] and [`llvm`];
+//! what they share is [`core`].
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -38,16 +45,24 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod air;
 pub mod carve;
 mod demangle;
 mod demangled_comments;
+pub mod diff;
+pub mod dxbc_names;
+pub mod dxc_tables;
 mod dxcontainer_check;
+pub mod dxil;
 pub mod format;
 pub mod fxc_listing;
+pub mod load_check;
+pub mod nv_units;
 pub mod program;
 pub mod safe_path;
 pub mod select;
 pub mod source_files;
+pub mod survey;
 pub mod view;
 
 pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
@@ -58,3 +73,4 @@ pub use unshade_dxbc as dxbc;
 pub use unshade_dxcontainer as dxcontainer;
 pub use unshade_llvm as llvm;
 pub use unshade_metallib as metallib;
+pub use unshade_nv as nv;

@@ -4,6 +4,7 @@
 //! ratio of the medians. Where a time is named, it is the best of all warm runs.
 
 mod bitcode;
+mod dxcontainer;
 mod metallib;
 
 use std::ffi::OsString;
@@ -32,6 +33,8 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Suite {
     Bitcode,
+    #[value(alias = "dx")]
+    Dxcontainer,
     Metallib,
 }
 
@@ -40,6 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     ensure!(status.success(), "the program does not build");
     match args.suite {
         Suite::Bitcode => bitcode::run(args.runs),
+        Suite::Dxcontainer => dxcontainer::run(args.runs),
         Suite::Metallib => metallib::run(args.runs),
     }
 }

@@ -4,6 +4,7 @@ mod bitcode;
 mod dxbc;
 mod dxcontainer;
 mod metallib;
+mod metallib_write;
 mod vkd3d_text;
 
 use anyhow::Result;
@@ -37,6 +38,7 @@ enum Format {
     #[value(alias = "dx")]
     Dxcontainer,
     Metallib,
+    MetallibWrite,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -45,5 +47,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Dxbc => dxbc::run(),
         Format::Dxcontainer => dxcontainer::run(),
         Format::Metallib => metallib::run(),
+        Format::MetallibWrite => metallib_write::run(),
     }
 }

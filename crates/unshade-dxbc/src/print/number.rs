@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn exactly() {
         assert_eq!(text(0x3f80_0000, Looks::Float, Dialect::Exact), "1.000000");
-        assert_eq!(text(0x3dcc_cccd, Looks::Float, Dialect::Exact), "0.1");
+        assert_eq!(text(0x3eaa_aaab, Looks::Float, Dialect::Exact), "0.33333334");
         assert_eq!(text(5, Looks::Float, Dialect::Exact), "7e-45");
         assert_eq!(text(0x7f80_0000, Looks::Float, Dialect::Exact), "0x7f800000");
     }

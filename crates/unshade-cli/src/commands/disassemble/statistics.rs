@@ -4,23 +4,25 @@
 //! function, the largest first. JSON has all counts of each function.
 
 use super::super::{FileJson, ProgramJson, findings};
+use super::dialect_of;
 use super::modules::{Opened, Unit, Units, each_program, in_batches, tell_no_match};
+use super::token_programs;
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs};
 use crate::input::Input;
 use crate::output::Stdout;
 use crate::paint::{self, bytes, counted, faint, grouped, name};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::io::Write;
-use unshade::core::{Diagnostics, Escaped};
+use unshade::core::{Diagnostics, Escaped, FourCc};
 use unshade::demangle;
 use unshade::llvm::print::TypeNames;
 use unshade::select::Selection;
 use unshade::view::{FindingView, FunctionRow, StatisticsView, Tally};
 
-/// The counts of a function of a library, or of a function of a bitcode file.
+/// The counts of a function of a library, or of a function of a module that is a program.
 #[derive(Serialize)]
 struct CountsJson {
     index: u32,
@@ -71,8 +73,21 @@ pub(super) fn run(input: &Input, args: &DisassembleArgs, global: &GlobalArgs) ->
     let mut stdout = Stdout::new(!global.no_pager && !global.json);
     let mut programs = Vec::new();
     let (mut count, mut outcome) = (0u64, Outcome::Done);
-    let carving = each_program(input, &selection, &global.limits(), |program| {
-        let Opened { head, libraries, mut diagnostics } = program;
+    let carving = each_program(input, &selection, args.part.map(FourCc), &global.limits(), |program| {
+        let Opened { head, libraries, mut diagnostics, is_unread, token_program } = program;
+        if let Some(container) = &token_program {
+            if global.json {
+                bail!("{}: the counts of token programs have no JSON", head.path);
+            }
+            let text = token_programs::text(&head.path, container, args, false, &mut diagnostics);
+            if let Some(text) = diagnostics.take("dxbc-program", text) {
+                count += 1;
+                stdout.write_all(text.as_bytes())?;
+            }
+        }
+        if is_unread {
+            outcome = Outcome::Finding;
+        }
         let mut described = Vec::new();
         for library in libraries {
             let library = count_library(library, &selection, args, &mut diagnostics, &mut outcome)?;
@@ -139,7 +154,7 @@ fn count_unit(
 ) -> unshade::core::Result<Counted> {
     let module = unit.open()?;
     let mut diagnostics = module.diagnostics.clone();
-    let dialect = args.dialect.into();
+    let dialect = dialect_of(unit, args);
     let mut functions = Vec::new();
     match unit {
         Unit::Function { library, function } => {
@@ -147,7 +162,7 @@ fn count_unit(
             let FunctionRow { index, name, demangled, .. } = FunctionRow::new(library, function);
             functions.push((CountsJson { index, name, demangled, counts: tally.view() }, tally));
         }
-        Unit::File { .. } => {
+        Unit::Part(_) | Unit::File { .. } => {
             let names = TypeNames::new(&module, dialect);
             for (at, function) in module.functions.iter().enumerate() {
                 let symbol = function.symbol.name.as_slice();

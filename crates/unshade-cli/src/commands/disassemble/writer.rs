@@ -107,9 +107,14 @@ impl<'a> Writer<'a> {
 
     /// Writes the text of a module.
     pub(super) fn write(&mut self, unit: &Unit<'_>, text: Text) -> Result<()> {
+        self.write_named(&unit.name(), text)
+    }
+
+    /// Writes the text of something that has a name.
+    pub(super) fn write_named(&mut self, name: &str, text: Text) -> Result<()> {
         self.count += 1;
         if self.folder.is_some() {
-            let path = self.paths.flat(unit.name().as_bytes(), self.extension);
+            let path = self.paths.flat(name.as_bytes(), self.extension);
             self.pending.push((path.path, text));
             return if self.pending.len() < PENDING { Ok(()) } else { self.write_pending() };
         }
@@ -139,6 +144,11 @@ impl<'a> Writer<'a> {
             return Ok(());
         }
         Ok(self.stdout.write_all(text.as_bytes())?)
+    }
+
+    /// Something that was meant can't be read, which was told.
+    pub(super) fn note_unread(&mut self) {
+        self.outcome = Outcome::Finding;
     }
 
     /// Completes the file, and says how all went.

@@ -1,17 +1,21 @@
 //! Reads the YAML that LLVM writes and that people write in its manner: documents with tags, block and flow lists and
 //! maps, plain, quoted and block text, comments.
 //!
-//! Anchors and aliases are refused, as are keys that stand twice; nesting is bounded by [`MAX_DEPTH`].
+//! Anchors and aliases are refused, as are keys that stand twice; nesting is bounded by [`MAX_DEPTH`], the keys of a map
+//! by [`MAX_KEYS`].
 
 use super::{Kind, Node};
+use crate::{Error, ErrorKind, Result};
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use unshade_core::{Error, ErrorKind, Result};
 
 /// How deep lists and maps may stand in each other.
 pub(super) const MAX_DEPTH: usize = 64;
+
+/// How many keys a map may have: far more than any of ours, as each is compared with all others.
+const MAX_KEYS: usize = 1024;
 
 /// One document of a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -259,10 +263,7 @@ impl<'a> Parser<'a> {
             }
             let place = self.here(Kind::Null);
             let key = self.key()?;
-            // Maps of documents are short; the parts that are not are lists.
-            if pairs.iter().any(|(name, _)| *name == key) {
-                return Err(place.fault("key stands twice"));
-            }
+            check_key(&pairs, &place, &key)?;
             let value = self.map_value(indent)?;
             pairs.push((key, value));
             self.skip_blank();
@@ -352,7 +353,9 @@ impl<'a> Parser<'a> {
                 return text;
             }
             let more = self.plain_line();
-            text = Cow::Owned(format!("{text} {more}"));
+            let text = text.to_mut();
+            text.push(' ');
+            text.push_str(more);
         }
     }
 
@@ -383,13 +386,15 @@ impl<'a> Parser<'a> {
                 None => return Err(self.fault("bracket is not closed")),
                 Some(_) if is_map => {
                     let key = self.flow_text()?;
+                    let name = key.text().unwrap_or_default();
+                    check_key(&pairs, &key, name)?;
                     self.skip_blank();
                     if self.peek() != Some(b':') {
                         return Err(self.fault("a colon is missing after the key"));
                     }
                     self.skip(1);
                     self.skip_blank();
-                    pairs.push((Cow::Owned(key.text().unwrap_or_default().into()), self.flow_item()?));
+                    pairs.push((Cow::Owned(name.into()), self.flow_item()?));
                 }
                 Some(_) => items.push(self.flow_item()?),
             }
@@ -597,6 +602,17 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// Refuses a key that stands twice, and one too many.
+fn check_key<'a>(pairs: &[(Cow<'a, str>, Node<'a>)], place: &Node<'a>, key: &str) -> Result<()> {
+    if pairs.len() >= MAX_KEYS {
+        return Err(place.fault("map has too many keys").expected(format!("at most {MAX_KEYS}")));
+    }
+    if pairs.iter().any(|(name, _)| *name == key) {
+        return Err(place.fault("key stands twice"));
+    }
+    Ok(())
+}
+
 /// Where the quote that opens a text is closed.
 fn closing_quote(text: &[u8], quote: u8) -> Option<usize> {
     let mut at = 1usize;
@@ -636,6 +652,12 @@ fn fold(text: &str) -> String {
 
 /// A number below 256 at the start of a text, and its length.
 fn small_number(text: &[u8]) -> Option<(u8, usize)> {
+    // As nearly all of them are written.
+    if let [b'0', b'x', high, low, b',' | b' ', ..] = text
+        && let (Some(high), Some(low)) = (hex_digit(*high), hex_digit(*low))
+    {
+        return Some((high << 4 | low, 4));
+    }
     let (radix, prefix) = match text {
         [b'0', b'x' | b'X', ..] => (16, 2usize),
         _ => (10, 0),
@@ -650,6 +672,15 @@ fn small_number(text: &[u8]) -> Option<(u8, usize)> {
     let ends = matches!(digits.get(length), Some(b',' | b' ' | b']' | b'\n' | b'\r' | b'\t'));
     let value = u8::try_from(value).ok().filter(|_| ends && length > 0)?;
     Some((value, prefix.saturating_add(length)))
+}
+
+fn hex_digit(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => digit.checked_sub(b'0'),
+        b'A'..=b'F' => digit.checked_sub(b'A' - 10),
+        b'a'..=b'f' => digit.checked_sub(b'a' - 10),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -703,6 +734,7 @@ mod tests {
             ("A: \"x\n", "line 1, column 4"),
             ("A: \"\\q\"\n", "line 1, column 4"),
             ("A: {x}\n", "line 1, column 6"),
+            ("A: {x: 1, x: 2}\n", "line 1, column 11"),
         ] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.contains(place), "{text:?}: {error}");
@@ -714,6 +746,14 @@ mod tests {
         assert!(parse(&"[".repeat(100_000)).is_err());
         assert!(parse(&"- ".repeat(100_000)).is_err());
         assert!(parse(&(0..1_000).map(|i| format!("{}a:\n", " ".repeat(i))).collect::<String>()).is_err());
+    }
+
+    #[test]
+    fn keys_are_bounded_and_long_text_takes_no_longer_than_its_length() {
+        let keys: String = (0..100_000).map(|key| format!("k{key}: 1\n")).collect();
+        assert!(parse(&keys).unwrap_err().to_string().contains("line 1025, column 1: map has too many keys"));
+        let text = format!("A: x\n{}", "  y\n".repeat(1_000_000));
+        assert_eq!(root(&text).get("A").unwrap().text().map(str::len), Some(2_000_001));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::{Kind, Node};
 use alloc::string::String;
-use core::fmt::Write;
+use core::fmt::{self, Write};
 
 /// A line of a list in brackets ends after this column.
 const WRAP_COLUMN: usize = 70;
@@ -11,11 +11,32 @@ const WRAP_COLUMN: usize = 70;
 /// The column that a short key is filled up to.
 const KEY_WIDTH: usize = 16;
 
+/// So many bytes are gathered before they are handed on: the text of a program is ten times as long as the program, and
+/// is never held whole.
+const GATHERED: usize = 1 << 16;
+
+/// The texts of all bytes, from `0x0` in steps of four characters; those below 16 are one shorter.
+const BYTES: &str = "\
+0x0 0x1 0x2 0x3 0x4 0x5 0x6 0x7 0x8 0x9 0xA 0xB 0xC 0xD 0xE 0xF 0x100x110x120x130x140x150x160x17\
+0x180x190x1A0x1B0x1C0x1D0x1E0x1F0x200x210x220x230x240x250x260x270x280x290x2A0x2B0x2C0x2D0x2E0x2F\
+0x300x310x320x330x340x350x360x370x380x390x3A0x3B0x3C0x3D0x3E0x3F0x400x410x420x430x440x450x460x47\
+0x480x490x4A0x4B0x4C0x4D0x4E0x4F0x500x510x520x530x540x550x560x570x580x590x5A0x5B0x5C0x5D0x5E0x5F\
+0x600x610x620x630x640x650x660x670x680x690x6A0x6B0x6C0x6D0x6E0x6F0x700x710x720x730x740x750x760x77\
+0x780x790x7A0x7B0x7C0x7D0x7E0x7F0x800x810x820x830x840x850x860x870x880x890x8A0x8B0x8C0x8D0x8E0x8F\
+0x900x910x920x930x940x950x960x970x980x990x9A0x9B0x9C0x9D0x9E0x9F0xA00xA10xA20xA30xA40xA50xA60xA7\
+0xA80xA90xAA0xAB0xAC0xAD0xAE0xAF0xB00xB10xB20xB30xB40xB50xB60xB70xB80xB90xBA0xBB0xBC0xBD0xBE0xBF\
+0xC00xC10xC20xC30xC40xC50xC60xC70xC80xC90xCA0xCB0xCC0xCD0xCE0xCF0xD00xD10xD20xD30xD40xD50xD60xD7\
+0xD80xD90xDA0xDB0xDC0xDD0xDE0xDF0xE00xE10xE20xE30xE40xE50xE60xE70xE80xE90xEA0xEB0xEC0xED0xEE0xEF\
+0xF00xF10xF20xF30xF40xF50xF60xF70xF80xF90xFA0xFB0xFC0xFD0xFE0xFF";
+
 /// Writes a document with its tag.
-pub fn emit(tag: &str, root: &Node<'_>, out: &mut String) {
-    out.push_str("--- ");
-    out.push_str(tag);
-    let mut emitter = Emitter { out };
+///
+/// # Errors
+/// Those of what it is written to.
+pub fn emit(tag: &str, root: &Node<'_>, out: &mut dyn Write) -> fmt::Result {
+    let mut emitter = Emitter { out: String::with_capacity(GATHERED), sink: out, result: Ok(()) };
+    emitter.out.push_str("--- ");
+    emitter.out.push_str(tag);
     match &root.kind {
         Kind::Map(pairs) if !pairs.is_empty() => {
             emitter.out.push('\n');
@@ -26,10 +47,15 @@ pub fn emit(tag: &str, root: &Node<'_>, out: &mut String) {
             emitter.inline(root);
         }
     }
+    emitter.result?;
+    emitter.sink.write_str(&emitter.out)
 }
 
 struct Emitter<'o> {
-    out: &'o mut String,
+    /// What was not handed on yet, with the end of the line before it.
+    out: String,
+    sink: &'o mut dyn Write,
+    result: fmt::Result,
 }
 
 impl Emitter<'_> {
@@ -88,6 +114,15 @@ impl Emitter<'_> {
             Kind::List { items, .. } => self.flow(items),
             Kind::Map(_) => self.out.push_str("{}"),
         }
+        self.end_line();
+    }
+
+    /// Ends a line, and hands on what was gathered but for that end, which tells that a line starts.
+    fn end_line(&mut self) {
+        if self.out.len() >= GATHERED && self.result.is_ok() {
+            self.result = self.sink.write_str(&self.out);
+            self.out.clear();
+        }
         self.out.push('\n');
     }
 
@@ -126,26 +161,21 @@ impl Emitter<'_> {
 
     /// A list of bytes; millions of them make a program, so that this is where the time goes.
     fn bytes(&mut self, bytes: &[u8]) {
-        const HEX: &[u8; 16] = b"0123456789ABCDEF";
-        let digit = |value: u8| char::from(HEX.get(usize::from(value)).copied().unwrap_or_default());
         let start = self.column();
         let mut column = start.saturating_add(2);
         self.out.push_str("[ ");
         for (index, byte) in bytes.iter().enumerate() {
             column = self.separate(index, start, column);
-            self.out.push_str("0x");
-            column = column.saturating_add(3);
-            if *byte >= 16 {
-                self.out.push(digit(byte >> 4));
-                column = column.saturating_add(1);
-            }
-            self.out.push(digit(byte & 15));
+            let at = usize::from(*byte).saturating_mul(4);
+            let length = if *byte < 16 { 3 } else { 4 };
+            self.out.push_str(BYTES.get(at..at.saturating_add(length)).unwrap_or_default());
+            column = column.saturating_add(length);
         }
         self.out.push_str(" ]");
     }
 
     fn wrap(&mut self, start: usize) {
-        self.out.push('\n');
+        self.end_line();
         self.indent(start.saturating_add(2));
     }
 
@@ -233,7 +263,7 @@ mod tests {
     fn round_trip(text: &str) {
         let value = Text::from(text);
         let mut out = String::new();
-        emit("!t", &Kind::Map(vec![("Key".into(), value.node())]).into(), &mut out);
+        emit("!t", &Kind::Map(vec![("Key".into(), value.node())]).into(), &mut out).unwrap();
         let documents = parse(&out).unwrap();
         assert_eq!(Text::from_node(documents[0].root.get("Key").unwrap()).unwrap(), value, "{out}");
     }
@@ -277,6 +307,16 @@ mod tests {
     }
 
     #[test]
+    fn every_byte_comes_back_however_long_the_list() {
+        let bytes = Bytes((0..=u8::MAX).cycle().take(3 * GATHERED).collect());
+        let mut out = String::new();
+        emit("!t", &Kind::Map(vec![("Key".into(), bytes.node())]).into(), &mut out).unwrap();
+        let documents = parse(&out).unwrap();
+        assert_eq!(Bytes::from_node(documents[0].root.get("Key").unwrap()).unwrap(), bytes);
+        assert!(out.lines().all(|line| line.len() < 90 && !line.contains("  0x0,")));
+    }
+
+    #[test]
     fn the_style_is_llvms() {
         let bytes = Bytes((0..20).collect());
         let pairs = vec![
@@ -289,7 +329,8 @@ mod tests {
             "!t",
             &Kind::Map(vec![("Parts".into(), Node::list(vec![Kind::Map(pairs).into()]))]).into(),
             &mut out,
-        );
+        )
+        .unwrap();
         let expected = "--- !t\nParts:\n  - Name:            SFI0\n    Data:            [ 0x0, 0x1, 0x2, 0x3, 0x4, 0x5, \
                         0x6, 0x7, 0x8, 0x9, \n                       0xA, 0xB, 0xC, 0xD, 0xE, 0xF, 0x10, 0x11, 0x12, \n\
                         \x20                      0x13 ]\n    List:\n      - [  ]\n      - []\n";

@@ -12,11 +12,11 @@ pub use emit::emit;
 pub use parse::{Document, parse};
 
 use crate::bytes::{Bytes, Text};
+use crate::{Error, ErrorKind, FourCc, Result};
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use unshade_core::{Error, ErrorKind, FourCc, Result};
 
 /// One node, and where it stands in its text; both numbers are 0 for nodes that were made.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,7 +112,7 @@ impl<'a> Node<'a> {
     }
 
     /// A fault that lists the names that may stand here.
-    pub(crate) fn unknown_name<'n>(&self, names: impl Iterator<Item = &'n str>) -> Error {
+    pub fn unknown_name<'n>(&self, names: impl Iterator<Item = &'n str>) -> Error {
         let names: Vec<&str> = names.collect();
         self.fault("unknown name")
             .expected(format!("a number or one of {}", names.join(", ")))
@@ -124,10 +124,7 @@ impl<'a> Node<'a> {
         match &self.kind {
             Kind::Null => "nothing".into(),
             Kind::Plain(text) | Kind::Quoted(text) => {
-                format!(
-                    "`{}`",
-                    unshade_core::Escaped(text.chars().take(SHOWN).collect::<String>().as_bytes())
-                )
+                format!("`{}`", crate::Escaped(text.chars().take(SHOWN).collect::<String>().as_bytes()))
             }
             Kind::Bytes(_) | Kind::List { .. } => "a list".into(),
             Kind::Map(_) => "keys and values".into(),
@@ -280,6 +277,20 @@ impl Yaml for Text {
             Kind::List { items, .. } if items.is_empty() => Ok(Self::default()),
             _ => Err(node.expected("text")),
         }
+    }
+}
+
+/// Text, borrowed or owned; what is not UTF-8 is a list of bytes.
+impl Yaml for Cow<'_, [u8]> {
+    fn node(&self) -> Node<'_> {
+        match core::str::from_utf8(self) {
+            Ok(text) => Node::string(text),
+            Err(_) => Kind::Bytes(Cow::Borrowed(self)).into(),
+        }
+    }
+
+    fn from_node(node: &Node<'_>) -> Result<Self> {
+        Text::from_node(node).map(|text| Cow::Owned(text.0))
     }
 }
 
@@ -473,7 +484,7 @@ impl<'n, 'a> MapReader<'n, 'a> {
     pub fn finish(self) -> Result<()> {
         match self.pairs.iter().find(|(name, _)| !self.asked.iter().any(|asked| asked == name)) {
             Some((name, node)) => Err(node
-                .fault(format!("unknown key `{}`", unshade_core::Escaped(name.as_bytes())))
+                .fault(format!("unknown key `{}`", crate::Escaped(name.as_bytes())))
                 .expected(format!("one of {}", self.asked.join(", ")))),
             None => Ok(()),
         }
