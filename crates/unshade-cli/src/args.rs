@@ -176,6 +176,16 @@ Examples:
 
 {EXIT_STATUS}"))]
     FromYaml(FromYamlArgs),
+    /// Assemble a Direct3D token program (Shader Model 4 to 5.1) into a DXContainer
+    ///
+    /// Reads what `dis` and FXC print. STAT is counted anew, the container signed.
+    #[command(after_help = format!("\
+Examples:
+  unshade dis shader.dxbc -o shader.asm
+  unshade asm shader.asm --into shader.dxbc -o changed.dxbc
+
+{EXIT_STATUS}"))]
+    Asm(AssembleArgs),
     /// Compute the digest of a DXContainer anew
     #[command(after_help = format!("\
 Examples:
@@ -280,6 +290,17 @@ pub(crate) struct FromYamlArgs {
     /// Compute the digest rather than taking it from the document
     #[arg(long)]
     pub(crate) sign: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AssembleArgs {
+    /// A text, or `-` for standard input
+    pub(crate) file: String,
+    /// The container whose program is replaced [default: one with nothing else]
+    #[arg(long, value_name = "CONTAINER")]
+    pub(crate) into: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: BinaryArgs,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -118,6 +118,11 @@ impl OperandKind {
         })
     }
 
+    /// Whether the number of a function in brackets can follow it.
+    pub(crate) fn brackets_function(self) -> bool {
+        self == Self::INTERFACE
+    }
+
     /// Whether it holds its value in itself.
     pub fn is_immediate(self) -> bool {
         matches!(self, Self::IMMEDIATE32 | Self::IMMEDIATE64)

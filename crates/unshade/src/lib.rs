@@ -15,6 +15,7 @@
 //! | [`survey`] | what many files have in common, field by field |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
+//! | [`dxbc_build`] | token programs put into containers |
 //! | [`dxbc_names`] | names of what the operands of token programs are |
 //! | [`fxc_listing`] | what FXC's disassembler writes of a container |
 //! | [`safe_path`] | file names for names that come from files |
@@ -50,6 +51,7 @@ pub mod carve;
 mod demangle;
 mod demangled_comments;
 pub mod diff;
+pub mod dxbc_build;
 pub mod dxbc_names;
 pub mod dxc_tables;
 mod dxcontainer_check;

@@ -17,12 +17,13 @@ use crate::sh;
 type Parts = fn(&[u8]) -> Vec<Vec<u8>>;
 
 /// The targets that take a part.
-const PARTS: [(&str, Parts); 7] = [
+const PARTS: [(&str, Parts); 8] = [
     ("reflection", |file| of_library(file, reflections)),
     ("sources", |file| of_library(file, sources)),
     ("bitcode", |file| of_library(file, bitcode)),
     ("psv0", |file| of_container(file, b"PSV0")),
     ("rdat", |file| of_container(file, b"RDAT")),
+    ("dxbc_tokens", |file| [of_container(file, b"SHEX"), of_container(file, b"SHDR")].concat()),
     ("rdef", |file| of_container(file, b"RDEF")),
     ("root_signature", |file| of_container(file, b"RTS0")),
 ];

@@ -2,6 +2,7 @@
 
 use crate::Outcome;
 use crate::args::{
+    AssembleArgs,
     BinaryArgs, BuildArgs, EditArgs, FromYamlArgs, GlobalArgs, PartFile, SignArgs, Stripped, ToYamlArgs,
 };
 use crate::input::{Bytes, Input};
@@ -29,19 +30,35 @@ pub(crate) fn to_yaml(args: &ToYamlArgs, global: &GlobalArgs) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-pub(crate) fn from_yaml(args: &FromYamlArgs) -> Result<Outcome> {
-    let mut text = String::new();
-    let path = Path::new(&args.file);
-    if args.file == "-" {
+/// Assembles a token program into a container.
+pub(crate) fn assemble(args: &AssembleArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let program = unshade::dxbc::assemble(&read_text(&args.file)?).with_context(|| args.file.clone())?;
+    let (from, mut file) = match &args.into {
+        Some(into) => (into, open(into, global)?.1),
+        None => (&args.file, DxFile::default()),
+    };
+    unshade::dxbc_build::put_program(&mut file, &program)?;
+    let data = file.write_signed().with_context(|| from.clone())?;
+    write(&args.output, from, &data)
+}
+
+/// A text from a file or from standard input.
+fn read_text(file: &str) -> Result<String> {
+    if file == "-" {
+        let mut text = String::new();
         std::io::stdin()
             .lock()
             .take(MAX_YAML)
             .read_to_string(&mut text)
             .context("can't read standard input")?;
-    } else {
-        let bytes = Bytes::open(path).with_context(|| format!("can't read {}", args.file))?;
-        text = String::from_utf8(bytes.to_vec()).with_context(|| format!("{}: no text", args.file))?;
+        return Ok(text);
     }
+    let bytes = Bytes::open(Path::new(file)).with_context(|| format!("can't read {file}"))?;
+    String::from_utf8(bytes.to_vec()).with_context(|| format!("{file}: no text"))
+}
+
+pub(crate) fn from_yaml(args: &FromYamlArgs) -> Result<Outcome> {
+    let text = read_text(&args.file)?;
     let mut file = document::from_yaml(&text).with_context(|| args.file.clone())?;
     let data =
         if args.sign { file.write_signed() } else { file.write() }.with_context(|| args.file.clone())?;

@@ -47,6 +47,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Scan(args) => scan::run(&args, &global),
         Command::ToYaml(args) => dxcontainer::to_yaml(&args, &global),
         Command::FromYaml(args) => dxcontainer::from_yaml(&args),
+        Command::Asm(args) => dxcontainer::assemble(&args, &global),
         Command::Sign(args) => dxcontainer::sign(&args, &global),
         Command::Edit(args) => dxcontainer::edit(&args, &global),
         Command::Build(args) => dxcontainer::build(&args),

@@ -15,7 +15,7 @@ pub(crate) use declaration::IMMEDIATE_CONSTANT_BUFFER;
 use crate::implied::{self, Position};
 use crate::names::{MASKS, RETURN_TYPES, UNKNOWN_DIMENSION, UNKNOWN_RETURN_TYPE, name_of};
 use crate::opcode::{Class, Controls, Opcode, Row};
-use crate::operand::bits;
+use crate::operand::{Components, OperandKind, bits};
 use crate::program::{Extension, Instruction, Program, Version};
 use alloc::string::String;
 use core::fmt::Write;
@@ -172,6 +172,9 @@ impl Printer<'_> {
     }
 
     fn instruction(&mut self, instruction: &Instruction) {
+        if self.dialect() == Dialect::Exact && !is_tellable(self.version, instruction) {
+            return self.bare_tokens(instruction);
+        }
         match instruction.opcode().row() {
             Some(row) if row.controls == Controls::CustomData => self.custom_data(instruction),
             Some(row) if row.class == Class::Declaration => self.declaration(instruction, row),
@@ -351,6 +354,21 @@ impl Printer<'_> {
         self.put_text(TokenKind::Comment, &mut text);
     }
 
+    /// An instruction as its tokens.
+    fn bare_tokens(&mut self, instruction: &Instruction) {
+        let mut tokens = alloc::vec::Vec::new();
+        // Its length may be too great for its opcode token, but its tokens are all there.
+        let _ = instruction.write(&mut tokens);
+        let mut text = String::new();
+        let token = instruction.token & !(0x7f << 24);
+        let _ = write!(text, "unknown_{}<0x{token:08x}> <rest", instruction.opcode().0);
+        for token in tokens.iter().skip(1) {
+            let _ = write!(text, " 0x{token:08x}");
+        }
+        text.push('>');
+        self.put_text(TokenKind::Number, &mut text);
+    }
+
     /// Tokens that the opcode has no use for.
     fn rest(&mut self, instruction: &Instruction) {
         if self.dialect() == Dialect::Fxc || instruction.rest.is_empty() {
@@ -363,6 +381,40 @@ impl Printer<'_> {
         text.push('>');
         self.put_text(TokenKind::Attribute, &mut text);
     }
+}
+
+/// Whether the text of an instruction tells all of its tokens; of some that no compiler writes it can't.
+fn is_tellable(version: Version, instruction: &Instruction) -> bool {
+    let Some(row) = instruction.opcode().row().filter(|row| row.controls != Controls::CustomData) else {
+        return true;
+    };
+    // What could not be told apart stands in the rest.
+    let wants = row.body.bytes().any(|letter| !matches!(letter, b'p' | b'q'));
+    let lacks = wants && instruction.operands.is_empty() && instruction.values.is_empty();
+    let unknown_length = instruction.is_long() && instruction.extended.is_empty();
+    // Return types have four bits each.
+    let wide_types = row.body.contains('y') && instruction.values.first().is_some_and(|types| *types > 0xffff);
+    let dimension = instruction.extension().dimension;
+    let unnamed = dimension.is_some_and(|(dimension, _)| name_of(crate::names::DIMENSIONS, dimension).is_none());
+    let operand = instruction.operands.first();
+    let is_called_otherwise = instruction.opcode() == Opcode::FCALL
+        && operand.is_some_and(|operand| !operand.kind().brackets_function() || has_letters(operand));
+    let is_bound = row.class == Class::Declaration && operand.is_some_and(|one| one.kind().capital_name().is_some());
+    let is_bound_otherwise = is_bound && operand.is_some_and(|one| !has_plain_range(version, one));
+    !(lacks || unknown_length || wide_types || unnamed || is_called_otherwise || is_bound_otherwise)
+}
+
+fn has_letters(operand: &crate::operand::Operand) -> bool {
+    !matches!(operand.components(), Components::None | Components::One | Components::Unknown)
+}
+
+/// Whether a declared binding has the indices that its model calls for, and these are numbers.
+fn has_plain_range(version: Version, operand: &crate::operand::Operand) -> bool {
+    let indices = operand.used_indices();
+    let plain = indices.iter().all(|index| index.relative.is_none() && u32::try_from(index.number).is_ok());
+    let is_buffer = operand.kind() == OperandKind::CONSTANT_BUFFER;
+    let count = if version.has_spaces() { 3 } else { 1usize.saturating_add(usize::from(is_buffer)) };
+    plain && indices.len() == count
 }
 
 /// What the control bits add to the mnemonic.
