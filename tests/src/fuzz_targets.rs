@@ -196,7 +196,9 @@ pub fn rdef(data: &[u8]) {
 pub fn dxbc_tokens(data: &[u8]) {
     use unshade::dxbc::print::{Dialect, Options, print};
     let mut diagnostics = unshade_core::Diagnostics::new();
-    let Ok(program) = unshade::dxbc::decode(unshade_core::Reader::new(data), &mut diagnostics) else { return };
+    let Ok(program) = unshade::dxbc::decode(unshade_core::Reader::new(data), &mut diagnostics) else {
+        return;
+    };
     assert!(program.write().expect("what was read can be written") == data, "other tokens than were read");
     let mut text = String::new();
     print(&program, Options { dialect: Dialect::Fxc, ..Options::default() }, &mut text);

@@ -81,7 +81,8 @@ fn token_programs() -> Vec<Vec<u8>> {
 /// A token program as text.
 fn text_of(program: &[u8]) -> Vec<u8> {
     let mut diagnostics = unshade_core::Diagnostics::new();
-    let program = unshade::dxbc::decode(unshade_core::Reader::new(program), &mut diagnostics).expect("a sound fixture");
+    let program =
+        unshade::dxbc::decode(unshade_core::Reader::new(program), &mut diagnostics).expect("a sound fixture");
     let mut text = String::new();
     unshade::dxbc::print::print(&program, Default::default(), &mut text);
     text.into_bytes()

@@ -66,7 +66,10 @@ mod tests {
         let mut text = String::new();
         let mut diagnostics = unshade_core::Diagnostics::new();
         crate::fxc_listing::print_fxc(&container, &mut text, &mut diagnostics).unwrap();
-        assert!(text.ends_with("mov r0.x, l(1)\nret \n// Approximately 2 instruction slots used\n"), "{text}");
+        assert!(
+            text.ends_with("mov r0.x, l(1)\nret \n// Approximately 2 instruction slots used\n"),
+            "{text}"
+        );
         assert!(diagnostics.is_empty());
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::Outcome;
 use crate::args::{
-    AssembleArgs,
-    BinaryArgs, BuildArgs, EditArgs, FromYamlArgs, GlobalArgs, PartFile, SignArgs, Stripped, ToYamlArgs,
+    AssembleArgs, BinaryArgs, BuildArgs, EditArgs, FromYamlArgs, GlobalArgs, PartFile, SignArgs, Stripped,
+    ToYamlArgs,
 };
 use crate::input::{Bytes, Input};
 use crate::output::{Stdout, write_file, write_pieces};

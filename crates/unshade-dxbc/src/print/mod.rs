@@ -393,13 +393,16 @@ fn is_tellable(version: Version, instruction: &Instruction) -> bool {
     let lacks = wants && instruction.operands.is_empty() && instruction.values.is_empty();
     let unknown_length = instruction.is_long() && instruction.extended.is_empty();
     // Return types have four bits each.
-    let wide_types = row.body.contains('y') && instruction.values.first().is_some_and(|types| *types > 0xffff);
+    let wide_types =
+        row.body.contains('y') && instruction.values.first().is_some_and(|types| *types > 0xffff);
     let dimension = instruction.extension().dimension;
-    let unnamed = dimension.is_some_and(|(dimension, _)| name_of(crate::names::DIMENSIONS, dimension).is_none());
+    let unnamed =
+        dimension.is_some_and(|(dimension, _)| name_of(crate::names::DIMENSIONS, dimension).is_none());
     let operand = instruction.operands.first();
     let is_called_otherwise = instruction.opcode() == Opcode::FCALL
         && operand.is_some_and(|operand| !operand.kind().brackets_function() || has_letters(operand));
-    let is_bound = row.class == Class::Declaration && operand.is_some_and(|one| one.kind().capital_name().is_some());
+    let is_bound =
+        row.class == Class::Declaration && operand.is_some_and(|one| one.kind().capital_name().is_some());
     let is_bound_otherwise = is_bound && operand.is_some_and(|one| !has_plain_range(version, one));
     !(lacks || unknown_length || wide_types || unnamed || is_called_otherwise || is_bound_otherwise)
 }
