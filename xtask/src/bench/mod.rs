@@ -6,6 +6,8 @@
 mod bitcode;
 mod dxcontainer;
 mod metallib;
+mod metallib_write;
+mod nv;
 
 use std::ffi::OsString;
 use std::fs;
@@ -36,6 +38,8 @@ enum Suite {
     #[value(alias = "dx")]
     Dxcontainer,
     Metallib,
+    MetallibWrite,
+    Nv,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -45,6 +49,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Suite::Bitcode => bitcode::run(args.runs),
         Suite::Dxcontainer => dxcontainer::run(args.runs),
         Suite::Metallib => metallib::run(args.runs),
+        Suite::MetallibWrite => metallib_write::run(args.runs),
+        Suite::Nv => nv::run(args.runs),
     }
 }
 
