@@ -66,8 +66,8 @@ impl Jumps {
         }
         // What hostile programs leave open ends at their end.
         for construct in open {
-            jumps.to_all(&construct.exits, count);
-            jumps.to_all(&construct.pending, count);
+            jumps.jump_all(&construct.exits, count);
+            jumps.jump_all(&construct.pending, count);
         }
         jumps
     }
@@ -78,7 +78,7 @@ impl Jumps {
         }
     }
 
-    fn to_all(&mut self, from: &[usize], to: usize) {
+    fn jump_all(&mut self, from: &[usize], to: usize) {
         self.edges.extend(from.iter().map(|from| (*from, to)));
     }
 
@@ -96,7 +96,7 @@ impl Jumps {
                 if let Some(construct) = open.last_mut() {
                     construct.exits.push(number);
                     let pending = core::mem::take(&mut construct.pending);
-                    self.to_all(&pending, next);
+                    self.jump_all(&pending, next);
                 }
                 self.end(number);
             }
@@ -104,7 +104,7 @@ impl Jumps {
                 if let Some(construct) = open.last_mut() {
                     construct.has_default |= opcode == Opcode::DEFAULT;
                     let switch = construct.pending.clone();
-                    self.to_all(&switch, number);
+                    self.jump_all(&switch, number);
                 }
             }
             Opcode::BREAK | Opcode::BREAKC => {
@@ -126,9 +126,9 @@ impl Jumps {
             }
             Opcode::ENDIF | Opcode::ENDLOOP | Opcode::ENDSWITCH => {
                 if let Some(construct) = open.pop() {
-                    self.to_all(&construct.exits, next);
+                    self.jump_all(&construct.exits, next);
                     if opcode != Opcode::ENDSWITCH || !construct.has_default {
-                        self.to_all(&construct.pending, next);
+                        self.jump_all(&construct.pending, next);
                     }
                     if opcode == Opcode::ENDLOOP {
                         self.edges.push((number, construct.start));

@@ -127,8 +127,7 @@ impl<'a> Parts<'a> {
         while !text.eat(")") {
             let written = text.take_while(is_value);
             let place = self.count;
-            if self.kind == OperandKind::IMMEDIATE64
-                && !(written.starts_with("0x") && !written.ends_with('l'))
+            if self.kind == OperandKind::IMMEDIATE64 && (!written.starts_with("0x") || written.ends_with('l'))
             {
                 let bits = double(written).ok_or_else(|| text.unexpected_word("a double", written))?;
                 self.set(text, place, bits & u64::from(u32::MAX))?;

@@ -259,7 +259,7 @@ impl Printer<'_> {
     pub(super) fn custom_data(&mut self, instruction: &Instruction) {
         let class = instruction.custom_data_class();
         let values = &instruction.values;
-        let whole = values.len() % 4 == 0;
+        let whole = values.len().is_multiple_of(4);
         match (class, self.dialect()) {
             (IMMEDIATE_CONSTANT_BUFFER, Dialect::Fxc) => self.constants(values),
             (IMMEDIATE_CONSTANT_BUFFER, Dialect::Exact) if whole => self.constants(values),

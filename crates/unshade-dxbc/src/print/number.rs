@@ -78,7 +78,7 @@ pub(crate) fn write_float(out: &mut String, bits: u32, dialect: Dialect) {
     if !value.is_finite() {
         match dialect {
             Dialect::Fxc => {
-                out.push_str(special(value.is_infinite(), value.is_sign_negative(), bits == INDEFINITE))
+                out.push_str(special(value.is_infinite(), value.is_sign_negative(), bits == INDEFINITE));
             }
             Dialect::Exact => {
                 let _ = write!(out, "0x{bits:08x}");
