@@ -116,10 +116,10 @@ fn word(word: &str, declares: bool) -> String {
         None => (word.to_owned(), None),
     };
     // Components that are all the same are written once; those of a range of bindings mean nothing.
-    if let Some(same) = letters.filter(|letters| letters.len() == 4).and_then(|letters| letters.get(..1)) {
-        if letters == Some(same.repeat(4).as_str()) {
-            letters = Some(same);
-        }
+    if let Some(same) = letters.filter(|letters| letters.len() == 4).and_then(|letters| letters.get(..1))
+        && letters == Some(same.repeat(4).as_str())
+    {
+        letters = Some(same);
     }
     if declares && name.contains(':') {
         letters = None;

@@ -63,11 +63,11 @@ pub fn print_fxc(
     }
     signatures::write(&mut text, &parts, program.version.kind());
     parts.statistics(&mut text, program.version.kind());
-    if let Some(part) = container.find(b"IFCE") {
-        if interfaces::write(&mut text, part.data.data()).is_none() {
-            let fault = Error::new(ErrorKind::BadValue, part.data.offset(), "the interfaces can't be read");
-            diagnostics.error("dxbc-interfaces", fault);
-        }
+    if let Some(part) = container.find(b"IFCE")
+        && interfaces::write(&mut text, part.data.data()).is_none()
+    {
+        let fault = Error::new(ErrorKind::BadValue, part.data.offset(), "the interfaces can't be read");
+        diagnostics.error("dxbc-interfaces", fault);
     }
     sink.put(TokenKind::Comment, &text);
     let options = Options { dialect: Dialect::Fxc, names: None, offset: part.data.offset() };
