@@ -259,6 +259,7 @@ mod tests {
     use super::*;
     use crate::bytes::{Bytes, Text};
     use alloc::vec;
+    use alloc::vec::Vec;
 
     fn round_trip(text: &str) {
         let value = Text::from(text);
@@ -315,7 +316,7 @@ mod tests {
         assert_eq!(Bytes::from_node(documents[0].root.get("Key").unwrap()).unwrap(), bytes);
         assert!(out.lines().all(|line| line.len() < 90));
         // Handing on what was gathered must not move what follows: every line of bytes starts in one column.
-        let columns: alloc::vec::Vec<usize> = out.lines().filter_map(|line| line.find("0x")).collect();
+        let columns: Vec<usize> = out.lines().filter_map(|line| line.find("0x")).collect();
         assert!(columns.len() > GATHERED / 30 && columns.iter().all(|column| *column == columns[0]));
     }
 
