@@ -12,6 +12,8 @@
 //! | [`lower`] | the same, typed and as p-code: what both back ends write |
 //! | [`check`] | bits claimed twice or by nobody, words that two rows match, slots that no template names |
 //! | [`rust_tables`] | the static tables of `unshade-sass` |
+//! | [`rust_semantics`] | what operations do, for `unshade-sass` |
+//! | [`sleigh`] | the Ghidra processor module |
 //! | [`pages`] | reference pages with bit diagrams |
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -24,7 +26,9 @@ pub mod pages;
 pub mod parse_generation;
 pub mod parse_operations;
 pub mod rust_tables;
+pub mod rust_semantics;
 pub mod semantics;
+pub mod sleigh;
 
 pub use model::Isa;
 

@@ -64,6 +64,7 @@ impl Instruction {
             meaning: "",
             flow: crate::table::Flow::Next,
             operands: &[],
+            modifiers: &[],
         };
         isa::operations().get(usize::from(self.encoding.operation)).unwrap_or(&NOTHING)
     }
