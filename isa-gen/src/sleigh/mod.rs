@@ -10,6 +10,7 @@
 //! | `n` | the number of a modifier's value |
 //! | `a` | a branch's target |
 //! | `s` | a piece of the semantics: a constructor for each choice of modifiers that makes a difference |
+//! | `b` | several pieces |
 //!
 //! Equal tables are written once, whoever uses them. Names that live from one piece of semantics to the next are registers
 //! of their own (`t4_0`), of which nothing is left after decompilation. Displays follow what Ghidra asks for: the mnemonic
@@ -71,6 +72,9 @@ fn fixed_bits(mask: u128, value: u128) -> Vec<(u32, u32, u128)> {
     }
     runs
 }
+
+/// How many operands a constructor may have, with some room.
+const MOST_OPERANDS: usize = 16;
 
 /// What is written for one generation.
 struct Writer<'a> {
@@ -247,7 +251,8 @@ impl<'a> Writer<'a> {
         }
         pattern.extend(used);
         let mut builds: Vec<String> = guard.into_iter().collect();
-        for piece in self.pieces(encoding) {
+        let pieces = self.pieces(encoding);
+        for piece in self.bundled(pieces, pattern.len()) {
             pattern.push(piece.clone());
             builds.push(piece);
         }
@@ -257,6 +262,23 @@ impl<'a> Writer<'a> {
         let operands = if operands.is_empty() { String::new() } else { format!(" {}", operands.join("^")) };
         let builds: String = builds.iter().map(|name| format!(" build {name};")).collect();
         format!(":^{}{operands} is {} {{{builds} }}", mnemonic.join("^"), pattern.join(" & "))
+    }
+
+    /// Ghidra's decoder takes no more than 20 operands of a constructor: pieces beyond that become one of several.
+    fn bundled(&mut self, pieces: Vec<String>, others: usize) -> Vec<String> {
+        if others + pieces.len() <= MOST_OPERANDS {
+            return pieces;
+        }
+        pieces
+            .chunks(MOST_OPERANDS / 2)
+            .map(|chunk| {
+                let mut unique = chunk.to_vec();
+                unique.sort();
+                unique.dedup();
+                let builds: String = chunk.iter().map(|piece| format!(" build {piece};")).collect();
+                self.table('b', &format!("@: is {} {{{builds} export 0:1; }}\n", unique.join(" & ")))
+            })
+            .collect()
     }
 
     /// The bits of a part of an operand that is one bit or a few.

@@ -509,25 +509,13 @@ fn decide(pcode: &mut Pcode) {
     pcode.inputs = vec![Value::Number(decided, 1)];
 }
 
-/// Each choice is a piece of its own; what is between them too.
+/// Choices by one slot that follow one another are a piece, and what is between them too.
 fn cut(steps: &[Step]) -> Vec<&[Step]> {
-    let mut pieces = Vec::new();
-    let mut start = 0;
-    for (index, step) in steps.iter().enumerate() {
-        let choice = |step: &Step| matches!(step, Step::When(..));
-        if choice(step) && index > start {
-            pieces.push(&steps[start..index]);
-            start = index;
-        }
-        if choice(step) {
-            pieces.push(&steps[start..=index]);
-            start = index + 1;
-        }
-    }
-    if start < steps.len() {
-        pieces.push(&steps[start..]);
-    }
-    pieces
+    let slot = |step: &Step| match step {
+        Step::When(test, ..) => Some(test.slot.clone()),
+        _ => None,
+    };
+    steps.chunk_by(|first, second| slot(first) == slot(second)).collect()
 }
 
 /// The names that several pieces have.
