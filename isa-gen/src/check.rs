@@ -30,7 +30,11 @@ pub fn operations(isa: &Isa) -> Vec<Error> {
     let mut seen = HashSet::new();
     for modifier in &isa.modifiers {
         if !seen.insert(modifier.name.as_str()) {
-            errors.push(error(OPERATIONS_FILE, modifier.line, format!("modifier '{}' a second time", modifier.name)));
+            errors.push(error(
+                OPERATIONS_FILE,
+                modifier.line,
+                format!("modifier '{}' a second time", modifier.name),
+            ));
         }
     }
     seen.clear();
@@ -56,13 +60,65 @@ pub fn operations(isa: &Isa) -> Vec<Error> {
     errors
 }
 
+<<<<<<< HEAD
+=======
+fn semantic_faults(isa: &Isa, operation: &crate::model::Operation) -> Vec<String> {
+    let mut own = HashSet::new();
+    assigned(&operation.semantics, &mut own);
+    let mut used = Vec::new();
+    semantics::names(&operation.semantics, &mut used);
+    let mut faults = Vec::new();
+    for (name, value) in used {
+        let modifier =
+            operation.modifiers.iter().find(|entry| entry.0 == name).map(|entry| &isa.modifiers[entry.1]);
+        let known = match (&value, modifier) {
+            (Some(value), Some(modifier)) => modifier.values.iter().any(|entry| &entry.name == value),
+            (Some(_), None) => false,
+            (None, _) => {
+                own.contains(&name)
+                    || MACHINE.contains(&name.as_str())
+                    || operation.operands.iter().any(|role| role.name == name)
+            }
+        };
+        if !known {
+            faults.push(format!("{}: the semantics name '{name}', which is nothing", operation.name));
+        }
+    }
+    faults
+}
+
+fn assigned(statements: &[semantics::Statement], own: &mut HashSet<String>) {
+    for statement in statements {
+        match statement {
+            semantics::Statement::Assign(place, _) => {
+                own.insert(place.clone());
+            }
+            semantics::Statement::If(_, yes, no) | semantics::Statement::When(_, yes, no) => {
+                assigned(yes, own);
+                assigned(no, own);
+            }
+            semantics::Statement::Call(..) | semantics::Statement::Goto(_) => {}
+        }
+    }
+}
+
+>>>>>>> sass
 /// Checks a generation's encodings, one by one and in pairs.
 pub fn generation(isa: &Isa, generation: &Generation) -> Vec<Error> {
     let mut errors = Vec::new();
     for encoding in &generation.encodings {
         let name = &isa.operations[encoding.operation].name;
         for message in bits(encoding, generation.word_bits).into_iter().chain(slots(isa, encoding)) {
-            errors.push(error(&generation.file, encoding.line, format!("{name} {}: {message}", encoding.alternative)));
+            errors.push(error(
+                &generation.file,
+                encoding.line,
+                format!("{name} {}: {message}", encoding.alternative),
+            ));
+        }
+        for example in &encoding.examples {
+            if let Err(message) = decodes(generation, encoding, example.word) {
+                errors.push(error(&generation.file, example.line, format!("{:#x}: {message}", example.word)));
+            }
         }
     }
     for (index, first) in generation.encodings.iter().enumerate() {
@@ -78,6 +134,35 @@ pub fn generation(isa: &Isa, generation: &Generation) -> Vec<Error> {
         }
     }
     errors
+}
+
+/// Whether a word is read by this encoding, has values that there are, and is made again of its fields.
+fn decodes(generation: &Generation, encoding: &Encoding, word: u128) -> Result<(), &'static str> {
+    let special = |other: &&Encoding| other.mask.count_ones();
+    let chosen =
+        generation.encodings.iter().filter(|other| word & other.mask == other.value).max_by_key(special);
+    if !chosen.is_some_and(|chosen| core::ptr::eq(chosen, encoding)) {
+        return Err("another encoding reads this example");
+    }
+    let orders = encoding.choices.iter().map(|choice| (&choice.bits, &choice.order));
+    let selects = encoding.operands.iter().filter_map(|operand| {
+        operand.select.as_ref().and_then(|select| Some((operand.part(Part::Select)?, &select.1)))
+    });
+    let none = |(bits, order): (&crate::model::Bits, &Vec<Option<usize>>)| {
+        usize::try_from(bits.extract(word))
+            .ok()
+            .and_then(|number| order.get(number).copied().flatten())
+            .is_none()
+    };
+    if orders.chain(selects).any(none) {
+        return Err("no instruction has this value of a modifier");
+    }
+    let fields = encoding.choices.iter().map(|choice| &choice.bits);
+    let parts = encoding.operands.iter().flat_map(|operand| operand.parts.iter().map(|part| &part.1));
+    let made = fields
+        .chain(parts)
+        .fold(encoding.value | word & encoding.ignored, |made, bits| made | word & bits.mask());
+    if made == word { Ok(()) } else { Err("its fields do not make it again") }
 }
 
 /// Whether some word fits both and the decoder could not tell which is meant: it prefers the encoding that fixes all
@@ -152,7 +237,12 @@ fn slots(isa: &Isa, encoding: &Encoding) -> Vec<String> {
     let template = &operation.forms[encoding.form].template;
     let named = |slot: &str| template.iter().any(|piece| matches!(piece, Piece::Slot(name) if name == slot));
     let mut messages = Vec::new();
-    for slot in encoding.choices.iter().map(|choice| &choice.slot).chain(encoding.operands.iter().map(|operand| &operand.slot)) {
+    for slot in encoding
+        .choices
+        .iter()
+        .map(|choice| &choice.slot)
+        .chain(encoding.operands.iter().map(|operand| &operand.slot))
+    {
         if !named(slot) {
             messages.push(format!("'{slot}' is encoded, but no template names it"));
         }

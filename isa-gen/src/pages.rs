@@ -85,7 +85,13 @@ fn modifiers(out: &mut String, isa: &Isa, operation: &Operation) {
             .values
             .iter()
             .filter(|value| value.name != "-")
-            .map(|value| if value.spelling.is_empty() { String::from("(nothing)") } else { format!("`{}`", value.spelling) })
+            .map(|value| {
+                if value.spelling.is_empty() {
+                    String::from("(nothing)")
+                } else {
+                    format!("`{}`", value.spelling)
+                }
+            })
             .take(32)
             .collect();
         let _ = writeln!(out, "| `{slot}` | {} | {} |", modifier.meaning, spellings.join(" "));
@@ -94,8 +100,10 @@ fn modifiers(out: &mut String, isa: &Isa, operation: &Operation) {
 
 /// Who owns each bit, from the top, 32 bits a row.
 fn diagram(out: &mut String, operation: &Operation, generation: &Generation, encoding: &Encoding) {
-    let names: Vec<&str> =
-        [operation.forms[encoding.form].name.as_str(), &encoding.alternative].into_iter().filter(|name| !name.is_empty()).collect();
+    let names: Vec<&str> = [operation.forms[encoding.form].name.as_str(), &encoding.alternative]
+        .into_iter()
+        .filter(|name| !name.is_empty())
+        .collect();
     let _ = write!(out, "\n## {} {}\n\n```text\n", generation.name, names.join(" "));
     let owners = owners(encoding, generation.word_bits);
     for row in (0..generation.word_bits / 32).rev() {

@@ -13,7 +13,9 @@
 use std::collections::HashMap;
 
 use crate::lex::{Block, Line, blocks, error, number};
-use crate::model::{Bits, Choice, Encoding, Example, Generation, Isa, Kind, Operand, Part, Piece, Schedule, ones};
+use crate::model::{
+    Bits, Choice, Encoding, Example, Generation, Isa, Kind, Operand, Part, Piece, Schedule, ones,
+};
 use crate::{Error, Result};
 
 /// Reads a generation's file.
@@ -90,7 +92,9 @@ impl Parser<'_> {
                     self.generation.architectures =
                         rest.split_whitespace().filter_map(|word| word.parse().ok()).collect();
                 }
-                "word" => self.generation.word_bits = one().ok_or_else(|| self.error(line, "how many bits?"))?,
+                "word" => {
+                    self.generation.word_bits = one().ok_or_else(|| self.error(line, "how many bits?"))?
+                }
                 "pattern" => self.pattern_top = one().ok_or_else(|| self.error(line, "from which bit?"))?,
                 "index" => {
                     for word in rest.split_whitespace() {
@@ -134,7 +138,11 @@ impl Parser<'_> {
             let (pattern, rest) = rest.split_once(' ').unwrap_or((rest, ""));
             let mut items = base.clone();
             items.extend(items_of(line, rest));
-            alternatives.push(Alternative { name: alternative.to_owned(), pattern: pattern.to_owned(), items });
+            alternatives.push(Alternative {
+                name: alternative.to_owned(),
+                pattern: pattern.to_owned(),
+                items,
+            });
         }
         self.forms.insert(name, alternatives);
         Ok(())
@@ -145,7 +153,11 @@ impl Parser<'_> {
         let words = line.words();
         let name = words.get(1).ok_or_else(|| self.error(line, "a layout has a name"))?;
         let items = match words.get(3) {
-            Some(base) => self.layouts.get(*base).ok_or_else(|| self.error(line, format!("no layout '{base}'")))?.clone(),
+            Some(base) => self
+                .layouts
+                .get(*base)
+                .ok_or_else(|| self.error(line, format!("no layout '{base}'")))?
+                .clone(),
             None => Vec::new(),
         };
         Ok(((*name).to_owned(), items))
@@ -156,8 +168,10 @@ impl Parser<'_> {
         let (head, items) = block.head.text.split_once('|').unwrap_or((block.head.text, ""));
         let words: Vec<&str> = head.split_whitespace().collect();
         let (name, form) = words[0].split_once('/').unwrap_or((words[0], ""));
-        let operation =
-            self.isa.operation(name).ok_or_else(|| self.error(&block.head, format!("there is no operation '{name}'")))?;
+        let operation = self
+            .isa
+            .operation(name)
+            .ok_or_else(|| self.error(&block.head, format!("there is no operation '{name}'")))?;
         let form = self.isa.operations[operation]
             .forms
             .iter()
@@ -174,14 +188,18 @@ impl Parser<'_> {
         }
         let mut expanded = Vec::new();
         if let Some(alternatives) = self.forms.get(layout) {
-            let patterns: HashMap<&str, &str> = words[2..].chunks(2).filter(|pair| pair.len() == 2).map(|pair| (pair[0], pair[1])).collect();
+            let patterns: HashMap<&str, &str> =
+                words[2..].chunks(2).filter(|pair| pair.len() == 2).map(|pair| (pair[0], pair[1])).collect();
             for alternative in alternatives {
                 if let Some(pattern) = patterns.get(alternative.pattern.as_str()) {
                     expanded.push((alternative.name.clone(), *pattern, alternative.items.clone()));
                 }
             }
         } else {
-            let base = self.layouts.get(layout).ok_or_else(|| self.error(&block.head, format!("no layout '{layout}'")))?;
+            let base = self
+                .layouts
+                .get(layout)
+                .ok_or_else(|| self.error(&block.head, format!("no layout '{layout}'")))?;
             expanded.push((String::new(), words.get(2).copied().unwrap_or(""), base.clone()));
         }
         for (alternative, pattern, base) in expanded {
@@ -223,7 +241,8 @@ impl Parser<'_> {
 
     /// `WORD [@ADDRESS] TEXT`
     fn example(&self, line: &Line<'_>, text: &str) -> Result<Example> {
-        let (word, mut text) = text.trim().split_once(' ').ok_or_else(|| self.error(line, "a word and its text"))?;
+        let (word, mut text) =
+            text.trim().split_once(' ').ok_or_else(|| self.error(line, "a word and its text"))?;
         let mut address = 0;
         if let Some((first, rest)) = text.strip_prefix('@').and_then(|rest| rest.split_once(' ')) {
             if let Some(value) = number(first) {
@@ -313,7 +332,14 @@ impl Parser<'_> {
     }
 
     /// `slot.part@bits[:modifier]`
-    fn operand_part(&self, item: &Item, slot: &str, part: &str, bits: &str, encoding: &mut Encoding) -> Result<()> {
+    fn operand_part(
+        &self,
+        item: &Item,
+        slot: &str,
+        part: &str,
+        bits: &str,
+        encoding: &mut Encoding,
+    ) -> Result<()> {
         let (bits, set) = bits.split_once(':').unwrap_or((bits, ""));
         let bits = self.bits(item.line, bits)?;
         let (Some(part), Some(index)) = (Part::by_name(part), encoding.operand(slot)) else {
@@ -354,9 +380,16 @@ impl Parser<'_> {
     }
 
     /// Which value of which modifier each number stands for: `name`, `(values)`, `name(values)` or as declared.
-    fn order(&self, item: &Item, set: &str, declared: Option<usize>, bits: &Bits) -> Result<(usize, Vec<Option<usize>>)> {
+    fn order(
+        &self,
+        item: &Item,
+        set: &str,
+        declared: Option<usize>,
+        bits: &Bits,
+    ) -> Result<(usize, Vec<Option<usize>>)> {
         let fail = |message: String| Err(error(self.file, item.line, message));
-        let (name, list) = set.split_once('(').map_or((set, None), |(name, list)| (name, Some(list.trim_end_matches(')'))));
+        let (name, list) =
+            set.split_once('(').map_or((set, None), |(name, list)| (name, Some(list.trim_end_matches(')'))));
         let modifier = if name.is_empty() { declared } else { self.isa.modifier(name) };
         let Some(modifier) = modifier else {
             return fail(format!("'{}': which modifier?", item.text));
@@ -401,7 +434,8 @@ impl Parser<'_> {
         let mut bits = Bits { ranges: Vec::new(), signed, shift, view };
         for range in ranges.split('+') {
             let (low, high) = range.split_once("..").unwrap_or((range, range));
-            let (low, high): (u32, u32) = (low.parse().map_err(|_| fail())?, high.parse().map_err(|_| fail())?);
+            let (low, high): (u32, u32) =
+                (low.parse().map_err(|_| fail())?, high.parse().map_err(|_| fail())?);
             if high < low || high >= 128 {
                 return Err(fail());
             }

@@ -217,8 +217,10 @@ impl Parser<'_> {
     fn declared_modifiers(&self, line: &Line<'_>, rest: &str, operation: &mut Operation) -> Result<()> {
         for word in rest.split_whitespace() {
             let (slot, name) = word.split_once(':').unwrap_or((word, word));
-            let modifier =
-                self.isa.modifier(name).ok_or_else(|| self.error(line, format!("there is no modifier '{name}'")))?;
+            let modifier = self
+                .isa
+                .modifier(name)
+                .ok_or_else(|| self.error(line, format!("there is no modifier '{name}'")))?;
             operation.modifiers.push((slot.to_owned(), modifier));
         }
         Ok(())

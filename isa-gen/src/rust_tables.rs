@@ -11,7 +11,11 @@ const HEAD: &str = "// Written by `cargo xtask codegen` from isa/nvidia. Do not 
 pub fn operations(isa: &Isa) -> String {
     let mut out = String::from(HEAD);
     out.push_str("use crate::table::{Flow, Modifier, Operation, Role};\n\n");
-    let _ = writeln!(out, "/// What there is to do.\npub(crate) static OPERATIONS: [Operation; {}] = [", isa.operations.len());
+    let _ = writeln!(
+        out,
+        "/// What there is to do.\npub(crate) static OPERATIONS: [Operation; {}] = [",
+        isa.operations.len()
+    );
     for operation in &isa.operations {
         let flow = Flow::NAMES.iter().find(|entry| entry.1 == operation.flow).map_or("Next", |entry| entry.0);
         let _ = write!(
@@ -23,19 +27,35 @@ pub fn operations(isa: &Isa) -> String {
         );
         for role in &operation.operands {
             let (read, written) = (role.access != Access::Out, role.access != Access::In);
-            let _ = write!(out, "Role {{ slot: {:?}, read: {read}, written: {written}, ty: {:?} }}, ", role.name, role.ty);
+            let _ = write!(
+                out,
+                "Role {{ slot: {:?}, read: {read}, written: {written}, ty: {:?} }}, ",
+                role.name, role.ty
+            );
         }
         let _ = writeln!(out, "], modifiers: &{:?} }},", operation.modifiers);
     }
-    let _ = writeln!(out, "];\n\n/// What can be chosen.\npub(crate) static MODIFIERS: [Modifier; {}] = [", isa.modifiers.len());
+    let _ = writeln!(
+        out,
+        "];\n\n/// What can be chosen.\npub(crate) static MODIFIERS: [Modifier; {}] = [",
+        isa.modifiers.len()
+    );
     for modifier in &isa.modifiers {
-        let _ = write!(out, "    Modifier {{ name: {:?}, meaning: {:?}, values: &[", modifier.name, modifier.meaning);
+        let _ = write!(
+            out,
+            "    Modifier {{ name: {:?}, meaning: {:?}, values: &[",
+            modifier.name, modifier.meaning
+        );
         for value in &modifier.values {
             let _ = write!(out, "({:?}, {:?}), ", value.name, value.spelling);
         }
         out.push_str("] },\n");
     }
-    out.push_str("];\n");
+    out.push_str("];\n\n");
+    let names: Vec<String> = (0..256).map(|number| format!("\"R{number}\"")).collect();
+    array(&mut out, "pub(crate) ", "REGISTERS", "&str", &names, 16);
+    let numbers: Vec<String> = (0..256).map(|number| format!("\"{number:#x}\"")).collect();
+    array(&mut out, "pub(crate) ", "SMALL_NUMBERS", "&str", &numbers, 16);
     out
 }
 
@@ -70,7 +90,8 @@ pub fn mnemonic(operation: &crate::model::Operation) -> &str {
 /// The module of a generation.
 pub fn generation(isa: &Isa, generation: &Generation) -> String {
     let mut tables = Tables::new(isa);
-    let encodings: Vec<String> = generation.encodings.iter().map(|encoding| tables.encoding(encoding)).collect();
+    let encodings: Vec<String> =
+        generation.encodings.iter().map(|encoding| tables.encoding(encoding)).collect();
     let (buckets, candidates) = buckets(generation);
     let mut out = String::from(HEAD);
     out.push_str("use crate::table::{Encoding, Field, Isa, Kind, Operand as Op, Piece, Schedule};\nuse Piece::{Mnemonic, Modifier, Operand, Text};\n\n");
@@ -93,15 +114,22 @@ pub fn generation(isa: &Isa, generation: &Generation) -> String {
         first = schedule.first_code,
         width = schedule.code_bits,
     );
-    array(&mut out, "BUCKETS", "u16", &numbers(&buckets), 24);
-    array(&mut out, "CANDIDATES", "u16", &numbers(&candidates), 24);
-    array(&mut out, "ORDERS", "u16", &numbers(&tables.orders), 24);
-    array(&mut out, "TEXTS", "&str", &tables.texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>(), 8);
-    array(&mut out, "PIECES", "Piece", &tables.pieces.entries, 8);
-    array(&mut out, "LISTS", "u16", &tables.lists.entries, 24);
-    array(&mut out, "FIELDS", "Field", &tables.fields.entries, 1);
-    array(&mut out, "OPERANDS", "Op", &tables.operands.entries, 1);
-    array(&mut out, "ENCODINGS", "Encoding", &encodings, 1);
+    array(&mut out, "", "BUCKETS", "u16", &numbers(&buckets), 24);
+    array(&mut out, "", "CANDIDATES", "u16", &numbers(&candidates), 24);
+    array(&mut out, "", "ORDERS", "u16", &numbers(&tables.orders), 24);
+    array(
+        &mut out,
+        "",
+        "TEXTS",
+        "&str",
+        &tables.texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>(),
+        8,
+    );
+    array(&mut out, "", "PIECES", "Piece", &tables.pieces.entries, 8);
+    array(&mut out, "", "LISTS", "u16", &tables.lists.entries, 24);
+    array(&mut out, "", "FIELDS", "Field", &tables.fields.entries, 1);
+    array(&mut out, "", "OPERANDS", "Op", &tables.operands.entries, 1);
+    array(&mut out, "", "ENCODINGS", "Encoding", &encodings, 1);
     out
 }
 
@@ -109,8 +137,8 @@ fn numbers<T: ToString>(values: &[T]) -> Vec<String> {
     values.iter().map(ToString::to_string).collect()
 }
 
-fn array(out: &mut String, name: &str, ty: &str, entries: &[String], per_line: usize) {
-    let _ = writeln!(out, "static {name}: [{ty}; {}] = [", entries.len());
+fn array(out: &mut String, visible: &str, name: &str, ty: &str, entries: &[String], per_line: usize) {
+    let _ = writeln!(out, "{visible}static {name}: [{ty}; {}] = [", entries.len());
     for line in entries.chunks(per_line) {
         let _ = writeln!(out, "    {},", line.join(", "));
     }
@@ -219,8 +247,10 @@ impl<'a> Tables<'a> {
     }
 
     fn order(&mut self, order: &[Option<usize>]) -> usize {
-        let numbers: Vec<u16> =
-            order.iter().map(|value| value.and_then(|value| u16::try_from(value).ok()).unwrap_or(u16::MAX)).collect();
+        let numbers: Vec<u16> = order
+            .iter()
+            .map(|value| value.and_then(|value| u16::try_from(value).ok()).unwrap_or(u16::MAX))
+            .collect();
         let orders = &mut self.orders;
         *self.order_index.entry(numbers.clone()).or_insert_with(|| {
             orders.extend(numbers);
@@ -264,7 +294,8 @@ impl<'a> Tables<'a> {
             }
         }
         let orders = encoding.choices.iter().map(|choice| &choice.order);
-        let selects = encoding.operands.iter().filter_map(|operand| operand.select.as_ref().map(|select| &select.1));
+        let selects =
+            encoding.operands.iter().filter_map(|operand| operand.select.as_ref().map(|select| &select.1));
         let checked = orders.chain(selects).any(|order| order.contains(&None));
         format!(
             "Encoding {{ mask: {:#x}, value: {:#x}, ignored: {:#x}, operation: {}, form: {}, alternative: {}, latency: {}, pieces: \
@@ -333,10 +364,20 @@ impl<'a> Tables<'a> {
 /// The table of reference pages.
 pub fn reference(pages: &[(String, String)]) -> String {
     let mut out = String::from(HEAD);
-    let _ = writeln!(out, "/// Mnemonic and page.\npub(crate) static PAGES: [(&str, &str); {}] = [", pages.len());
+    let _ =
+        writeln!(out, "/// Mnemonic and page.\npub(crate) static PAGES: [(&str, &str); {}] = [", pages.len());
     for (name, _) in pages {
         let _ = writeln!(out, "    ({name:?}, include_str!(\"../../reference/{name}.md\")),");
     }
     out.push_str("];\n");
+    out
+}
+
+/// The examples of a generation: `WORD ADDRESS TEXT` in hexadecimal, a line each.
+pub fn examples(generation: &Generation) -> String {
+    let mut out = String::new();
+    for example in generation.encodings.iter().flat_map(|encoding| &encoding.examples) {
+        let _ = writeln!(out, "{:016x} {:x} {}", example.word, example.address, example.text);
+    }
     out
 }

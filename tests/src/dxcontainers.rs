@@ -101,6 +101,37 @@ pub fn exercise(data: &[u8], yaml: bool) -> Vec<String> {
     faults
 }
 
+/// The committed containers that hold a module.
+///
+/// # Panics
+/// If a fixture can't be read.
+pub fn programs() -> Vec<Fixture> {
+    let mut fixtures = all();
+    fixtures.retain(|fixture| {
+        let container = Container::parse(&fixture.data).expect("a sound fixture");
+        container.find(b"DXIL").is_some()
+    });
+    fixtures
+}
+
+/// Does everything to a file that needs its module, and gives the tables that DXC puts before that.
+///
+/// # Panics
+/// If the tables hold a line that is no comment, or more text than the file pays for.
+pub fn exercise_program(data: &[u8]) -> Option<String> {
+    let container = Container::parse(data).ok()?;
+    unshade::check_dxcontainer(&container);
+    unshade::view::ContainerView::new(&container);
+    let part = unshade::dxil::main_part(&container)?;
+    let (_, bitcode) = unshade_dxcontainer::program::bitcode(part.data).ok()?;
+    let module = unshade_llvm::Module::parse(bitcode.data(), bitcode.base()).ok()?;
+    let mut text = String::new();
+    unshade::dxc_tables::put(&container, &module, bitcode.base(), &mut text);
+    assert!(text.lines().all(|line| line.starts_with(';')), "{text}");
+    assert!(text.len() < (4 << 20) + 256 * data.len(), "{} bytes of text", text.len());
+    Some(text)
+}
+
 /// Reads a program database and the container inside of it.
 pub fn exercise_database(data: &[u8]) -> Vec<String> {
     match Msf::parse(data).and_then(|msf| msf.container()) {

@@ -6,7 +6,7 @@ use unshade_core::Diagnostics;
 use unshade_core::outline::Coverage;
 use unshade_metallib::reflection::{Reflection, print_signature, schema::NodeType};
 use unshade_metallib::universal::SliceContent;
-use unshade_metallib::{Function, Library, Universal, outline, verify};
+use unshade_metallib::{Function, Library, LibraryFile, Universal, outline, verify};
 
 /// What was seen on the way.
 #[derive(Debug, Default)]
@@ -27,7 +27,13 @@ const MAX_SLICES: usize = 8;
 /// Does everything to a library; `None` if the bytes are none.
 pub fn metallib(data: &[u8]) -> Option<Seen> {
     match Library::parse(data) {
-        Ok(library) => Some(whole_library(&library)),
+        Ok(library) => {
+            if let Ok(file) = LibraryFile::parse(data) {
+                let written = file.write().expect("what was read can be written");
+                assert_eq!(written.size(), data.len() as u64);
+            }
+            Some(whole_library(&library))
+        }
         Err(error) => {
             assert!(!error.to_string().is_empty());
             None

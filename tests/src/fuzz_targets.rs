@@ -8,13 +8,37 @@ use unshade::carve::{self, Limits, Selector};
 use unshade_dxcontainer::bytes::Bytes;
 use unshade_dxcontainer::file::OwnedPart;
 use unshade_dxcontainer::{DxFile, PartData, document};
-use unshade_metallib::Library;
+use unshade_metallib::{Library, LibraryFile};
 
 /// A library: everything that can be asked of it, a check, and an outline that names every byte.
 pub fn metallib(data: &[u8]) {
     if let Some(seen) = exercise::metallib(data) {
         assert!(seen.outline_faults.is_empty(), "{:#?}", seen.outline_faults);
     }
+}
+
+/// A library that is taken apart and put together: the same bytes, also with hashes computed anew where they were right.
+pub fn metallib_write(data: &[u8]) {
+    let Ok(mut file) = LibraryFile::parse(data) else { return };
+    assert!(file.write().expect("what was read can be written").to_vec() == data, "written otherwise");
+    let hashes: Vec<_> = file.functions.iter_mut().map(|function| function.hash.take()).collect();
+    let anew = file.write().expect("hashes can be computed").to_vec();
+    let computed = LibraryFile::parse(&anew).expect("what was written can be read");
+    let right = computed.functions.iter().map(|function| function.hash).eq(hashes);
+    assert_eq!(anew == data, right, "hashes decide");
+}
+
+/// YAML of a library: what can be written can be read and comes back.
+pub fn metallib_yaml(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(file) = unshade_metallib::document::from_yaml(text) else { return };
+    let Ok(written) = file.write().map(|written| written.to_vec()) else { return };
+    metallib_write(&written);
+    // What no real file has, such as two sections of one code, may be written and not be read.
+    let Ok(read) = LibraryFile::parse(&written) else { return };
+    let again = unshade_metallib::document::to_yaml(&read).expect("what was read has a document");
+    let back = unshade_metallib::document::from_yaml(&again).expect("our own document can be read");
+    assert!(back.write().expect("and written").to_vec() == written, "comes back otherwise:\n{again}");
 }
 
 /// A universal file, with the slices in it.
@@ -134,6 +158,11 @@ pub fn dxcontainer(data: &[u8]) {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
+/// A DXContainer with a module: checked against it, shown, and the tables put that DXC puts before it.
+pub fn dxil(data: &[u8]) {
+    dxcontainers::exercise_program(data);
+}
+
 /// A container of one part of these bytes.
 fn dx_part(name: [u8; 4], data: &[u8]) {
     let mut file = DxFile::default();
@@ -176,18 +205,74 @@ pub fn dx_yaml(data: &[u8]) {
 /// The name of a target, and the target.
 pub type Target = (&'static str, fn(&[u8]));
 
+/// Words of every instruction set, the first byte says of which: what decodes is made again of its fields, and its text
+/// assembles to an instruction with the same text; functions are listed.
+pub fn sass(data: &[u8]) {
+    use unshade::sass::instruction::encode;
+    use unshade::sass::listing::{Context, Function};
+    use unshade::sass::{Instruction, assemble, isa};
+    let Some((choice, bytes)) = data.split_first() else { return };
+    let Some(isa) = isa::ALL.get(usize::from(*choice) % isa::ALL.len()).copied() else { return };
+    for (index, word) in bytes.chunks_exact(isa.word_bytes).enumerate().take(64) {
+        let word = isa.word(word).expect("enough bytes");
+        let address = 8 * index as u64;
+        let Some(instruction) = Instruction::decode(isa, word) else { continue };
+        assert_eq!(encode(isa, instruction.encoding, &instruction.values()), word);
+        let text = instruction.text(address);
+        let made = assemble::instruction(isa, &text, address, word)
+            .unwrap_or_else(|error| panic!("{} {word:#x} {text}: {error}", isa.name));
+        let again = Instruction::decode(isa, made).expect("what is assembled decodes");
+        assert_eq!(again.text(address), text, "{} {word:#x} {made:#x}", isa.name);
+    }
+    let function = Function { name: "fuzz", isa, bytes, address: 0, file_offset: 0 };
+    let (mut raw, mut read) = (String::new(), String::new());
+    function.raw(&mut raw);
+    function.annotated(&Context { control: true, ..Context::default() }, &mut read);
+    assert_eq!(raw.lines().count(), bytes.len() / isa.word_bytes);
+    // A listing assembles to the words that it was made of.
+    let words = assemble::listing(isa, &raw).expect("a listing of ours");
+    assert!(
+        words
+            .iter()
+            .map(|word| Some(word.word))
+            .eq(bytes.chunks_exact(isa.word_bytes).map(|word| isa.word(word)))
+    );
+}
+
+/// Text, as listings for every instruction set.
+pub fn sass_text(data: &[u8]) {
+    use unshade::sass::{Instruction, assemble, isa};
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for isa in isa::ALL {
+        match assemble::listing(isa, text) {
+            Ok(words) => {
+                for word in words.iter().take(64) {
+                    let _ =
+                        Instruction::decode(isa, word.word).map(|instruction| instruction.text(word.address));
+                }
+            }
+            Err(errors) => assert!(errors.iter().all(|error| error.line > 0 && error.column > 0)),
+        }
+    }
+}
+
 /// All targets by name.
 pub const ALL: &[Target] = &[
     ("metallib", metallib),
+    ("metallib_write", metallib_write),
+    ("metallib_yaml", metallib_yaml),
     ("universal", universal),
     ("reflection", reflection),
     ("sources", sources),
     ("carve", carve),
     ("bitcode", bitcode),
     ("dxcontainer", dxcontainer),
+    ("dxil", dxil),
     ("psv0", psv0),
     ("rdat", rdat),
     ("root_signature", root_signature),
     ("rdef", rdef),
+    ("sass", sass),
+    ("sass_text", sass_text),
     ("dx_yaml", dx_yaml),
 ];

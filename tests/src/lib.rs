@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub mod corpus;
+pub mod dx_edits;
 pub mod dxcontainers;
 pub mod encoder;
 pub mod exercise;

@@ -1,11 +1,15 @@
 //! DXContainers: every fixture read, written, verified and turned into YAML and back; cut off at every byte, and with
 //! every byte changed; YAML that is damaged.
 
+mod counting;
+
+use counting::Counting;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use unshade_core::{Severity, outline::Coverage};
 use unshade_dxcontainer::msf::Msf;
 use unshade_dxcontainer::part::PartData;
 use unshade_dxcontainer::{Container, Digest, DxFile, document, outline, verify};
+use unshade_tests::dx_edits::EDITS;
 use unshade_tests::dxcontainers::{self, Fixture, exercise, exercise_database};
 use unshade_tests::mutate::{self, Random};
 use unshade_tests::parallel;
@@ -13,10 +17,40 @@ use unshade_tests::parallel;
 /// YAML is turned back for one change of so many: it takes longer than everything else.
 const YAML_EVERY: usize = 23;
 
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most memory that everything together may take for a file of this size. Typed parts own what they hold, names and
+/// numbers of a few bytes among it, and a check holds several copies of the file: read, written, signed.
+fn heap_limit(file_size: usize) -> u64 {
+    24 * file_size as u64 + (1 << 20)
+}
+
+/// The same, with YAML: a node for each number that is no byte, and the text.
+fn yaml_heap_limit(file_size: usize) -> u64 {
+    160 * file_size as u64 + (1 << 20)
+}
+
 fn check(what: &str, work: impl FnOnce() -> Vec<String>) {
     let faults =
         catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| panic!("{what}: see the panic above"));
     assert!(faults.is_empty(), "{what}: {faults:#?}");
+}
+
+/// Does everything to a file, in so much memory as is in proportion to it.
+fn check_file(what: &str, data: &[u8], yaml: bool) {
+    let mut peak = 0;
+    check(what, || {
+        let (faults, most) = counting::peak(|| exercise(data, yaml));
+        peak = most;
+        faults
+    });
+    let limit = if yaml { yaml_heap_limit(data.len()) } else { heap_limit(data.len()) };
+    assert!(
+        peak <= limit,
+        "{what}: {peak} bytes of memory for {} of the file, more than {limit}",
+        data.len()
+    );
 }
 
 #[test]
@@ -41,6 +75,24 @@ fn fixtures_are_sound_and_have_no_unknown_byte() {
         let mut coverage = Coverage::starting_at(0);
         outline::container(&container, &mut coverage);
         assert_eq!(coverage.unknown_bytes(), 0, "{name}");
+    }
+}
+
+/// A file that is large beside the constant part of the limits.
+#[test]
+fn memory_is_in_proportion_to_large_files() {
+    for Fixture { name, data } in dxcontainers::all() {
+        let mut file = DxFile::parse(&data).unwrap();
+        let parts = file.parts.clone();
+        while file.parts.len() < 2_000 {
+            file.parts.extend(parts.iter().cloned());
+        }
+        file.layout = None;
+        let large = file.write_signed().unwrap();
+        let ((), read) = counting::peak(|| check_file(&name, &large, false));
+        let ((), yaml) = counting::peak(|| check_file(&name, &large, true));
+        let ratio = |peak: u64| peak / large.len() as u64;
+        eprintln!("{name}: {} times the file, with YAML {} times", ratio(read), ratio(yaml));
     }
 }
 
@@ -72,6 +124,21 @@ fn a_change_breaks_the_digest_and_signing_mends_it() {
     let signed = file.write_signed().unwrap();
     assert!(!rules(&signed).contains(&"dx-digest"));
     assert_ne!(file.digest, Digest::UNSIGNED);
+}
+
+#[test]
+fn every_kind_of_edit_leaves_the_other_parts_alone_and_signs() {
+    let fixtures = dxcontainers::all();
+    for edit in EDITS {
+        let mut edited = 0;
+        for Fixture { name, data } in &fixtures {
+            if let Some(faults) = edit.check(data) {
+                assert!(faults.is_empty(), "{}: {name}: {faults:?}", edit.name);
+                edited += 1;
+            }
+        }
+        assert!(edited > 0, "{}: no fixture has what it takes", edit.name);
+    }
 }
 
 #[test]
@@ -130,7 +197,7 @@ fn fixtures_cut_off_at_every_byte() {
     parallel::for_each(&fixtures, |Fixture { name, data }| {
         for length in 0..data.len() {
             let yaml = length % YAML_EVERY == 0;
-            check(&format!("{name} cut off at {length:#x}"), || exercise(&data[..length], yaml));
+            check_file(&format!("{name} cut off at {length:#x}"), &data[..length], yaml);
         }
     });
 }
@@ -150,9 +217,8 @@ fn fixtures_with_every_byte_changed() {
             for value in mutate::byte_values(data[at], exhaustive) {
                 changed[at] = value;
                 runs += 1;
-                check(&format!("{name} with {value:#04x} at {at:#x}"), || {
-                    exercise(&changed, runs % YAML_EVERY == 0)
-                });
+                let what = format!("{name} with {value:#04x} at {at:#x}");
+                check_file(&what, &changed, runs % YAML_EVERY == 0);
             }
             changed[at] = data[at];
         }

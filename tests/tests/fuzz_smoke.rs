@@ -47,6 +47,7 @@ fn seeds(target: &str) -> Vec<Seed> {
             .collect(),
         "bitcode" => AIR.iter().map(|module| words(module.to_vec())).collect(),
         "dxcontainer" => dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).collect(),
+        "dxil" => dxcontainers::programs().into_iter().map(|fixture| words(fixture.data)).collect(),
         "psv0" => dxcontainers::parts(b"PSV0").into_iter().map(words).collect(),
         "rdat" => dxcontainers::parts(b"RDAT").into_iter().map(words).collect(),
         "root_signature" => dxcontainers::parts(b"RTS0").into_iter().map(words).collect(),
@@ -59,9 +60,53 @@ fn seeds(target: &str) -> Vec<Seed> {
             .map(|file| unshade_dxcontainer::document::to_yaml(&file).expect("a sound fixture"))
             .map(|text| (text.into_bytes(), Vec::new()))
             .collect(),
+        "metallib_yaml" => fixtures()
+            .filter(|fixture| !fixture.name.starts_with("universal"))
+            .map(|fixture| fixture.build().0)
+            .filter(|data| data.len() < 4_000)
+            .map(|data| yaml_of(&data))
+            .collect(),
+        "sass" => sass_words().into_iter().map(words).collect(),
+        "sass_text" => sass_texts().into_iter().map(|text| (text.into_bytes(), Vec::new())).collect(),
         "carve" => containers().into_iter().map(words).collect(),
         _ => fixtures().filter(|f| !f.name.starts_with("universal")).map(|f| f.build()).collect(),
     }
+}
+
+/// The examples of the tables.
+const SASS_EXAMPLES: [&str; 2] = [
+    include_str!("../../crates/unshade-sass/tests/examples/sm_30.txt"),
+    include_str!("../../crates/unshade-sass/tests/examples/sm_35.txt"),
+];
+
+/// Machine code of every instruction set, 16 words a seed.
+fn sass_words() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for (choice, examples) in (0_u8..).zip(SASS_EXAMPLES) {
+        let lines: Vec<&str> = examples.lines().collect();
+        for part in lines.chunks(16) {
+            let mut seed = vec![choice];
+            for line in part {
+                let word = line.split(' ').next().and_then(|word| u64::from_str_radix(word, 16).ok());
+                seed.extend(word.expect("an example begins with its word").to_le_bytes());
+            }
+            seeds.push(seed);
+        }
+    }
+    seeds
+}
+
+/// The same as text.
+fn sass_texts() -> Vec<String> {
+    let text = |line: &&str| line.splitn(3, ' ').nth(2).unwrap_or_default().to_owned();
+    let lines: Vec<&str> = SASS_EXAMPLES.iter().flat_map(|examples| examples.lines()).collect();
+    lines.chunks(16).map(|part| part.iter().map(text).collect::<Vec<String>>().join(";\n")).collect()
+}
+
+/// A library as YAML.
+fn yaml_of(library: &[u8]) -> Seed {
+    let file = unshade_metallib::LibraryFile::parse(library).expect("a sound fixture");
+    (unshade_metallib::document::to_yaml(&file).expect("a sound fixture").into_bytes(), Vec::new())
 }
 
 /// Files that hold programs: at an odd place, in a tar archive, and in one that is compressed.

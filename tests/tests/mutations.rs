@@ -1,49 +1,15 @@
 //! Every fixture cut off at every byte, and with every byte changed: nothing panics, every byte keeps its place in the
 //! outline, and memory stays in proportion to the file.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod counting;
+
+use counting::Counting;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use unshade_metallib::Library;
+
 use unshade_tests::{corpus, exercise, fixtures, metallib_builder as builder, mutate, parallel};
-
-/// The system's allocator, counting what each thread holds.
-struct Counting;
-
-thread_local! {
-    /// The bytes that the thread has now; negative if it has freed what another thread allocated.
-    static LIVE: Cell<i64> = const { Cell::new(0) };
-    /// The most that it had.
-    static PEAK: Cell<i64> = const { Cell::new(0) };
-}
-
-fn count(change: i64) {
-    // During the end of a thread there is nothing left to count in.
-    let _ = LIVE.try_with(|live| {
-        let now = live.get() + change;
-        live.set(now);
-        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(now)));
-    });
-}
-
-// The peak of live memory can be seen only from inside of the allocator, which is an unsafe trait.
-#[allow(unsafe_code)]
-// SAFETY: every call is passed on to the system's allocator as it is; counting neither allocates nor panics.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as i64);
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-(layout.size() as i64));
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -55,12 +21,10 @@ fn heap_limit(file_size: usize) -> u64 {
 
 /// Does everything to a file and returns the most memory that was held at once.
 fn measured(data: &[u8]) -> u64 {
-    let before = LIVE.get();
-    PEAK.set(before);
-    let faults = exercise::any(data).map(|seen| seen.outline_faults).unwrap_or_default();
-    let peak = PEAK.get() - before;
+    let (seen, peak) = counting::peak(|| exercise::any(data));
+    let faults = seen.map(|seen| seen.outline_faults).unwrap_or_default();
     assert!(faults.is_empty(), "outline: {faults:#?}");
-    peak as u64
+    peak
 }
 
 /// Counts over all mutations of a test.

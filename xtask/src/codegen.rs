@@ -17,9 +17,10 @@ pub(crate) struct Args {
 }
 
 /// The tables of generations, the oldest first.
-const GENERATIONS: [&str; 1] = ["sm_35"];
+const GENERATIONS: [&str; 2] = ["sm_30", "sm_35"];
 
 const GENERATED: &str = "crates/unshade-sass/src/generated";
+const EXAMPLES: &str = "crates/unshade-sass/tests/examples";
 const PAGES: &str = "crates/unshade-sass/reference";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -54,10 +55,13 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// Every generated file and its text.
 fn made(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let isa = load(root)?;
-    let mut files = vec![(root.join(GENERATED).join("operations.rs"), isa_gen::rust_tables::operations(&isa))];
+    let mut files =
+        vec![(root.join(GENERATED).join("operations.rs"), isa_gen::rust_tables::operations(&isa))];
     for generation in &isa.generations {
         let path = root.join(GENERATED).join(format!("{}.rs", generation.name));
         files.push((path, isa_gen::rust_tables::generation(&isa, generation)));
+        let path = root.join(EXAMPLES).join(format!("{}.txt", generation.name));
+        files.push((path, isa_gen::rust_tables::examples(generation)));
     }
     let pages = isa_gen::pages::pages(&isa);
     files.push((root.join(GENERATED).join("reference.rs"), isa_gen::rust_tables::reference(&pages)));
@@ -72,9 +76,12 @@ pub(crate) fn load(root: &Path) -> Result<isa_gen::Isa> {
         Ok((name.to_owned(), fs::read_to_string(&path).with_context(|| path.display().to_string())?))
     };
     let operations = read("operations.isa")?;
-    let generations =
-        GENERATIONS.iter().map(|name| read(&format!("{name}.isa"))).collect::<Result<Vec<(String, String)>>>()?;
-    let named: Vec<(&str, &str)> = generations.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let generations = GENERATIONS
+        .iter()
+        .map(|name| read(&format!("{name}.isa")))
+        .collect::<Result<Vec<(String, String)>>>()?;
+    let named: Vec<(&str, &str)> =
+        generations.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     isa_gen::load((&operations.0, &operations.1), &named).map_err(|errors| {
         errors.iter().for_each(|error| eprintln!("isa/nvidia/{error}"));
         anyhow::anyhow!("{} faults in the tables", errors.len())

@@ -30,6 +30,26 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
+/// An LLVM tool by its name with its version, such as `yaml2obj-24`: in a folder of UNSHADE_LLVM_BIN, or on PATH.
+pub(crate) fn find_llvm_tool(name: &str) -> Option<PathBuf> {
+    ["UNSHADE_LLVM_BIN", "PATH"].into_iter().filter_map(env::var_os).find_map(|folders| {
+        env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
+    })
+}
+
+/// Adds the files of a folder and of those in it.
+pub(crate) fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            files_below(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
 /// Runs a program with its output captured; its standard error is part of the error if it fails.
 pub(crate) fn capture(command: &mut Command) -> Result<Output> {
     let shown = shown(command);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use unshade::carve::Limits;
 use unshade::dxcontainer::document::Llvm;
 use unshade::llvm::print::Dialect;
+use unshade::load_check::Target;
 use unshade::metallib::FunctionType;
 use unshade::select::{Selection, Selector};
 
@@ -70,7 +71,7 @@ Examples:
 
 {EXIT_STATUS}"))]
     Show(ShowArgs),
-    /// Print, count or draw the LLVM code of functions, or of a bitcode file
+    /// Print, count or draw the code of functions: LLVM's, and NVIDIA's machine code
     #[command(name = "dis", after_help = format!("\
 Examples:
   unshade dis default.metallib reduce_sum_f32
@@ -78,11 +79,34 @@ Examples:
   unshade dis default.metallib --stats             what functions are made of
   unshade dis default.metallib sort_f16 --cfg dot | dot -Tsvg -o sort.svg
   unshade dis default.metallib reduce_sum_f32 --bytes
+  unshade dis shader.dxil                          under the tables that DXC prints
   unshade dis kernel.air --raw | diff - <(llvm-dis-14 < kernel.air)
+  unshade dis kernel.cubin --raw | diff - <(cuobjdump -sass kernel.cubin)
+  unshade dis --sm 30 --words 2800400110005de4 8000000000001de7
 
 {EXIT_STATUS}"))]
     Disassemble(DisassembleArgs),
-    /// Write modules as .air files, and embedded sources as the files that they were
+    /// Assemble NVIDIA's machine code: a listing back to its words, or into a copy of the cubin
+    #[command(name = "asm", after_help = format!("\
+Examples:
+  echo 'FMUL R0, R2, c[0x0][0x140];' | unshade asm --sm 35 -
+  unshade dis kernel.cubin --raw > kernel.sass
+  unshade asm kernel.sass --into kernel.cubin -o changed.cubin
+
+{EXIT_STATUS}"))]
+    Assemble(AssembleArgs),
+    /// Show the reference page of an instruction of NVIDIA's, or name them all
+    #[command(after_help = format!("\
+Examples:
+  unshade isa
+  unshade isa ISCADD
+
+{EXIT_STATUS}"))]
+    Isa {
+        /// The mnemonic
+        mnemonic: Option<String>,
+    },
+    /// Write modules as .air and .cubin files, embedded sources as the files that they were, and .ptx
     #[command(after_help = format!("\
 Examples:
   unshade extract default.metallib -o out
@@ -104,6 +128,38 @@ Exit status:
   1  an error was found, or nothing to check
   2  misuse, or an input that could not be read"))]
     Verify(VerifyArgs),
+    /// Say whether Metal libraries load on an OS, and why not
+    #[command(after_help = format!("\
+Examples:
+  unshade check default.metallib                    what it was made for, and needs
+  unshade check default.metallib --os macos-13.0    and there?
+  unshade check app.ipa --os ios-16.0 --os ios-simulator-16.0
+  unshade check default.metallib --os macos-13.0 --verbose
+
+Platforms: {}.
+The rules, and how sure each is, are told in docs/check.md.
+
+Exit status:
+  0  no rule is broken (some may be unclear)
+  1  a library will not load, or not all of its functions will; or there is none
+  2  misuse, or an input that could not be read", Target::platform_names().collect::<Vec<_>>().join(", ")))]
+    Check(CheckArgs),
+    /// Show what is different between two programs: fields, functions, code
+    #[command(after_help = "\
+Examples:
+  unshade diff old.metallib new.metallib
+  unshade diff old.metallib new.metallib --stat
+  unshade diff old.dxil new.dxil --context 0
+  unshade diff a.whl!mlx/lib/mlx.metallib b.whl!mlx/lib/mlx.metallib --json
+
+Functions are matched by name, parts of containers by theirs. What only says where things
+stand is left out, and so are numbers of values and metadata that only shifted.
+
+Exit status:
+  0  the same, to the byte
+  1  different, or nothing to compare
+  2  misuse, or an input that could not be read")]
+    Diff(DiffArgs),
     /// Attribute every byte of a file
     #[command(after_help = format!("\
 Examples:
@@ -387,9 +443,9 @@ impl ShowArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Extracted {
-    /// The bitcode module of each function, as NAME.air
+    /// The bitcode module of each function, as NAME.air; the cubins of fat binaries
     Modules,
-    /// Embedded sources, in a folder for each archive
+    /// Embedded sources, in a folder for each archive; the PTX of fat binaries
     Sources,
     /// The libraries themselves, out of what they are embedded in
     Programs,
@@ -456,18 +512,31 @@ impl From<DialectArg> for Dialect {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DisassembleArgs {
     /// A file, `file!path/inside`, or `-` for standard input
-    pub(crate) file: String,
+    #[arg(required_unless_present = "words")]
+    pub(crate) file: Option<String>,
     /// Functions: a name, /regular expression/ or #index
     #[arg(value_name = "FUNCTION")]
     selectors: Vec<String>,
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Whose text to print
-    #[arg(long, value_enum, default_value_t = DialectArg::Llvm14)]
-    pub(crate) dialect: DialectArg,
+    /// Whose text to print [default: dxc for DXContainers, else llvm-14]
+    #[arg(long, value_enum)]
+    pub(crate) dialect: Option<DialectArg>,
+    /// Which part of a DXContainer: DXIL, ILDB or STAT [default: ILDB if it is there, else DXIL, as DXC has it]
+    #[arg(long, value_name = "PART", value_parser = part_name)]
+    pub(crate) part: Option<[u8; 4]>,
     /// Print what that tool prints, and nothing of our own
     #[arg(long)]
     pub(crate) raw: bool,
+    /// Show behind each instruction of NVIDIA's what the scheduler is told
+    #[arg(long, conflicts_with = "raw")]
+    pub(crate) control: bool,
+    /// Disassemble these words, in hexadecimal, of NVIDIA's machine code
+    #[arg(long, value_name = "WORD", num_args = 1.., requires = "sm", value_parser = machine_word)]
+    pub(crate) words: Vec<u128>,
+    /// The chip of the words: 30 for sm_30
+    #[arg(long, value_name = "N", requires = "words")]
+    pub(crate) sm: Option<u32>,
     /// Show in front of each line which bytes of the file it was decoded from
     ///
     /// The offset in the file, and the first eight bytes of the record: records are not aligned, so that the first and
@@ -495,6 +564,24 @@ impl DisassembleArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct AssembleArgs {
+    /// A listing, or `-` for standard input
+    pub(crate) listing: String,
+    /// The chip: 35 for sm_35 [default: what the listing says]
+    #[arg(long, value_name = "N")]
+    pub(crate) sm: Option<u32>,
+    /// Put the words into a copy of this cubin, under the functions that the listing names
+    #[arg(long, value_name = "CUBIN", requires = "output")]
+    pub(crate) into: Option<String>,
+    /// Write the words, or the copy, to a file [default: the words as text to standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct FolderArgs {
     /// The folder to write into; made if it is not there
     #[arg(short, long, value_name = "DIR")]
@@ -511,6 +598,34 @@ pub(crate) struct VerifyArgs {
     /// Fail on warnings, too
     #[arg(long)]
     pub(crate) strict: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) files: FilesArgs,
+    /// Where it is to be loaded, such as macos-13.0; may be given several times [default: where it was made for]
+    #[arg(long, value_name = "PLATFORM-VERSION", value_delimiter = ',')]
+    pub(crate) os: Vec<Target>,
+    /// Show rules that are kept, too, and where each is known from
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DiffArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    #[arg(value_name = "BEFORE")]
+    pub(crate) before: String,
+    /// Another one
+    #[arg(value_name = "AFTER")]
+    pub(crate) after: String,
+    /// Show how much has changed rather than what
+    #[arg(long)]
+    pub(crate) stat: bool,
+    /// How many lines are shown around each change of code
+    #[arg(long, short = 'U', value_name = "N", default_value_t = 3)]
+    pub(crate) context: usize,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -684,6 +799,12 @@ fn byte_range(text: &str) -> Result<std::ops::Range<u64>, String> {
         None => size(end)?,
     };
     if start < end { Ok(start..end) } else { Err(bad()) }
+}
+
+/// A word of machine code: up to 32 digits, with or without `0x`.
+fn machine_word(text: &str) -> Result<u128, String> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    u128::from_str_radix(digits, 16).map_err(|_| String::from("expected a word in hexadecimal"))
 }
 
 #[cfg(test)]

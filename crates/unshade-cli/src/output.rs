@@ -5,6 +5,7 @@
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -177,12 +178,44 @@ pub(crate) fn write_file_of<'d>(
 
 /// Writes text to a file, or prints it.
 pub(crate) fn write_text(args: &crate::args::FileArgs, text: &str) -> Result<()> {
+    write_pieces(args, |out| Ok(out.write_str(text)?))
+}
+
+/// The same, of text that comes in pieces.
+pub(crate) fn write_pieces(
+    args: &crate::args::FileArgs,
+    write: impl FnOnce(&mut dyn fmt::Write) -> Result<()>,
+) -> Result<()> {
     match &args.output {
-        Some(path) if path.as_os_str() != "-" => write_file(path, args.force, text.as_bytes()),
-        _ => {
-            let mut stdout = Stdout::new(false);
-            stdout.write_all(text.as_bytes())?;
-            stdout.finish()
+        Some(path) if path.as_os_str() != "-" => {
+            let mut text = String::new();
+            write(&mut text)?;
+            write_file(path, args.force, text.as_bytes())
         }
+        _ => {
+            let mut printed = Printed { stdout: Stdout::new(false), error: None };
+            let written = write(&mut printed);
+            // Why it could not be printed says more than that it could not.
+            if let Some(error) = printed.error {
+                return Err(error.into());
+            }
+            written?;
+            printed.stdout.finish()
+        }
+    }
+}
+
+/// Standard output for what writes text.
+struct Printed {
+    stdout: Stdout,
+    error: Option<io::Error>,
+}
+
+impl fmt::Write for Printed {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.stdout.write_all(text.as_bytes()).map_err(|error| {
+            self.error = Some(error);
+            fmt::Error
+        })
     }
 }

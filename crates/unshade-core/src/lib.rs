@@ -8,6 +8,8 @@
 //! | [`outline`] | the tree of fields of a file: name, value, meaning, byte range |
 //! | [`token`] | text as a stream of tokens, for plain text, colour, JSON and pages alike |
 //! | [`graph`] | directed graphs: dominators and loops |
+//! | [`yaml`] | documents as trees of nodes, and typed values in them |
+//! | [`bytes`] | text and bytes that are owned |
 //! | [`escape`] | showing names that come from files |
 //! | [`fourcc`] | four-character codes |
 //! | [`open_enum!`] | numbers with names, where a number without a name survives |
@@ -23,6 +25,7 @@
 
 extern crate alloc;
 
+pub mod bytes;
 pub mod diagnostic;
 pub mod error;
 pub mod escape;
@@ -32,6 +35,7 @@ mod open_enum;
 pub mod outline;
 pub mod reader;
 pub mod token;
+pub mod yaml;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use error::{Error, ErrorKind, Result};

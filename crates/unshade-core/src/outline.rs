@@ -86,6 +86,31 @@ impl<'a> Field<'a> {
     }
 }
 
+/// The name of a field without the number that tells it from others of its kind: `function` of `function 12`.
+///
+/// ```
+/// use unshade_core::outline::unnumbered;
+///
+/// assert_eq!((unnumbered("function 12"), unnumbered("ISG1")), ("function", "ISG1"));
+/// ```
+pub fn unnumbered(name: &str) -> &str {
+    match name.rsplit_once(' ') {
+        Some((kind, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
+            kind
+        }
+        _ => name,
+    }
+}
+
+/// Whether a field only says where other things stand or how long they are: it changes when something grows before
+/// it, and means nothing by itself. Goes by the names that the formats of this project give such fields.
+pub fn is_layout(name: &str) -> bool {
+    match name {
+        "code" | "size" | "offset" | "file size" | "padding" | "number of parts" | "ENDT" => true,
+        name => name.starts_with("offset of ") || name.ends_with(" offset") || name.ends_with("Offset"),
+    }
+}
+
 /// Takes the walk over an outline. Ranges of children lie inside of their parent's and do not overlap; bytes of a
 /// parent that no child covers belong to the parent itself.
 pub trait OutlineSink {

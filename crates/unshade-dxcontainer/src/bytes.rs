@@ -1,65 +1,7 @@
-//! Text and raw bytes of a file, as the typed parts own them.
+//! Text and raw bytes, and the arithmetic of the parts' sizes.
 
-use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
-use unshade_core::Escaped;
-
-/// Text of a file without its NUL: UTF-8 in every file seen, but nothing promises it.
-#[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Text(pub Vec<u8>);
-
-impl Text {
-    /// The text, where it is UTF-8.
-    pub fn as_str(&self) -> Option<&str> {
-        core::str::from_utf8(&self.0).ok()
-    }
-
-    /// The text with what is not UTF-8 replaced.
-    pub fn to_string_lossy(&self) -> String {
-        String::from_utf8_lossy(&self.0).into_owned()
-    }
-}
-
-impl From<&str> for Text {
-    fn from(text: &str) -> Self {
-        Self(text.as_bytes().to_vec())
-    }
-}
-
-impl From<&[u8]> for Text {
-    fn from(text: &[u8]) -> Self {
-        Self(text.to_vec())
-    }
-}
-
-impl fmt::Display for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&Escaped(&self.0), f)
-    }
-}
-
-impl fmt::Debug for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&Escaped(&self.0).quoted())
-    }
-}
-
-/// Bytes that are carried along as they are: code, private data, compressed streams, what nobody has described.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub struct Bytes(pub Vec<u8>);
-
-impl From<&[u8]> for Bytes {
-    fn from(bytes: &[u8]) -> Self {
-        Self(bytes.to_vec())
-    }
-}
-
-impl fmt::Debug for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes", self.0.len())
-    }
-}
+pub use unshade_core::bytes::{Bytes, Text};
 
 /// A length as the format's 32-bit number; what is longer than every file becomes the largest number, which the
 /// container's own limit refuses.

@@ -72,10 +72,10 @@ pub mod small;
 pub mod source_info;
 pub mod stat;
 pub mod verify;
-pub mod yaml;
 
 pub use container::Container;
 pub use digest::Digest;
 pub use file::DxFile;
 pub use part::PartData;
 pub use scalar::Hex32;
+pub use unshade_core::yaml;

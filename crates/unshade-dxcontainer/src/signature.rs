@@ -293,7 +293,10 @@ impl Signature {
 /// different types do.
 fn is_next_row(previous: &Element, next: &Element) -> bool {
     let unallocated = next.core.register == u32::MAX;
+    let alike =
+        previous.core.mask == next.core.mask && previous.core.component_type == next.core.component_type;
     previous.name == next.name
+        && (alike || next.core.system_value == SystemValue::TARGET)
         && previous.stream == next.stream
         && previous.core.index.checked_add(1) == Some(next.core.index)
         && (unallocated || previous.core.register.checked_add(1) == Some(next.core.register))

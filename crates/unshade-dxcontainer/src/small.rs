@@ -158,50 +158,71 @@ impl FeatureInfo {
 pub struct Feature {
     /// LLVM's name of it.
     pub name: &'static str,
-    /// What it is, as DXC's listing says.
+    /// What it is.
     pub text: &'static str,
+    /// What DXC's listing calls it.
+    pub dxc_text: &'static str,
 }
 
+/// From this bit on, features are told of and not required.
+pub const OPTIONAL_FEATURES_SHIFT: u32 = 40;
+
+/// The features from [`OPTIONAL_FEATURES_SHIFT`] on, as DXC's listing calls them.
+pub const OPTIONAL_FEATURES: &[&str] = &["Function uses derivatives", "Function requires visible group"];
+
 macro_rules! features {
-    ($($name:literal => $text:literal,)*) => {
+    ($($name:literal => $text:literal, $dxc_text:literal,)*) => {
         /// The features by their bit.
-        pub const FEATURES: &[Feature] = &[$(Feature { name: $name, text: $text }),*];
+        pub const FEATURES: &[Feature] = &[$(Feature { name: $name, text: $text, dxc_text: $dxc_text }),*];
     };
 }
 
 features! {
-    "Doubles" => "Double-precision floating point",
-    "ComputeShadersPlusRawAndStructuredBuffers" => "Raw and structured buffers via shader model 4",
-    "UAVsAtEveryStage" => "UAVs at every shader stage",
-    "Max64UAVs" => "64 UAV slots",
-    "MinimumPrecision" => "Minimum-precision data types",
-    "DX11_1_DoubleExtensions" => "Double-precision extensions for 11.1",
-    "DX11_1_ShaderExtensions" => "Shader extensions for 11.1",
-    "LEVEL9ComparisonFiltering" => "Comparison filtering for feature level 9",
-    "TiledResources" => "Tiled resources",
-    "StencilRef" => "Pixel shader output stencil reference",
-    "InnerCoverage" => "Pixel shader inner coverage",
-    "TypedUAVLoadAdditionalFormats" => "Typed UAV loads of additional formats",
-    "ROVs" => "Raster ordered UAVs",
+    "Doubles" => "Double-precision floating point", "Double-precision floating point",
+    "ComputeShadersPlusRawAndStructuredBuffers" =>
+        "Raw and structured buffers via shader model 4",
+        "Raw and Structured buffers",
+    "UAVsAtEveryStage" => "UAVs at every shader stage", "UAVs at every shader stage",
+    "Max64UAVs" => "64 UAV slots", "64 UAV slots",
+    "MinimumPrecision" => "Minimum-precision data types", "Minimum-precision data types",
+    "DX11_1_DoubleExtensions" =>
+        "Double-precision extensions for 11.1",
+        "Double-precision extensions for 11.1",
+    "DX11_1_ShaderExtensions" => "Shader extensions for 11.1", "Shader extensions for 11.1",
+    "LEVEL9ComparisonFiltering" =>
+        "Comparison filtering for feature level 9",
+        "Comparison filtering for feature level 9",
+    "TiledResources" => "Tiled resources", "Tiled resources",
+    "StencilRef" => "Pixel shader output stencil reference", "PS Output Stencil Ref",
+    "InnerCoverage" => "Pixel shader inner coverage", "PS Inner Coverage",
+    "TypedUAVLoadAdditionalFormats" =>
+        "Typed UAV loads of additional formats",
+        "Typed UAV Load Additional Formats",
+    "ROVs" => "Raster ordered UAVs", "Raster Ordered UAVs",
     "ViewportAndRTArrayIndexFromAnyShaderFeedingRasterizer" =>
         "Viewport or render target array index from any shader feeding the rasterizer",
-    "WaveOps" => "Wave level operations",
-    "Int64Ops" => "64-bit integers",
-    "ViewID" => "View instancing",
-    "Barycentrics" => "Barycentrics",
-    "NativeLowPrecision" => "Native low-precision data types",
-    "ShadingRate" => "Shading rate",
-    "Raytracing_Tier_1_1" => "Raytracing tier 1.1",
-    "SamplerFeedback" => "Sampler feedback",
-    "AtomicInt64OnTypedResource" => "64-bit atomics on typed resources",
-    "AtomicInt64OnGroupShared" => "64-bit atomics on group shared memory",
-    "DerivativesInMeshAndAmpShaders" => "Derivatives in mesh and amplification shaders",
-    "ResourceDescriptorHeapIndexing" => "Resource descriptor heap indexing",
-    "SamplerDescriptorHeapIndexing" => "Sampler descriptor heap indexing",
-    "RESERVED" => "Reserved",
-    "AtomicInt64OnHeapResource" => "64-bit atomics on heap resources",
-    "AdvancedTextureOps" => "Advanced texture operations",
-    "WriteableMSAATextures" => "Writeable multisampled textures",
-    "SampleCmpWithGradientOrBias" => "SampleCmp with gradient or bias",
-    "ExtendedCommandInfo" => "Extended command information",
+        "SV_RenderTargetArrayIndex or SV_ViewportArrayIndex from any shader feeding rasterizer",
+    "WaveOps" => "Wave level operations", "Wave level operations",
+    "Int64Ops" => "64-bit integers", "64-Bit integer",
+    "ViewID" => "View instancing", "View Instancing",
+    "Barycentrics" => "Barycentrics", "Barycentrics",
+    "NativeLowPrecision" => "Native low-precision data types", "Use native low precision",
+    "ShadingRate" => "Shading rate", "Shading Rate",
+    "Raytracing_Tier_1_1" => "Raytracing tier 1.1", "Raytracing tier 1.1 features",
+    "SamplerFeedback" => "Sampler feedback", "Sampler feedback",
+    "AtomicInt64OnTypedResource" => "64-bit atomics on typed resources", "64-bit Atomics on Typed Resources",
+    "AtomicInt64OnGroupShared" => "64-bit atomics on group shared memory", "64-bit Atomics on Group Shared",
+    "DerivativesInMeshAndAmpShaders" =>
+        "Derivatives in mesh and amplification shaders",
+        "Derivatives in mesh and amplification shaders",
+    "ResourceDescriptorHeapIndexing" =>
+        "Resource descriptor heap indexing",
+        "Resource descriptor heap indexing",
+    "SamplerDescriptorHeapIndexing" => "Sampler descriptor heap indexing", "Sampler descriptor heap indexing",
+    "RESERVED" => "Reserved", "Wave Matrix",
+    "AtomicInt64OnHeapResource" => "64-bit atomics on heap resources", "64-bit Atomics on Heap Resources",
+    "AdvancedTextureOps" => "Advanced texture operations", "Advanced Texture Ops",
+    "WriteableMSAATextures" => "Writeable multisampled textures", "Writeable MSAA Textures",
+    "SampleCmpWithGradientOrBias" => "SampleCmp with gradient or bias", "SampleCmp with gradient or bias",
+    "ExtendedCommandInfo" => "Extended command information", "Extended command info",
 }

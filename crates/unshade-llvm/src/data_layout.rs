@@ -26,6 +26,8 @@ pub struct DataLayout {
     pointers: Vec<(u32, u64, u64, u64)>,
     program: u32,
     alloca: u32,
+    /// Vectors are aligned as their elements.
+    packed_vectors: bool,
 }
 
 /// How deep types may nest before their size is given up.
@@ -46,7 +48,7 @@ impl Default for DataLayout {
             .iter()
             .map(|&(class, bits, required, preferred)| Alignment { class, bits, required, preferred })
             .collect();
-        Self { alignments, pointers: alloc::vec![(0, 64, 8, 8)], program: 0, alloca: 0 }
+        Self { alignments, pointers: alloc::vec![(0, 64, 8, 8)], program: 0, alloca: 0, packed_vectors: false }
     }
 }
 
@@ -79,6 +81,13 @@ impl DataLayout {
             }
         }
         layout
+    }
+
+    /// The same layout with vectors aligned as their elements are, which DXC's LLVM does and no other.
+    #[must_use]
+    pub fn with_packed_vectors(mut self) -> Self {
+        self.packed_vectors = true;
+        self
     }
 
     /// Whether the alignments of the stack and of pointers to functions, where they are given, are powers of two.
@@ -145,6 +154,26 @@ impl DataLayout {
     /// The width of pointers into an address space.
     pub fn pointer_bits(&self, space: u32) -> u64 {
         self.pointer(space).1
+    }
+
+    /// Where the fields of a struct start, in bytes; nothing for other types.
+    ///
+    /// ```
+    /// use unshade_llvm::data_layout::DataLayout;
+    /// use unshade_llvm::{TypeId, TypeTable};
+    ///
+    /// assert!(DataLayout::default().field_offsets(&TypeTable::default(), TypeId(0)).is_empty());
+    /// ```
+    pub fn field_offsets(&self, types: &TypeTable, ty: TypeId) -> Vec<u64> {
+        let Type::Struct(structure) = types.get(ty) else { return Vec::new() };
+        let (mut end, mut parts) = (0u64, MAX_PARTS);
+        let offsets = types.elements(structure.fields).iter().map(|&field| {
+            let alignment = if structure.packed { 1 } else { self.alignment(types, field, false, 0, &mut parts) };
+            let start = round_up(end, alignment);
+            end = start.saturating_add(self.allocation(types, field, 0, &mut parts));
+            start
+        });
+        offsets.collect()
     }
 
     fn allocation(&self, types: &TypeTable, ty: TypeId, depth: u32, parts: &mut u32) -> u64 {
@@ -230,6 +259,9 @@ impl DataLayout {
                     Some(entry) => pick(entry),
                     None => bits.div_ceil(8).checked_next_power_of_two().unwrap_or(1),
                 }
+            }
+            Type::Vector { element, .. } if self.packed_vectors => {
+                self.alignment(types, element, preferred, deeper, parts)
             }
             Type::X86Mmx | Type::Vector { .. } => {
                 let bits = self.bits(types, ty, depth, parts);

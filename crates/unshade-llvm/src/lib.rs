@@ -64,10 +64,12 @@ readers! {
 mod attribute_names;
 mod dwarf;
 pub mod print;
+mod record_names;
 
 pub use attribute_names::name as attribute_name;
 pub use body::FunctionBody;
 pub use ids::{AttributeListId, AttributeSetId, BlockId, MetadataId, Slice, TypeId, ValueId};
 pub use instruction::{Instruction, Opcode};
 pub use module::{Module, Modules};
+pub use record_names::{block_name, record_name};
 pub use types::TypeTable;

@@ -160,6 +160,11 @@ impl DataType {
         DATA_TYPES.get(place)
     }
 
+    /// The type of this Metal spelling or name after `MTLDataType`: `float4` or `Float4`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        DATA_TYPES.iter().find(|row| row.metal == name || row.name == name).map(|row| Self(row.value))
+    }
+
     /// The name after `MTLDataType`, such as `Float4`.
     pub fn name(self) -> Option<&'static str> {
         self.row().map(|row| row.name)
@@ -193,6 +198,10 @@ mod tests {
             (0x8c, "tensor"),
         ] {
             assert_eq!(DataType(value).to_string(), metal);
+        }
+        for row in DATA_TYPES {
+            assert_eq!(DataType::from_name(row.metal), Some(DataType(row.value)));
+            assert_eq!(DataType::from_name(row.name), Some(DataType(row.value)));
         }
         for unused in [0x39, 0x3d, 0x7d, 0x8a, 0xff] {
             assert_eq!(DataType(unused).row(), None);

@@ -1,4 +1,4 @@
-//! Reads Apple's Metal libraries: `.metallib`, `.metallibsym`, and the universal files that hold them.
+//! Reads and writes Apple's Metal libraries: `.metallib`, `.metallibsym`, and the universal files that hold them.
 //!
 //! | module | thing of the format |
 //! |---|---|
@@ -17,6 +17,8 @@
 //! | [`universal`] | universal files, [`gpu_object`] the GPU Mach-O slices in them |
 //! | [`verify`] | is it sound? |
 //! | [`outline`] | what stands at which byte |
+//! | [`mod@file`] | a library that is owned, changed and written: [`LibraryFile`] |
+//! | [`document`] | libraries as YAML, both ways |
 //!
 //! The reader is lazy and copies nothing: [`Library::parse`] reads the header and the header extension, listing
 //! functions reads the function list, and the bitcode is touched only by what asks for it. A fault in one part never
@@ -49,7 +51,9 @@
 extern crate alloc;
 
 pub mod data_type;
+pub mod document;
 pub mod dynamic_header;
+pub mod file;
 pub mod function_list;
 pub mod gpu_object;
 pub mod header;
@@ -66,6 +70,7 @@ pub mod universal;
 pub mod verify;
 
 pub use data_type::DataType;
+pub use file::LibraryFile;
 pub use function_list::{Function, FunctionType};
 pub use header::{Header, LibraryType, Platform};
 pub use library::Library;

@@ -62,6 +62,12 @@ impl<'a> MetadataGroup<'a> {
         Tags::new(self.tags)
     }
 
+    /// The bytes of the tags, without the size before them and `ENDT`.
+    pub(crate) fn content(&self) -> &'a [u8] {
+        let size = self.range.end.saturating_sub(self.range.start).saturating_sub(8);
+        self.tags.rest().get(..usize::try_from(size).unwrap_or_default()).unwrap_or_default()
+    }
+
     /// Which rule the group's size follows.
     pub fn group_size(&self) -> GroupSize {
         let real = self.range.end.saturating_sub(self.range.start);

@@ -12,6 +12,7 @@
 //! without `MDSZ` has the size from the wrapper, rounded up; the distance to the next module is *not* its size, as
 //! some files have a stray byte between two modules.
 
+use alloc::vec::Vec;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
@@ -65,6 +66,35 @@ impl Wrapper {
     pub fn padded_size(&self) -> u64 {
         u64::from(self.offset).saturating_add(u64::from(self.size)).next_multiple_of(ALIGNMENT)
     }
+}
+
+/// The bitcode of a module whose wrapper and padding are those of every real one.
+pub fn usual_bitcode(module: &[u8]) -> Option<&[u8]> {
+    let wrapper = Wrapper::read(&mut Reader::new(module)).ok()?;
+    let end = WRAPPER_SIZE.checked_add(wrapper.size.into()).and_then(|end| usize::try_from(end).ok())?;
+    let usual = Wrapper { version: 0, offset: 20, size: wrapper.size, cpu_type: u32::MAX };
+    let padding = module.get(end..)?;
+    let is_usual = wrapper == usual
+        && module.len() as u64 == wrapper.padded_size()
+        && padding.iter().all(|byte| *byte == 0);
+    if is_usual { module.get(20..end) } else { None }
+}
+
+/// Puts bitcode into its wrapper, padded.
+///
+/// # Errors
+/// [`ErrorKind::Limit`] for bitcode of 4 GiB.
+pub fn wrap(bitcode: &[u8]) -> Result<Vec<u8>> {
+    let size = u32::try_from(bitcode.len())
+        .map_err(|_| Error::without_offset(ErrorKind::Limit, "bitcode is too long for its wrapper"))?;
+    let wrapper = Wrapper { version: 0, offset: 20, size, cpu_type: u32::MAX };
+    let mut module = Vec::new();
+    for number in [WRAPPER_MAGIC, wrapper.version, wrapper.offset, wrapper.size, wrapper.cpu_type] {
+        module.extend_from_slice(&number.to_le_bytes());
+    }
+    module.extend_from_slice(bitcode);
+    module.resize(usize::try_from(wrapper.padded_size()).unwrap_or(module.len()), 0);
+    Ok(module)
 }
 
 /// A module: its bytes, from the wrapper to the end of the padding.
@@ -125,5 +155,24 @@ impl<'a> Module<'a> {
     /// SHA-256 of all bytes.
     pub fn sha256(&self) -> unshade_sha256::Hash {
         unshade_sha256::digest(self.bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrapper_that_is_put_on_can_be_taken_off() {
+        for size in 0..40 {
+            let mut bitcode = BITCODE_MAGIC.to_vec();
+            bitcode.resize(4 + size, 7);
+            let module = wrap(&bitcode).unwrap();
+            assert!(module.len().is_multiple_of(16) && module.len() < bitcode.len() + 36);
+            assert_eq!(usual_bitcode(&module), Some(&bitcode[..]));
+        }
+        let mut module = wrap(b"BC\xc0\xde").unwrap();
+        *module.last_mut().unwrap() = 1;
+        assert_eq!(usual_bitcode(&module), None);
     }
 }

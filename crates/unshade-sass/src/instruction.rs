@@ -46,7 +46,11 @@ impl Instruction {
             let encoding = isa.encodings.get(usize::from(candidate))?;
             if word & encoding.mask == encoding.value {
                 let instruction = Self { isa, encoding, word };
-                return if encoding.checked && !instruction.has_valid_modifiers() { None } else { Some(instruction) };
+                return if encoding.checked && !instruction.has_valid_modifiers() {
+                    None
+                } else {
+                    Some(instruction)
+                };
             }
         }
         None
@@ -58,6 +62,7 @@ impl Instruction {
 
     /// What it does.
     pub fn operation(&self) -> &'static Operation {
+<<<<<<< HEAD
         static NOTHING: Operation = Operation {
             name: "",
             mnemonic: "",
@@ -66,6 +71,10 @@ impl Instruction {
             operands: &[],
             modifiers: &[],
         };
+=======
+        static NOTHING: Operation =
+            Operation { name: "", mnemonic: "", meaning: "", flow: crate::table::Flow::Next, operands: &[] };
+>>>>>>> sass
         isa::operations().get(usize::from(self.encoding.operation)).unwrap_or(&NOTHING)
     }
 
@@ -77,7 +86,9 @@ impl Instruction {
     /// Its operands.
     pub fn operands(&self) -> impl Iterator<Item = &'static Operand> + use<> {
         let isa = self.isa;
-        slice(isa.lists, self.encoding.operands).iter().filter_map(|index| isa.operands.get(usize::from(*index)))
+        slice(isa.lists, self.encoding.operands)
+            .iter()
+            .filter_map(|index| isa.operands.get(usize::from(*index)))
     }
 
     /// The operand of a slot.
@@ -87,7 +98,8 @@ impl Instruction {
 
     /// The name of a modifier's value, by slot: `rz` of `rnd`.
     pub fn modifier(&self, slot: &str) -> Option<&'static str> {
-        let field = self.fields().find(|field| field.modifier != NONE && self.isa.text(field.slot) == slot)?;
+        let field =
+            self.fields().find(|field| field.modifier != NONE && self.isa.text(field.slot) == slot)?;
         let modifier = isa::modifiers().get(usize::from(field.modifier))?;
         modifier.values.get(usize::from(self.choice(field)?)).map(|value| value.0)
     }
@@ -169,7 +181,8 @@ impl Field {
         if second.1 != 0 {
             number |= bits(word, second.0, second.1).wrapping_shl(u32::from(first.1));
             if third.1 != 0 {
-                number |= bits(word, third.0, third.1).wrapping_shl(u32::from(first.1).wrapping_add(u32::from(second.1)));
+                number |= bits(word, third.0, third.1)
+                    .wrapping_shl(u32::from(first.1).wrapping_add(u32::from(second.1)));
             }
         }
         number

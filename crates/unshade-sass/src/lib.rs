@@ -10,6 +10,10 @@
 //! | [`instruction`] | a decoded word: its operation, operands, modifiers; and the word from them |
 //! | [`semantics`] | what an instruction does, as p-code, and a small interpreter of it |
 //! | [`print`] | text as NVIDIA's tools print it |
+//! | [`assemble`] | text back to words |
+//! | [`control`] | scheduling words |
+//! | [`listing`] | a function, line by line |
+//! | `reference` | a page for each mnemonic (feature `reference`) |
 //!
 //! ```
 //! use unshade_sass::{Instruction, isa};
@@ -28,12 +32,20 @@
 
 extern crate alloc;
 
+pub mod assemble;
+pub mod control;
 mod generated;
 pub mod instruction;
 pub mod isa;
+pub mod listing;
 mod number;
 pub mod print;
+<<<<<<< HEAD
 pub mod semantics;
+=======
+#[cfg(feature = "reference")]
+pub mod reference;
+>>>>>>> sass
 pub mod table;
 
 pub use instruction::Instruction;

@@ -27,9 +27,9 @@ impl Short {
         }
     }
 
-    /// `0x1f`, with at least so many digits.
+    /// `1f`, with at least so many digits.
     #[inline]
-    pub(crate) fn push_hex(&mut self, value: u64, least: u32) {
+    pub(crate) fn push_digits(&mut self, value: u64, least: u32) {
         let digits = (64_u32.saturating_sub(value.leading_zeros())).div_ceil(4).max(least).max(1);
         for place in (0..digits).rev() {
             let digit = value.wrapping_shr(place.wrapping_mul(4)) & 15;
@@ -54,7 +54,7 @@ pub(crate) fn hex(value: i64) -> Short {
     }
     text.push(b'0');
     text.push(b'x');
-    text.push_hex(value.unsigned_abs(), 1);
+    text.push_digits(value.unsigned_abs(), 1);
     text
 }
 
@@ -150,8 +150,8 @@ mod tests {
             (-2.0, "-2"),
             (-0.0, "-0.0 "),
             (f64::INFINITY, "+INF "),
-            (0.0001, "0.00010000000000000000479"),
-            (1.5e-5, "1.5e-05"),
+            (0.0001220703125, "0.0001220703125"),
+            (1.52587890625e-5, "1.52587890625e-05"),
             (half(0x3c00), "1"),
             (half(1), "5.9604644775390625e-08"),
         ] {

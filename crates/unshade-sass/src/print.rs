@@ -7,9 +7,10 @@
 use unshade_core::token::Link;
 use unshade_core::{Token, TokenKind, TokenSink};
 
+use crate::generated::operations::{REGISTERS, SMALL_NUMBERS};
 use crate::instruction::{Instruction, slice};
 use crate::isa;
-use crate::number::{Short, float, half, hex};
+use crate::number::{float, half, hex};
 use crate::table::{Kind, NONE, Operand, Piece};
 
 /// Prints an instruction that stands at an address, without a semicolon.
@@ -44,9 +45,16 @@ pub(crate) fn spelling(instruction: &Instruction, field: u16) -> &'static str {
 }
 
 /// Prints an operand.
-pub fn operand<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, address: u64, sink: &mut S) {
+pub fn operand<S: TokenSink + ?Sized>(
+    instruction: &Instruction,
+    operand: &Operand,
+    address: u64,
+    sink: &mut S,
+) {
     match operand.kind {
-        Kind::Register => signed(instruction, operand, sink, |sink| register(instruction, operand.value, 0, sink)),
+        Kind::Register => {
+            signed(instruction, operand, sink, |sink| register(instruction, operand.value, 0, sink))
+        }
         Kind::OptionalRegister => {
             if !is_zero_register(instruction, operand.value) {
                 sink.put(TokenKind::Punctuation, ", ");
@@ -63,24 +71,31 @@ pub fn operand<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Opera
             }
         }
         Kind::Guard => guard(instruction, operand, sink),
-        Kind::Constant => signed(instruction, operand, sink, |sink| constant(instruction, operand, "][", sink)),
-        Kind::ConstantSpaced => signed(instruction, operand, sink, |sink| constant(instruction, operand, "] [", sink)),
+        Kind::Constant => {
+            signed(instruction, operand, sink, |sink| constant(instruction, operand, "][", sink))
+        }
+        Kind::ConstantSpaced => {
+            signed(instruction, operand, sink, |sink| constant(instruction, operand, "] [", sink))
+        }
         Kind::ConstantIndexed | Kind::ConstantBranch => constant_indexed(instruction, operand, sink),
         Kind::Memory => memory(instruction, operand, sink),
         Kind::Integer => {
-            sink.put(TokenKind::Number, hex(instruction.number(operand.value)).as_str());
+            put_number(instruction.number(operand.value), sink);
             suffixes(instruction, operand, sink);
         }
         Kind::NegatedInteger => {
             let value = instruction.number(operand.value);
             let value = if instruction.flag(operand.negate) { value.wrapping_neg() } else { value };
-            sink.put(TokenKind::Number, hex(value).as_str());
+            put_number(value, sink);
         }
         Kind::OptionalInteger | Kind::TrailingInteger => {
             let value = instruction.number(operand.value);
             if value != 0 {
-                sink.put(TokenKind::Punctuation, if operand.kind == Kind::OptionalInteger { ", " } else { " " });
-                sink.put(TokenKind::Number, hex(value).as_str());
+                sink.put(
+                    TokenKind::Punctuation,
+                    if operand.kind == Kind::OptionalInteger { ", " } else { " " },
+                );
+                put_number(value, sink);
             }
         }
         Kind::Float32 | Kind::Float64 | Kind::Float16 => {
@@ -130,7 +145,12 @@ fn widened(bits: u32) -> f64 {
 
 /// `-|~x|` around what is signed, and `.H1` behind it.
 #[inline]
-fn signed<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S, inner: impl FnOnce(&mut S)) {
+fn signed<S: TokenSink + ?Sized>(
+    instruction: &Instruction,
+    operand: &Operand,
+    sink: &mut S,
+    inner: impl FnOnce(&mut S),
+) {
     if instruction.flag(operand.negate) {
         sink.put(TokenKind::Punctuation, "-");
     }
@@ -176,22 +196,17 @@ fn register_number<S: TokenSink + ?Sized>(number: u64, zero: u64, sink: &mut S) 
     if number == zero {
         return sink.token(Token { kind: TokenKind::Register, text: "RZ", link: None });
     }
-    let mut text = Short::new();
-    text.push(b'R');
-    decimal(&mut text, number);
-    sink.token(Token { kind: TokenKind::Register, text: text.as_str(), link });
+    let text = usize::try_from(number).ok().and_then(|number| REGISTERS.get(number)).copied().unwrap_or("R?");
+    sink.token(Token { kind: TokenKind::Register, text, link });
 }
 
-/// A number of at most three digits.
-fn decimal(text: &mut Short, number: u64) {
-    let digit = |value: u64| b'0'.wrapping_add(u8::try_from(value % 10).unwrap_or(0));
-    if number >= 100 {
-        text.push(digit(number / 100));
+/// A number in hexadecimal.
+#[inline]
+fn put_number<S: TokenSink + ?Sized>(value: i64, sink: &mut S) {
+    match usize::try_from(value).ok().and_then(|value| SMALL_NUMBERS.get(value)) {
+        Some(text) => sink.put(TokenKind::Number, text),
+        None => sink.put(TokenKind::Number, hex(value).as_str()),
     }
-    if number >= 10 {
-        text.push(digit(number / 10));
-    }
-    text.push(digit(number));
 }
 
 const PREDICATES: [&str; 8] = ["P0", "P1", "P2", "P3", "P4", "P5", "P6", "PT"];
@@ -217,22 +232,27 @@ fn guard<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, si
     }
 }
 
-fn constant<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, between: &str, sink: &mut S) {
+fn constant<S: TokenSink + ?Sized>(
+    instruction: &Instruction,
+    operand: &Operand,
+    between: &str,
+    sink: &mut S,
+) {
     sink.put(TokenKind::Punctuation, "c[");
-    sink.put(TokenKind::Number, hex(instruction.number(operand.bank)).as_str());
+    put_number(instruction.number(operand.bank), sink);
     sink.put(TokenKind::Punctuation, between);
-    sink.put(TokenKind::Number, hex(instruction.number(operand.offset)).as_str());
+    put_number(instruction.number(operand.offset), sink);
     sink.put(TokenKind::Punctuation, "]");
 }
 
 fn constant_indexed<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
     sink.put(TokenKind::Punctuation, "c[");
-    sink.put(TokenKind::Number, hex(instruction.number(operand.bank)).as_str());
+    put_number(instruction.number(operand.bank), sink);
     sink.put(TokenKind::Punctuation, "][");
     let offset = instruction.number(operand.offset);
     let named = operand.kind == Kind::ConstantBranch && offset == 0;
     if is_zero_register(instruction, operand.base) && !named {
-        sink.put(TokenKind::Number, hex(offset).as_str());
+        put_number(offset, sink);
     } else {
         register(instruction, operand.base, 0, sink);
         plus_offset(offset, sink);
@@ -245,10 +265,10 @@ fn memory<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, s
     let offset = instruction.number(operand.offset);
     if is_zero_register(instruction, operand.base) && offset != 0 {
         // Without a register, the offset is an address: it has no sign.
-        let unsigned = instruction.field(operand.offset).map_or(0, |field| {
-            field.raw(instruction.word).wrapping_shl(u32::from(field.shift))
-        });
-        sink.put(TokenKind::Number, hex(unsigned.cast_signed()).as_str());
+        let unsigned = instruction
+            .field(operand.offset)
+            .map_or(0, |field| field.raw(instruction.word).wrapping_shl(u32::from(field.shift)));
+        put_number(unsigned.cast_signed(), sink);
     } else {
         register(instruction, operand.base, 0, sink);
         plus_offset(offset, sink);
@@ -259,7 +279,7 @@ fn memory<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, s
 fn plus_offset<S: TokenSink + ?Sized>(offset: i64, sink: &mut S) {
     if offset != 0 {
         sink.put(TokenKind::Punctuation, "+");
-        sink.put(TokenKind::Number, hex(offset).as_str());
+        put_number(offset, sink);
     }
 }
 

@@ -1,62 +1,253 @@
-//! The check of a DXContainer with what only its module can tell: whether SFI0 names the features that it needs.
+//! The checks of a DXContainer that need its module: what the parts say beside what the module's metadata says.
+//!
+//! | part | beside the module's |
+//! |---|---|
+//! | the program's header | shader model |
+//! | SFI0 | flags, of all entry points if it is a library |
+//! | ISG1, OSG1, PSG1 | signatures of the entry point |
+//! | PSV0 | entry point's name, threads of a group, resources |
+//! | RDAT | functions and their flags |
 
-use unshade_core::{Diagnostics, Error, ErrorKind};
-use unshade_dxcontainer::program::{ProgramVersion, ShaderKind, bitcode};
-use unshade_dxcontainer::small::{FEATURES, FeatureInfo};
+use crate::dxil::{DxilModule, EntryPoint, Resource, ResourceClass, SignatureElement, main_part};
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use unshade_core::{Diagnostics, Error, ErrorKind, Escaped};
+use unshade_dxcontainer::container::Part;
+use unshade_dxcontainer::program::{ProgramHeader, ProgramVersion, bitcode};
+use unshade_dxcontainer::psv0::{Psv0, ResourceType, Stage};
+use unshade_dxcontainer::rdat::{Rdat, RdatKind};
+use unshade_dxcontainer::signature::Signature;
+use unshade_dxcontainer::small::{FEATURES, FeatureInfo, OPTIONAL_FEATURES_SHIFT};
 use unshade_dxcontainer::verify::features_of_module;
 use unshade_dxcontainer::{Container, PartData, verify};
-use unshade_llvm::metadata::Metadata;
 use unshade_llvm::module::Module;
 
-/// The property of an entry point that holds the module's flags.
-const FLAGS_TAG: u64 = 0;
+/// The signatures of an entry point by the part that has them.
+const SIGNATURES: [&[u8; 4]; 3] = [b"ISG1", b"OSG1", b"PSG1"];
+
+/// The features that are required, and not only told of.
+const REQUIRED_FEATURES: u64 = (1 << OPTIONAL_FEATURES_SHIFT) - 1;
 
 /// Checks a container and its module.
 pub fn check(container: &Container<'_>) -> Diagnostics {
     let mut diagnostics = verify::container(container);
-    features(container, &mut diagnostics);
+    if let Some(mut check) = Check::new(container) {
+        check.model();
+        check.features();
+        check.signatures();
+        check.psv0();
+        check.rdat();
+        diagnostics.append(check.diagnostics);
+    }
     diagnostics.sort_by_offset();
     diagnostics
 }
 
-fn features(container: &Container<'_>, diagnostics: &mut Diagnostics) {
-    let (Some(dxil), Some(sfi0)) = (container.find(b"DXIL"), container.find(b"SFI0")) else { return };
-    let Ok((header, bitcode)) = bitcode(dxil.data) else { return };
-    let Ok(PartData::Features(found)) = PartData::read(sfi0.name, sfi0.data) else { return };
-    if ProgramVersion(header.version).kind() == ShaderKind::LIBRARY {
-        return;
+/// A container with what its module tells.
+struct Check<'c, 'a> {
+    container: &'c Container<'a>,
+    program: Part<'a>,
+    header: ProgramHeader,
+    dxil: DxilModule,
+    diagnostics: Diagnostics,
+}
+
+impl<'c, 'a> Check<'c, 'a> {
+    /// Nothing if there is no program, or one that is not DXIL. A module that can't be read is for `dis` to tell of.
+    fn new(container: &'c Container<'a>) -> Option<Self> {
+        // Only the program that is run has to fit the parts; one of ILDB alone is beside parts of its own.
+        let program = container.find(b"DXIL").or_else(|| main_part(container))?;
+        let (header, bitcode) = bitcode(program.data).ok()?;
+        let module = Module::parse(bitcode.data(), bitcode.base()).ok()?;
+        let mut dxil = DxilModule::read(&module, bitcode.base());
+        dxil.version?;
+        let mut diagnostics = Diagnostics::new();
+        diagnostics.append(std::mem::take(&mut dxil.diagnostics));
+        Some(Self { container, program, header, dxil, diagnostics })
     }
-    // A module that can't be read is for `dis` to tell of.
-    let Ok(module) = Module::parse(bitcode.data(), bitcode.base()) else { return };
-    let needed = FeatureInfo { flags: features_of_module(module_flags(&module)) };
-    if needed != found {
-        diagnostics.error(
-            "dx-features",
-            Error::new(ErrorKind::BadValue, sfi0.data.base(), "features are not those that the module needs")
-                .expected(words(&needed))
-                .found(words(&found))
-                .within(sfi0.label()),
-        );
+
+    /// The first part of a name; one that can't be read was told of.
+    fn part(&self, name: &[u8; 4]) -> Option<(Part<'a>, PartData)> {
+        let part = self.container.find(name)?;
+        let data = PartData::read(part.name, part.data).ok()?;
+        Some((part, data))
+    }
+
+    fn differ(
+        &mut self,
+        rule: &'static str,
+        part: &Part<'_>,
+        what: &'static str,
+        [expected, found]: [String; 2],
+    ) {
+        let error = Error::new(ErrorKind::BadValue, part.data.base(), what).expected(expected).found(found);
+        self.diagnostics.error(rule, error.within(part.label()));
+    }
+
+    fn model(&mut self) {
+        let Some(model) = &self.dxil.model else { return };
+        let version = ProgramVersion(self.header.version);
+        let is_same =
+            model.kind() == Some(version.kind()) && model.version == [version.major(), version.minor()];
+        if !is_same {
+            let words = [model.to_string(), version.to_string()];
+            let part = self.program.clone();
+            self.differ("dx-program", &part, "program is of another kind or model than its module", words);
+        }
+    }
+
+    fn features(&mut self) {
+        let Some((part, PartData::Features(found))) = self.part(b"SFI0") else { return };
+        let flags = self.dxil.entries.iter().map(|entry| entry.properties.flags);
+        let flags = flags.fold(0, |all, flags| all | flags);
+        let needed = FeatureInfo { flags: features_of_module(flags) };
+        if needed.flags != found.flags & REQUIRED_FEATURES {
+            let words = [words(&needed), words(&found)];
+            self.differ("dx-features", &part, "features are not those that the module needs", words);
+        }
+    }
+
+    /// The entry point of a program that is no library.
+    fn entry(&self) -> Option<&EntryPoint> {
+        self.dxil.entries.first().filter(|_| !self.dxil.is_library())
+    }
+
+    fn signatures(&mut self) {
+        let Some(entry) = self.entry() else { return };
+        let expected: [Vec<Row>; 3] = entry.signatures.each_ref().map(|elements| rows_of_module(elements));
+        for (name, expected) in SIGNATURES.iter().zip(expected) {
+            let Some((part, PartData::Signature(found))) = self.part(name) else { continue };
+            if let Some(words) = difference(expected, rows_of_part(&found)) {
+                self.differ("dx-signature", &part, "elements are not those of the module's signature", words);
+            }
+        }
+    }
+
+    fn psv0(&mut self) {
+        let (Some(entry), Some((part, PartData::Psv0(psv0)))) = (self.entry(), self.part(b"PSV0")) else {
+            return;
+        };
+        let (name, threads) = (entry.name.clone(), entry.properties.threads);
+        if let Some(found) = psv0.entry_name()
+            && found != name.0
+        {
+            let words = [name.to_string(), Escaped(found).to_string()];
+            self.differ("dx-psv", &part, "entry point is not that of the module", words);
+        }
+        let has_groups = matches!(psv0.stage(), Some(Stage::COMPUTE | Stage::MESH | Stage::AMPLIFICATION));
+        if let (Some(threads), Some(found), true) = (threads, psv0.info.threads, has_groups)
+            && threads != found
+        {
+            let words = [format!("{threads:?}"), format!("{found:?}")];
+            self.differ("dx-psv", &part, "threads of a group are not those of the module", words);
+        }
+        let expected = self.dxil.resources.iter().filter(|resource| resource.count != Some(0)).map(bound);
+        if let Some(words) = difference(expected.collect(), bound_by_psv0(&psv0)) {
+            self.differ("dx-psv", &part, "resources are not those of the module", words);
+        }
+    }
+
+    /// The functions of a library: RDAT has each entry point, and none needs what the library does not.
+    fn rdat(&mut self) {
+        if !self.dxil.is_library() {
+            return;
+        }
+        let Some((part, PartData::Rdat(rdat))) = self.part(b"RDAT") else { return };
+        let found = functions_of_rdat(&rdat);
+        let entries = self.dxil.entries.iter().filter(|entry| entry.function.is_some());
+        let missing = entries.map(|entry| &entry.name.0).find(|name| !found.contains_key(name.as_slice()));
+        if let Some(name) = missing {
+            let error =
+                Error::new(ErrorKind::BadValue, part.data.base(), "a function of the module is not there");
+            let error = error.expected(Escaped(name).quoted()).within(part.label());
+            self.diagnostics.error("dx-rdat", error);
+        }
+        // What follows from the number of resources the module alone needs.
+        let needed = FeatureInfo { flags: features_of_module(self.dxil.flags()) };
+        let all = found.values().fold(0, |all, flags| all | flags) & REQUIRED_FEATURES;
+        if all & !needed.flags != 0 {
+            let words = [words(&needed), words(&FeatureInfo { flags: all })];
+            self.differ("dx-rdat", &part, "functions need features that the module does not", words);
+        }
     }
 }
 
-/// The flags of the first entry point; 0 if none are written down.
-fn module_flags(module: &Module<'_>) -> u64 {
-    let Some(entry) = module.named(b"dx.entryPoints").first() else { return 0 };
-    let Some(properties) = module.node_operands(*entry).nth(4).flatten() else { return 0 };
-    let operands: Vec<_> = module.node_operands(properties).collect();
-    let integer = |id| match module.metadata(None, id)?.0 {
-        Metadata::Value { value, .. } => module.integer(None, value),
-        _ => None,
-    };
-    for pair in operands.chunks_exact(2) {
-        if let [Some(tag), Some(value)] = pair
-            && integer(*tag) == Some(FLAGS_TAG)
-        {
-            return integer(*value).unwrap_or_default();
+/// The functions of RDAT by their names, with what they need.
+fn functions_of_rdat(rdat: &Rdat) -> BTreeMap<&[u8], u64> {
+    let kind = RdatKind::FUNCTION_TABLE;
+    let mut functions = BTreeMap::new();
+    for row in rdat.table(kind).into_iter().flat_map(|table| &table.rows) {
+        let value = |name| rdat.value(kind, row, name);
+        let name = value("Name").and_then(|name| rdat.text(name)).unwrap_or_default();
+        let [low, high] =
+            ["FeatureInfo1", "FeatureInfo2"].map(|name| u64::from(value(name).unwrap_or_default()));
+        functions.insert(name, high << 32 | low);
+    }
+    functions
+}
+
+/// A row of an element: name, semantic index, stream, register and mask if it has a place.
+type Row = (Vec<u8>, u32, u32, Option<(u32, u8)>);
+
+fn rows_of_module(elements: &[SignatureElement]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for element in elements {
+        let mask = (1u8 << element.columns.min(4)) - 1;
+        let mask = mask << element.start_column.unwrap_or_default().min(3);
+        for (row, index) in (0..).zip(&element.indices) {
+            let place = element.start_row.map(|start| (start.saturating_add(row), mask));
+            rows.push((element.name.0.clone(), *index, element.stream, place));
         }
     }
-    0
+    rows
+}
+
+fn rows_of_part(signature: &Signature) -> Vec<Row> {
+    let row = |element: &unshade_dxcontainer::signature::Element| {
+        let core = &element.core;
+        let place = (core.register != u32::MAX).then_some((core.register, core.mask));
+        (element.name.0.clone(), core.index, element.stream, place)
+    };
+    signature.elements.iter().map(row).collect()
+}
+
+/// A resource: letter of its registers, space, first and last register.
+type Bound = (char, u32, u32, u32);
+
+fn bound(resource: &Resource) -> Bound {
+    let last = match resource.count {
+        Some(count) => resource.lower_bound.saturating_add(count.saturating_sub(1)),
+        None => u32::MAX,
+    };
+    (resource.class.register_letter(), resource.space, resource.lower_bound, last)
+}
+
+fn bound_by_psv0(psv0: &Psv0) -> Vec<Bound> {
+    let bound = |resource: &unshade_dxcontainer::psv0::Resource| {
+        let binding = &resource.binding;
+        let class = match binding.resource_type {
+            ResourceType::SAMPLER => ResourceClass::SAMPLER,
+            ResourceType::CBV => ResourceClass::CBUFFER,
+            ResourceType::SRV_TYPED | ResourceType::SRV_RAW | ResourceType::SRV_STRUCTURED => {
+                ResourceClass::SRV
+            }
+            _ => ResourceClass::UAV,
+        };
+        (class.register_letter(), binding.space, binding.lower_bound, binding.upper_bound)
+    };
+    psv0.resources.iter().map(bound).collect()
+}
+
+/// What is expected and what is found, in words, where they differ but for their order.
+fn difference<T: Ord + Debug>(mut expected: Vec<T>, mut found: Vec<T>) -> Option<[String; 2]> {
+    expected.sort();
+    found.sort();
+    let one = expected.iter().zip(&found).find(|(one, other)| one != other);
+    match one {
+        Some((expected, found)) => Some([format!("{expected:?}"), format!("{found:?}")]),
+        None if expected.len() == found.len() => None,
+        None => Some([expected.len(), found.len()].map(|count| count.to_string())),
+    }
 }
 
 fn words(features: &FeatureInfo) -> String {

@@ -5,6 +5,9 @@
 //! | Metal library | `MTLB` | Metal's toolchain; every real file |
 //! | Metal universal library | big-endian `0xCBFEBABE` | Metal's toolchain |
 //! | DXContainer | `DXBC` | DXC's `DxilContainer.h`; every real file |
+//! | CUDA fat binary | `0xBA55ED50`, version 1, header of 16 bytes | every real file |
+//! | cubin | `\x7fELF` for machine 190 | the ELF specification; every real file |
+//! | PTX | comments, `.version`, `.target` | NVIDIA's *PTX ISA* |
 //! | zip | `PK\x03\x04`, or `PK\x05\x06` when empty | PKWARE's APPNOTE |
 //! | gzip, zlib, bzip2, Zstandard | `1f 8b 08`; a valid two-byte header and a first block that inflates; `BZh` and a block's magic; `28 b5 2f fd` or a skippable frame | RFC 1952, RFC 1950, bzip2's manual, RFC 8878 |
 //! | tar | a header whose checksum is right | POSIX `pax` |
@@ -35,11 +38,23 @@ pub enum Format {
     MetalUniversal,
     /// A DirectX shader container (`DXBC`): DXIL, or a token program of shader model 4 or 5.
     DxContainer,
+    /// Cubins for several chips and PTX in one container (`0xBA55ED50`).
+    Fatbin,
+    /// Compiled code for one of NVIDIA's chips: an ELF file.
+    Cubin,
+    /// PTX: text that NVIDIA's driver compiles.
+    Ptx,
 }
 
 impl Format {
     /// Every format, in the order of the declaration.
-    pub const ALL: &'static [Self] = &[Self::MetalLibrary, Self::MetalUniversal, Self::DxContainer];
+    pub const ALL: &'static [Self] =
+        &[Self::MetalLibrary, Self::MetalUniversal, Self::DxContainer, Self::Fatbin, Self::Cubin, Self::Ptx];
+
+    /// Whether it is one of NVIDIA's.
+    pub fn is_nvidia(self) -> bool {
+        matches!(self, Self::Fatbin | Self::Cubin | Self::Ptx)
+    }
 
     /// What users of the platform call it.
     pub fn name(self) -> &'static str {
@@ -47,6 +62,9 @@ impl Format {
             Self::MetalLibrary => "Metal library",
             Self::MetalUniversal => "Metal universal library",
             Self::DxContainer => "DXContainer",
+            Self::Fatbin => "CUDA fat binary",
+            Self::Cubin => "cubin",
+            Self::Ptx => "PTX",
         }
     }
 
@@ -55,6 +73,9 @@ impl Format {
         match self {
             Self::MetalLibrary | Self::MetalUniversal => "metallib",
             Self::DxContainer => "dxbc",
+            Self::Fatbin => "fatbin",
+            Self::Cubin => "cubin",
+            Self::Ptx => "ptx",
         }
     }
 }

@@ -5,14 +5,21 @@
 //! | [`format`](mod@format) | what a file is, told by its first bytes |
 //! | [`carve`] | every GPU program in a file of any kind, however deep |
 //! | [`program`] | a program that was found, opened |
+//! | [`dxil`] | what DXIL says of a program in its metadata |
+//! | [`dxc_tables`] | the tables of comments that DXC prints before a module |
+//! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
+//! | [`air`] | what an AIR module says of its functions |
 //! | [`select`] | which functions are meant |
+//! | [`diff`] | what is different between two programs |
+//! | [`load_check`] | whether a Metal library loads on an OS |
+//! | [`survey`] | what many files have in common, field by field |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
 //! | [`safe_path`] | file names for names that come from files |
 //! | [`demangle()`], [`DemangledComments`] | C++ names, also in listings |
 //!
-//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`] and [`llvm`]; what they share
-//! is [`core`].
+//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`], [`nv`] and [`llvm`]; what
+//! they share is [`core`].
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -36,15 +43,23 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod air;
 pub mod carve;
 mod demangle;
 mod demangled_comments;
+pub mod diff;
+pub mod dxc_tables;
 mod dxcontainer_check;
+pub mod dxil;
 pub mod format;
+pub mod load_check;
+pub mod nv_units;
 pub mod program;
 pub mod safe_path;
+pub mod sass_listing;
 pub mod select;
 pub mod source_files;
+pub mod survey;
 pub mod view;
 
 pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
@@ -54,3 +69,5 @@ pub use unshade_core as core;
 pub use unshade_dxcontainer as dxcontainer;
 pub use unshade_llvm as llvm;
 pub use unshade_metallib as metallib;
+pub use unshade_nv as nv;
+pub use unshade_sass as sass;

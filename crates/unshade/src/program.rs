@@ -6,6 +6,7 @@ use unshade_core::{Diagnostics, OutlineSink, Reader, Result};
 use unshade_dxcontainer::Container;
 use unshade_metallib::universal::SliceContent;
 use unshade_metallib::{Library, Universal, outline};
+use unshade_nv::{Cubin, Fatbin, Ptx};
 
 /// An opened program.
 #[derive(Clone, Debug)]
@@ -21,6 +22,12 @@ pub enum Program<'a> {
     Universal(Universal<'a>),
     /// A DirectX shader container.
     DxContainer(Container<'a>),
+    /// A CUDA fat binary.
+    Fatbin(Fatbin<'a>),
+    /// A cubin.
+    Cubin(Cubin<'a>),
+    /// PTX.
+    Ptx(Ptx<'a>),
 }
 
 /// A library in a program, with the name of the slice that it is in.
@@ -43,6 +50,9 @@ impl<'a> Program<'a> {
         match find.format {
             Format::MetalUniversal => Universal::parse_at(find.data, base).map(Self::Universal),
             Format::DxContainer => Container::read(Reader::at(find.data, base)).map(Self::DxContainer),
+            Format::Fatbin => Fatbin::read(Reader::at(find.data, base)).map(Self::Fatbin),
+            Format::Cubin => Cubin::read(Reader::at(find.data, base)).map(Self::Cubin),
+            Format::Ptx => Ok(Self::Ptx(Ptx::new(Reader::at(find.data, base)))),
             _ => Library::parse_at(find.data, base).map(Self::Library),
         }
     }
@@ -54,7 +64,7 @@ impl<'a> Program<'a> {
                 return vec![NamedLibrary { slice: String::new(), library: library.clone() }];
             }
             Self::Universal(universal) => universal,
-            Self::DxContainer(_) => return Vec::new(),
+            _ => return Vec::new(),
         };
         let mut libraries = Vec::new();
         for slice in universal.slices() {
@@ -78,6 +88,9 @@ impl<'a> Program<'a> {
             Self::Library(library) => outline::library(library, sink),
             Self::Universal(universal) => outline::universal(universal, sink),
             Self::DxContainer(container) => unshade_dxcontainer::outline::container(container, sink),
+            Self::Fatbin(fatbin) => unshade_nv::outline::fatbin(fatbin, sink),
+            Self::Cubin(cubin) => unshade_nv::outline::cubin(cubin, sink),
+            Self::Ptx(ptx) => unshade_nv::outline::ptx(ptx, sink),
         }
     }
 }

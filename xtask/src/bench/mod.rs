@@ -4,7 +4,9 @@
 //! ratio of the medians. Where a time is named, it is the best of all warm runs.
 
 mod bitcode;
+mod dxcontainer;
 mod metallib;
+mod sass;
 
 use std::ffi::OsString;
 use std::fs;
@@ -32,7 +34,10 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Suite {
     Bitcode,
+    #[value(alias = "dx")]
+    Dxcontainer,
     Metallib,
+    Sass,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -40,7 +45,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     ensure!(status.success(), "the program does not build");
     match args.suite {
         Suite::Bitcode => bitcode::run(args.runs),
+        Suite::Dxcontainer => dxcontainer::run(args.runs),
         Suite::Metallib => metallib::run(args.runs),
+        Suite::Sass => sass::run(args.runs),
     }
 }
 

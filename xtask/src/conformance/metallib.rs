@@ -19,7 +19,7 @@ use unshade::program::Program;
 use crate::{corpus, sh};
 
 /// Files of UNSHADE_CORPUS that are no libraries, on purpose.
-const NEGATIVE: &str = "negative";
+pub(super) const NEGATIVE: &str = "negative";
 
 /// What one file, or all of them, came to.
 #[derive(Default)]
@@ -245,7 +245,7 @@ impl Counts {
     }
 }
 
-fn add_maps<K: Ord>(into: &mut BTreeMap<K, u64>, from: BTreeMap<K, u64>) {
+pub(super) fn add_maps<K: Ord>(into: &mut BTreeMap<K, u64>, from: BTreeMap<K, u64>) {
     for (key, count) in from {
         *into.entry(key).or_default() += count;
     }

@@ -3,6 +3,8 @@
 mod bitcode;
 mod dxcontainer;
 mod metallib;
+mod metallib_write;
+mod sass;
 
 use anyhow::Result;
 
@@ -34,6 +36,8 @@ enum Format {
     #[value(alias = "dx")]
     Dxcontainer,
     Metallib,
+    MetallibWrite,
+    Sass,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -41,5 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::Dxcontainer => dxcontainer::run(),
         Format::Metallib => metallib::run(),
+        Format::Sass => sass::run(args.sample),
+        Format::MetallibWrite => metallib_write::run(),
     }
 }

@@ -1,22 +1,31 @@
 //! The inputs that fuzzing starts from: our own fixtures, and the small files of the corpus at `UNSHADE_CORPUS`.
 //!
 //! Every target gets all of them: libFuzzer keeps those that reach something new and forgets the others. Targets that
-//! take a part of a library get that part of each, too: from whole files they would have to guess it. A seed is named
+//! take a part of a library or a container get that part of each, too: from whole files they would have to guess it. A seed is named
 //! by its hash, so that copying again changes nothing.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use unshade::dxcontainer::Container;
 use unshade::metallib::{Library, Module};
 
 use crate::sh;
 
-/// The part of a library that a target takes, as often as the library has it.
-type Parts = fn(&Library<'_>) -> Vec<Vec<u8>>;
+/// What a target takes of a file, as often as the file has it.
+type Parts = fn(&[u8]) -> Vec<Vec<u8>>;
 
 /// The targets that take a part.
-const PARTS: [(&str, Parts); 3] = [("reflection", reflections), ("sources", sources), ("bitcode", bitcode)];
+const PARTS: [(&str, Parts); 7] = [
+    ("reflection", |file| of_library(file, reflections)),
+    ("sources", |file| of_library(file, sources)),
+    ("bitcode", |file| of_library(file, bitcode)),
+    ("psv0", |file| of_container(file, b"PSV0")),
+    ("rdat", |file| of_container(file, b"RDAT")),
+    ("rdef", |file| of_container(file, b"RDEF")),
+    ("root_signature", |file| of_container(file, b"RTS0")),
+];
 
 /// Copies every seed of at most `max_len` bytes to the folder `corpus` and says how many there are.
 pub(crate) fn copy(target: &str, corpus: &Path, max_len: u64) -> Result<usize> {
@@ -51,8 +60,8 @@ impl Seeds<'_> {
             } else if kind.is_file() && entry.metadata()?.len() <= self.max_len {
                 let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
                 self.add(&bytes)?;
-                if let (Some(parts), Ok(library)) = (self.parts, Library::parse(&bytes)) {
-                    parts(&library).iter().try_for_each(|part| self.add(part))?;
+                if let Some(parts) = self.parts {
+                    parts(&bytes).iter().try_for_each(|part| self.add(part))?;
                 }
             }
         }
@@ -68,6 +77,17 @@ impl Seeds<'_> {
         self.count += 1;
         Ok(())
     }
+}
+
+fn of_library(file: &[u8], parts: fn(&Library<'_>) -> Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    Library::parse(file).map(|library| parts(&library)).unwrap_or_default()
+}
+
+/// The parts of a DXContainer that have this name.
+fn of_container(file: &[u8], name: &[u8; 4]) -> Vec<Vec<u8>> {
+    let Ok(container) = Container::parse(file) else { return Vec::new() };
+    let parts = container.found_parts().filter(|part| part.name.0 == *name);
+    parts.map(|part| part.data.data().to_vec()).collect()
 }
 
 /// The content of every `RBUF`.

@@ -5,7 +5,7 @@ use crate::args::{
     BinaryArgs, BuildArgs, EditArgs, FromYamlArgs, GlobalArgs, PartFile, SignArgs, Stripped, ToYamlArgs,
 };
 use crate::input::{Bytes, Input};
-use crate::output::{Stdout, write_file, write_text};
+use crate::output::{Stdout, write_file, write_pieces};
 use crate::paint::{bad, bytes, faint, good, name, offset};
 use anyhow::{Context, Result, bail};
 use std::io::{Read, Write};
@@ -14,17 +14,18 @@ use unshade::carve::Find;
 use unshade::dxcontainer::edit::{DEBUG_PARTS, PRIVATE_PARTS, REFLECTION_PARTS, ROOT_SIGNATURE_PARTS};
 use unshade::dxcontainer::file::OwnedPart;
 use unshade::dxcontainer::msf::Msf;
+use unshade::dxcontainer::psv0::stage_word;
 use unshade::dxcontainer::{DxFile, document};
 use unshade::format::Format;
 use unshade::program::Program;
-use unshade::view::ContainerView;
+use unshade::view::{ContainerView, ExportView, ResourceView};
 
 /// YAML longer than this is refused: it is that of a container of the largest size.
 const MAX_YAML: u64 = 4 << 30;
 
 pub(crate) fn to_yaml(args: &ToYamlArgs, global: &GlobalArgs) -> Result<Outcome> {
     let (_, file) = open(&args.file, global)?;
-    write_text(&args.output, &document::to_yaml_for(&file, args.llvm.into())?)?;
+    write_pieces(&args.output, |out| Ok(document::write_yaml(&file, args.llvm.into(), out)?))?;
     Ok(Outcome::Done)
 }
 
@@ -145,6 +146,16 @@ pub(crate) fn view(find: &Find<'_>) -> Option<ContainerView> {
     }
 }
 
+/// Functions of a library, what is bound, and a row for each part.
+pub(crate) fn print_list(view: &ContainerView, stdout: &mut Stdout) -> Result<()> {
+    print_functions(view, stdout)?;
+    print_resources(view, stdout)?;
+    if !(view.functions.is_empty() && view.resources.is_empty()) {
+        writeln!(stdout)?;
+    }
+    print_parts(view, stdout)
+}
+
 /// A row for each part.
 pub(crate) fn print_parts(view: &ContainerView, stdout: &mut Stdout) -> Result<()> {
     writeln!(stdout, "{}", faint("part      offset     bytes  what"))?;
@@ -170,8 +181,14 @@ pub(crate) fn print_facts(view: &ContainerView, all: bool, stdout: &mut Stdout) 
     if let Some(compiler) = &view.compiler {
         fact("compiler", compiler)?;
     }
+    if let (Some(validator), true) = (&view.validator, all) {
+        fact("validator", validator)?;
+    }
     if !view.features.is_empty() {
         fact("features", &view.features.join(" · "))?;
+    }
+    if !view.flags.is_empty() {
+        fact("flags", &view.flags.join(" · "))?;
     }
     let digest = match view.digest_is.as_str() {
         "right" => good("right").to_string(),
@@ -184,6 +201,7 @@ pub(crate) fn print_facts(view: &ContainerView, all: bool, stdout: &mut Stdout) 
         let counts = [
             count(view.functions.len(), "function"),
             count(view.resources.len(), "resource"),
+            count(view.root_signature_version.iter().len(), "root signature"),
             count(view.sources.len(), "source file"),
             count(view.parts.len(), "part"),
         ];
@@ -192,7 +210,8 @@ pub(crate) fn print_facts(view: &ContainerView, all: bool, stdout: &mut Stdout) 
         return Ok(());
     }
     for (label, value) in &view.stage {
-        fact("stage", &format!("{label} {value}"))?;
+        let word = stage_word(label, *value).unwrap_or_else(|| value.to_string());
+        fact("stage", &format!("{label} {word}"))?;
     }
     if let Some(debug_name) = &view.debug_name {
         fact("debug", debug_name)?;
@@ -206,22 +225,65 @@ pub(crate) fn print_facts(view: &ContainerView, all: bool, stdout: &mut Stdout) 
     tables(view, stdout)
 }
 
-fn tables(view: &ContainerView, stdout: &mut Stdout) -> Result<()> {
+fn print_functions(view: &ContainerView, stdout: &mut Stdout) -> Result<()> {
+    if view.functions.is_empty() {
+        return Ok(());
+    }
+    writeln!(stdout, "{}", name("functions"))?;
+    let width = view.functions.iter().map(|function| function.name.chars().count()).max().unwrap_or_default();
+    for function in &view.functions {
+        let line = format!("  {:<14} {:<width$}   {}", function.kind, function.name, notes(function));
+        writeln!(stdout, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// What else is known of a function of a library.
+fn notes(function: &ExportView) -> String {
+    let three = |[x, y, z]: [u32; 3]| format!("{x} × {y} × {z}");
+    let mut notes = Vec::new();
+    if let Some(node) = &function.node {
+        notes.extend(node.id.as_ref().map(|id| format!("node {id}")));
+        notes.extend(node.launch.clone());
+        notes.extend(node.is_program_entry.then(|| "program entry".to_owned()));
+        notes.extend(node.dispatch_grid.map(|grid| format!("grid {}", three(grid))));
+        notes.extend(node.max_dispatch_grid.map(|grid| format!("grid at most {}", three(grid))));
+    }
+    notes.extend(function.threads.map(|threads| format!("threads {}", three(threads))));
+    notes.extend(function.payload_size.map(|size| format!("payload {}", bytes(size.into()))));
+    notes.extend(function.attribute_size.map(|size| format!("attributes {}", bytes(size.into()))));
+    notes.join(" · ")
+}
+
+fn print_resources(view: &ContainerView, stdout: &mut Stdout) -> Result<()> {
+    if view.resources.is_empty() {
+        return Ok(());
+    }
     if !view.functions.is_empty() {
-        writeln!(stdout, "\n{}", name("functions"))?;
-        for function in &view.functions {
-            writeln!(stdout, "  {:<14} {}", function.kind, function.name)?;
-        }
+        writeln!(stdout)?;
     }
-    if !view.resources.is_empty() {
-        writeln!(stdout, "\n{}", name("resources"))?;
-        for resource in &view.resources {
-            let (kind, shape) = (&resource.kind, &resource.shape);
-            let (registers, space) = (&resource.registers, resource.space);
-            let line = format!("  {registers:<10} space {space:<4} {kind:<26} {shape:<24} {}", resource.name);
-            writeln!(stdout, "{}", line.trim_end())?;
-        }
+    writeln!(stdout, "{}", name("resources"))?;
+    for resource in &view.resources {
+        let ResourceView { name, kind, shape, registers, space, element, .. } = resource;
+        let of = match (element, resource.bytes) {
+            (Some(element), _) => element.clone(),
+            (None, Some(size)) => bytes(size.into()),
+            (None, None) => String::new(),
+        };
+        let notes = resource.notes.join(", ");
+        let line = format!("  {registers:<10} space {space:<4} {kind:<24} {shape:<24} {of:<9} {name}");
+        let notes = if notes.is_empty() { notes } else { format!("   {}", faint(notes)) };
+        writeln!(stdout, "{}{notes}", line.trim_end())?;
     }
+    Ok(())
+}
+
+fn tables(view: &ContainerView, stdout: &mut Stdout) -> Result<()> {
+    if !(view.functions.is_empty() && view.resources.is_empty()) {
+        writeln!(stdout)?;
+    }
+    print_functions(view, stdout)?;
+    print_resources(view, stdout)?;
     let mut part = "";
     for element in &view.signatures {
         if element.part != part {
@@ -229,9 +291,16 @@ fn tables(view: &ContainerView, stdout: &mut Stdout) -> Result<()> {
             writeln!(stdout, "\n{}", name(part))?;
         }
         let register = element.register.map_or_else(|| "–".into(), |register| register.to_string());
+        let stream = if element.stream == 0 { String::new() } else { format!("stream {}", element.stream) };
+        let notes = [&element.system_value, &element.interpolation, &stream];
+        let notes: Vec<&str> =
+            notes.iter().filter(|note| !note.is_empty()).map(|note| note.as_str()).collect();
         let line = format!(
             "  {:<28} {:<8} register {register:<3} {:<5} {}",
-            element.name, element.component_type, element.mask, element.system_value
+            element.name,
+            element.component_type,
+            element.mask,
+            notes.join(" · ")
         );
         writeln!(stdout, "{}", line.trim_end())?;
     }

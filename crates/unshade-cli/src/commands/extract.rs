@@ -1,6 +1,7 @@
 //! `unshade extract`: modules as `.air`, sources as the files that they were, programs out of what holds them.
 //!
-//! `-o DIR` gets `modules/NAME.air` and `sources/ARCHIVE/…`; if the file holds several programs, all of that in a
+//! `-o DIR` gets `modules/NAME.air` and `sources/ARCHIVE/…`, and of fat binaries `modules/N.sm_35.cubin` and
+//! `sources/N.compute_35.ptx`, N being the entry; if the file holds several programs, all of that in a
 //! folder for each. Nothing is written outside of DIR, and every name that had to be changed is told.
 
 use crate::Outcome;
@@ -17,6 +18,8 @@ use unshade::core::{Diagnostics, Escaped};
 use unshade::dxcontainer::program::bitcode;
 use unshade::dxcontainer::{Container, PartData};
 use unshade::metallib::{Function, Library};
+use unshade::nv::Fatbin;
+use unshade::nv::fatbin::{Entry, EntryKind};
 use unshade::program::{NamedLibrary, Program};
 use unshade::safe_path::{SafePath, SafePaths};
 use unshade::select::Selection;
@@ -93,6 +96,9 @@ impl Extraction<'_> {
             if let Program::DxContainer(container) = &program {
                 self.container(&prefix, container)?;
             }
+            if let Program::Fatbin(fatbin) = &program {
+                self.fatbin(&prefix, fatbin, &mut diagnostics)?;
+            }
             for named in program.libraries(&mut diagnostics) {
                 self.library(&prefix, &named)?;
             }
@@ -119,6 +125,45 @@ impl Extraction<'_> {
             self.sources(&prefix, &named.library, &functions)?;
         }
         Ok(())
+    }
+
+    /// The cubins and PTX of a fat binary; those with the functions that were named, if some were.
+    fn fatbin(&mut self, prefix: &str, fatbin: &Fatbin<'_>, diagnostics: &mut Diagnostics) -> Result<()> {
+        for entry in fatbin.entries() {
+            let Some(entry) = diagnostics.take("nv-entry-header", entry) else { continue };
+            let (folder, extension) = match entry.kind {
+                EntryKind::ELF if self.args.wants(Extracted::Modules) => ("modules", "cubin"),
+                EntryKind::PTX if self.args.wants(Extracted::Sources) => ("sources", "ptx"),
+                EntryKind::ELF | EntryKind::PTX => continue,
+                _ if self.args.wants(Extracted::Modules) => ("modules", "bin"),
+                _ => continue,
+            };
+            let Some(data) = diagnostics.take("nv-entry-data", entry.data()) else { continue };
+            if !self.selection.is_everything() && !self.has_function(&entry, &data) {
+                continue;
+            }
+            let wanted = format!("{prefix}{folder}/{}.{}.{extension}", entry.index, entry.target());
+            let path = self.paths.file(wanted.as_bytes());
+            let kind = if entry.kind == EntryKind::PTX { "source" } else { "module" };
+            self.write(path, kind, wanted.as_bytes(), &data)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a unit has one of the functions that were named. Functions count from 0 in each.
+    fn has_function(&self, entry: &Entry<'_>, data: &[u8]) -> bool {
+        match entry.kind {
+            EntryKind::ELF => entry.cubin(data).is_ok_and(|cubin| {
+                cubin.functions().any(|one| self.selection.matches_name(one.index, one.name()))
+            }),
+            EntryKind::PTX => {
+                let functions = entry.ptx(data);
+                (0..)
+                    .zip(functions.functions())
+                    .any(|(index, one)| self.selection.matches_name(index, one.name))
+            }
+            _ => false,
+        }
     }
 
     /// Bitcode and sources of a DXContainer.

@@ -19,6 +19,7 @@ use unshade::metallib::gpu_object::NamedRange;
 use unshade::metallib::universal::{Slice, SliceContent};
 use unshade::program::Program;
 use unshade::source_files::visit_files;
+use unshade::view::nvidia::NvidiaView;
 use unshade::view::{ContainerView, FindingView, HashesView, LibraryView};
 
 /// How long a line may be where there is no terminal to tell.
@@ -38,6 +39,9 @@ struct InfoJson {
     /// What a DXContainer has.
     #[serde(skip_serializing_if = "Option::is_none")]
     container: Option<ContainerView>,
+    /// What a fat binary, a cubin or PTX has.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    nvidia: Option<NvidiaView>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingView>,
 }
@@ -97,7 +101,7 @@ pub(crate) fn run(args: &FilesArgs, global: &GlobalArgs) -> Result<Outcome> {
 fn read(find: &Find<'_>) -> InfoJson {
     let mut diagnostics = Diagnostics::new();
     let mut libraries = Vec::new();
-    let (mut slices, mut container) = (None, None);
+    let (mut slices, mut container, mut nvidia) = (None, None, None);
     if let Some(program) = diagnostics.take("program", Program::open(find)) {
         if let Program::Universal(universal) = &program {
             slices =
@@ -106,11 +110,19 @@ fn read(find: &Find<'_>) -> InfoJson {
         if let Program::DxContainer(found) = &program {
             container = Some(ContainerView::new(found));
         }
+        nvidia = super::nvidia::view(&program, &mut diagnostics);
         for named in program.libraries(&mut diagnostics) {
             libraries.push(read_library(named.slice, &named.library));
         }
     }
-    InfoJson { head: ProgramJson::new(find), libraries, slices, container, findings: findings(&diagnostics) }
+    InfoJson {
+        head: ProgramJson::new(find),
+        libraries,
+        slices,
+        container,
+        nvidia,
+        findings: findings(&diagnostics),
+    }
 }
 
 fn read_slice(slice: &Slice<'_>) -> SliceJson {
@@ -169,6 +181,10 @@ fn print(input: &Input, programs: &[InfoJson], stdout: &mut Stdout) -> Result<()
     if let Some(container) = &program.container {
         super::dxcontainer::print_facts(container, false, stdout)?;
         fact(stdout, "more", &faint(format!("unshade show {}", quoted(&program.head.path))).to_string())?;
+    }
+    if let Some(view) = &program.nvidia {
+        super::nvidia::print_facts(view, stdout)?;
+        fact(stdout, "more", &faint(format!("unshade list {}", quoted(&program.head.path))).to_string())?;
     }
     for finding in &program.findings {
         writeln!(stdout, "  {}: {}", finding.severity, finding.message)?;
@@ -242,6 +258,9 @@ fn summary(program: &InfoJson) -> String {
     let mut text = program.head.format.clone();
     if let Some(container) = &program.container {
         text.push_str(&format!(", {}", super::dxcontainer::summary(container)));
+    }
+    if let Some(view) = &program.nvidia {
+        text.push_str(&format!(", {}", super::nvidia::summary(view)));
     }
     if let Some(library) = program.libraries.first() {
         let functions = program.libraries.iter().map(|library| u64::from(library.view.function_count)).sum();

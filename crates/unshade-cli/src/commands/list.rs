@@ -13,6 +13,7 @@ use unshade::core::Diagnostics;
 use unshade::metallib::FunctionType;
 use unshade::program::Program;
 use unshade::view::FunctionRow;
+use unshade::view::nvidia::KernelRow;
 
 /// The name's column is never cut to less than this.
 const MIN_NAME: usize = 24;
@@ -23,9 +24,21 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut stdout = Stdout::new(!global.no_pager && !global.json);
     let mut programs = Vec::new();
     let mut containers = Vec::new();
+    let mut kernels = Vec::new();
     let mut listed = 0u64;
     let mut headings = Headings { file: &input.name, printed: 0 };
     let carving = input.each_program(&global.limits(), |find| {
+        if find.format.is_nvidia() {
+            let rows = super::nvidia::rows(find, &selection);
+            listed += rows.count();
+            if global.json {
+                kernels.push(rows);
+            } else if selection.is_everything() || rows.count() > 0 {
+                headings.print(rows.head(), "", &mut stdout)?;
+                rows.print(args.mangled, &mut stdout)?;
+            }
+            return Ok(());
+        }
         let mut diagnostics = Diagnostics::new();
         let mut libraries = Vec::new();
         if let Some(program) = diagnostics.take("program", Program::open(find)) {
@@ -46,7 +59,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
                 containers.push(Box::new(ContainerJson { head: ProgramJson::new(find), container }));
             } else {
                 headings.print(&ProgramJson::new(find), "", &mut stdout)?;
-                super::dxcontainer::print_parts(&container, &mut stdout)?;
+                super::dxcontainer::print_list(&container, &mut stdout)?;
             }
             return Ok(());
         }
@@ -72,6 +85,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
             .into_iter()
             .map(Listed::Functions)
             .chain(containers.into_iter().map(Listed::Container))
+            .chain(kernels.into_iter().map(Listed::Kernels))
             .collect();
         stdout.json(&FileJson::new(&input, programs, &carving), false)?;
     }
@@ -89,6 +103,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
 enum Listed {
     Functions(FunctionsJson<FunctionRow>),
     Container(Box<ContainerJson>),
+    Kernels(super::nvidia::KernelsJson<KernelRow>),
 }
 
 /// The line before a program's rows; none if the file is the program.

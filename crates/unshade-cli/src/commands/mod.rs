@@ -1,11 +1,16 @@
 //! The subcommands, one file each.
 
+mod assemble;
+mod check;
+mod diff;
 mod disassemble;
 mod dump;
 mod dxcontainer;
 mod extract;
 mod info;
+mod isa;
 mod list;
+mod nvidia;
 mod scan;
 mod shell;
 mod show;
@@ -37,7 +42,11 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Show(args) => show::run(&args, &global),
         Command::Extract(args) => extract::run(&args, &global),
         Command::Verify(args) => verify::run(&args, &global),
+        Command::Check(args) => check::run(&args, &global),
+        Command::Diff(args) => diff::run(&args, &global),
         Command::Disassemble(args) => disassemble::run(&args, &global),
+        Command::Assemble(args) => assemble::run(&args),
+        Command::Isa { mnemonic } => isa::run(mnemonic.as_deref(), &global),
         Command::Dump(args) => dump::run(&args, &global),
         Command::Scan(args) => scan::run(&args, &global),
         Command::ToYaml(args) => dxcontainer::to_yaml(&args, &global),

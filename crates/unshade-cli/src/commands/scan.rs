@@ -190,7 +190,13 @@ fn describe(find: &Find<'_>) -> FoundJson {
         };
     }
     let mut ignored = Diagnostics::new();
-    let libraries = Program::open(find).map(|program| program.libraries(&mut ignored)).unwrap_or_default();
+    let program = Program::open(find).ok();
+    let nvidia = program.as_ref().and_then(|program| super::nvidia::view(program, &mut ignored));
+    if let Some(view) = &nvidia {
+        let (target, functions) = super::nvidia::target(view);
+        return FoundJson { head: ProgramJson::new(find), target, functions };
+    }
+    let libraries = program.map(|program| program.libraries(&mut ignored)).unwrap_or_default();
     FoundJson {
         head: ProgramJson::new(find),
         target: libraries.first().map(|named| named.library.header().target()),

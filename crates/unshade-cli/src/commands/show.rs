@@ -13,6 +13,7 @@ use unshade::core::Diagnostics;
 use unshade::metallib::reflection::print_signature;
 use unshade::metallib::{Function, Library};
 use unshade::program::Program;
+use unshade::view::nvidia::KernelView;
 use unshade::view::{ConstantView, FunctionView};
 
 pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -21,8 +22,23 @@ pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut stdout = Stdout::new(!global.no_pager && !global.json);
     let mut programs = Vec::new();
     let mut containers = Vec::new();
+    let mut kernels = Vec::new();
     let mut shown = 0u64;
     let carving = input.each_program(&global.limits(), |find| {
+        if find.format.is_nvidia() {
+            let facts = super::nvidia::facts(find, &selection);
+            if !args.names_functions() && facts.count() > 1 {
+                bail!("{}: which functions? `unshade list` shows them", input.name);
+            }
+            if global.json {
+                shown += facts.count();
+                kernels.push(facts);
+            } else {
+                facts.print(shown, &mut stdout)?;
+                shown += facts.count();
+            }
+            return Ok(());
+        }
         let mut diagnostics = Diagnostics::new();
         let mut libraries = Vec::new();
         if let Some(program) = diagnostics.take("program", Program::open(find)) {
@@ -81,6 +97,7 @@ pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
             .into_iter()
             .map(Shown::Functions)
             .chain(containers.into_iter().map(Shown::Container))
+            .chain(kernels.into_iter().map(Shown::Kernels))
             .collect();
         stdout.json(&FileJson::new(&input, programs, &carving), false)?;
     }
@@ -98,6 +115,7 @@ pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
 enum Shown {
     Functions(FunctionsJson<FunctionView>),
     Container(Box<ContainerJson>),
+    Kernels(super::nvidia::KernelsJson<KernelView>),
 }
 
 fn print(

@@ -13,6 +13,7 @@ use unshade::core::{Diagnostics, Error, ErrorKind};
 use unshade::format::Format;
 use unshade::metallib::Library;
 use unshade::metallib::verify::Verdict;
+use unshade::nv;
 use unshade::program::Program;
 use unshade::source_files::visit_files;
 use unshade::view::FindingView;
@@ -76,7 +77,7 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
 
 /// Whether the program has functions of its own, each with a hash.
 fn has_functions(find: &Find<'_>) -> bool {
-    find.format != Format::DxContainer
+    matches!(find.format, Format::MetalLibrary | Format::MetalUniversal)
 }
 
 fn check_program(find: &Find<'_>) -> Verdict {
@@ -91,8 +92,18 @@ fn check_program(find: &Find<'_>) -> Verdict {
         verdict.diagnostics.error("header", error);
     }
     let Some(program) = verdict.diagnostics.take("header", Program::open(find)) else { return verdict };
-    if let Program::DxContainer(container) = &program {
-        verdict.diagnostics.append(unshade::check_dxcontainer(container));
+    match &program {
+        Program::DxContainer(container) => {
+            verdict.diagnostics.append(unshade::check_dxcontainer(container));
+        }
+        // Findings of what had to be unpacked have offsets of their own, and stay with their entry.
+        Program::Fatbin(fatbin) => {
+            verdict.diagnostics.append(nv::verify::fatbin(fatbin));
+            return verdict;
+        }
+        Program::Cubin(cubin) => verdict.diagnostics.append(nv::verify::cubin(cubin)),
+        Program::Ptx(ptx) => verdict.diagnostics.append(nv::verify::ptx(ptx)),
+        _ => {}
     }
     for named in program.libraries(&mut verdict.diagnostics) {
         let library = check(&named.library);

@@ -27,6 +27,7 @@ use crate::yaml::{Kind, MapReader, MapWriter, Node, Yaml, emit, parse};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 use unshade_core::{Error, ErrorKind, FourCc, Result};
 
 /// The tag of LLVM's document.
@@ -48,16 +49,29 @@ pub fn to_yaml(file: &DxFile) -> Result<String> {
 /// # Errors
 /// As [`to_yaml`].
 pub fn to_yaml_for(file: &DxFile, llvm: Llvm) -> Result<String> {
-    let nodes = nodes(file, llvm)?;
-    // A byte takes six characters.
-    let mut out = String::with_capacity(nodes.size.saturating_mul(8));
-    emit(LLVM_TAG, &nodes.main, &mut out);
-    out.push_str("...\n");
-    if let Some(own) = &nodes.own {
-        emit(OWN_TAG, own, &mut out);
-        out.push_str("...\n");
-    }
+    let mut out = String::new();
+    write_yaml(file, llvm, &mut out)?;
     Ok(out)
+}
+
+/// The same, handed on in pieces: the text of a large program is never held whole.
+///
+/// # Errors
+/// As [`to_yaml`], and if what it is written to fails.
+pub fn write_yaml(file: &DxFile, llvm: Llvm, out: &mut dyn fmt::Write) -> Result<()> {
+    let nodes = nodes(file, llvm)?;
+    let mut write = || {
+        emit(LLVM_TAG, &nodes.main, out)?;
+        out.write_str("...\n")?;
+        if let Some(own) = &nodes.own {
+            emit(OWN_TAG, own, out)?;
+            out.write_str("...\n")?;
+        }
+        Ok(())
+    };
+    write().map_err(|_: fmt::Error| {
+        Error::without_offset(ErrorKind::Unsupported, "YAML can't be written to where it should go")
+    })
 }
 
 /// Reads a container from YAML, with the digest that the document says.
@@ -84,8 +98,6 @@ pub fn from_yaml(text: &str) -> Result<DxFile> {
 struct Nodes<'a> {
     main: Node<'a>,
     own: Option<Node<'a>>,
-    /// The size of all parts.
-    size: usize,
 }
 
 fn nodes(file: &DxFile, llvm: Llvm) -> Result<Nodes<'_>> {
@@ -110,8 +122,7 @@ fn nodes(file: &DxFile, llvm: Llvm) -> Result<Nodes<'_>> {
         own.node("Parts", Node::list(own_parts));
     }
     let own = (!own.is_empty()).then(|| own.finish());
-    let size = bodies.iter().fold(0usize, |sum, body| sum.saturating_add(body.len()));
-    Ok(Nodes { main: main.finish(), own, size })
+    Ok(Nodes { main: main.finish(), own })
 }
 
 /// A container that stands in another, as our document has it.

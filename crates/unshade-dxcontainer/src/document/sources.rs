@@ -27,7 +27,10 @@ pub(super) fn node(info: &SourceInfo) -> Option<Node<'_>> {
             let text = owned_text(content.text);
             with_text(owned(content.entry.node()), "FileContent", text)
         });
-        map.node("Contents", section_node(contents, found.header.node(), "Entries", entries.collect()));
+        map.node(
+            "Contents",
+            section_node(contents, without_size(found.header.node()), "Entries", entries.collect()),
+        );
     }
     let arguments = find(SectionKind::ARGUMENTS)?;
     if let SectionContent::Arguments(header, found) = &arguments.content {
@@ -40,6 +43,17 @@ pub(super) fn node(info: &SourceInfo) -> Option<Node<'_>> {
         map.node("Args", section_node(arguments, header.node(), "Args", pairs.collect()));
     }
     Some(map.finish())
+}
+
+/// The key for the size that the sources are stored in. yaml2obj compresses them anew and aborts if the size is another,
+/// which it is for most of DXC's, so that it is left for it to find.
+const STORED_SIZE: &str = "EntriesSizeInBytes";
+
+fn without_size(mut header: Node<'_>) -> Node<'_> {
+    if let Kind::Map(pairs) = &mut header.kind {
+        pairs.retain(|(key, _)| key != STORED_SIZE);
+    }
+    header
 }
 
 /// A node of a record's numbers that borrows nothing.
@@ -111,15 +125,7 @@ fn read_section(node: &Node<'_>, kind: SectionKind) -> Result<Section> {
             SectionContent::Names(header, read_entries(&mut map, read_name)?)
         }
         SectionKind::CONTENTS => {
-            let plain = ContentsHeader {
-                size: 0,
-                flags: 0,
-                compression: Compression::NONE,
-                stored_size: 0,
-                size_of_entries: 0,
-                count: 0,
-            };
-            let header = map.field_or("Header", plain)?;
+            let header = map.take("Header").map(read_contents_header).transpose()?.unwrap_or(PLAIN);
             SectionContent::Contents(Contents::store(header, &read_entries(&mut map, read_content)?))
         }
         _ => {
@@ -130,6 +136,32 @@ fn read_section(node: &Node<'_>, kind: SectionKind) -> Result<Section> {
     };
     map.finish()?;
     Ok(Section { header: SectionHeader { kind, ..header }, content, tail: Bytes::default() })
+}
+
+/// The header of sources that are not compressed.
+const PLAIN: ContentsHeader = ContentsHeader {
+    size: 0,
+    flags: 0,
+    compression: Compression::NONE,
+    stored_size: 0,
+    size_of_entries: 0,
+    count: 0,
+};
+
+/// The sizes and the count are found anew.
+fn read_contents_header(node: &Node<'_>) -> Result<ContentsHeader> {
+    let mut map = MapReader::new(node)?;
+    map.field::<Option<u32>>(STORED_SIZE)?;
+    map.field::<Option<u32>>("UncompressedEntriesSizeInBytes")?;
+    map.field::<Option<u32>>("Count")?;
+    let header = ContentsHeader {
+        size: map.field_or("AlignedSizeInBytes", 0)?,
+        flags: map.field_or("Flags", 0)?,
+        compression: map.field_or("Type", Compression::NONE)?,
+        ..PLAIN
+    };
+    map.finish()?;
+    Ok(header)
 }
 
 fn read_entries<T>(map: &mut MapReader<'_, '_>, read: fn(&Node<'_>) -> Result<T>) -> Result<Vec<T>> {

@@ -21,7 +21,7 @@
 mod runtime_info;
 
 pub use runtime_info::{
-    NEWEST_SIZE, RuntimeInfo, SIZES, Stage, StageField, V1, stage_fields, version_of_validator,
+    NEWEST_SIZE, RuntimeInfo, SIZES, Stage, StageField, V1, stage_fields, stage_word, version_of_validator,
 };
 
 use crate::bytes::{Bytes, Text, len32, pad4};

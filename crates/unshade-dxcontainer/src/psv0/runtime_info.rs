@@ -7,7 +7,7 @@
 //! | 48 | 2 | threads of a group |
 //! | 52 | 3 | name of the entry point, as an offset into the string table |
 //! | 56 | 4 | bytes of group shared memory |
-//! | 60 | – | a further word, zero in all 1,469 files of DXC 1.10; not described in public |
+//! | 60 | – | a further word, zero in all 1,469 files of DXC 1.10, which its listing calls `LinAlgRuntimeInfoPresent` |
 //!
 //! The fields that depend on the stage are in [`stage_fields`]. Source: DXC's `DxilPipelineStateValidation.h`.
 
@@ -15,6 +15,8 @@ use crate::bytes::Bytes;
 use crate::cursor::Cursor;
 use crate::program::ShaderKind;
 use crate::scalar::{Record, Scalar, named, record};
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use unshade_core::Result;
 
@@ -118,6 +120,12 @@ impl RuntimeInfo {
     pub fn size(&self) -> usize {
         let known = SIZES.get(self.version()).copied().unwrap_or_default();
         (known as usize).saturating_add(self.extra.0.len())
+    }
+
+    /// Whether there is information on linear algebra, as DXC 1.10 tells in a further word.
+    pub fn linear_algebra(&self) -> Option<bool> {
+        self.group_shared_bytes?;
+        self.extra.0.first_chunk().map(|word| u32::from_le_bytes(*word) != 0)
     }
 
     pub(super) fn read(cursor: &mut Cursor<'_, '_>, size: u32) -> Result<Self> {
@@ -261,4 +269,37 @@ pub fn stage_fields(stage: Stage) -> &'static [StageField] {
         Stage::AMPLIFICATION => AMPLIFICATION,
         _ => &[],
     }
+}
+
+/// What the numbers of a field that depends on the stage mean, as DXC's listing names them.
+const WORDS: &[(&str, &[(u32, &str)])] = &[
+    ("TessellatorDomain", &[(1, "isoline"), (2, "tri"), (3, "quad")]),
+    ("TessellatorOutputPrimitive", &[(1, "point"), (2, "line"), (3, "triangle_cw"), (4, "triangle_ccw")]),
+    ("InputPrimitive", &[(1, "point"), (2, "line"), (3, "triangle"), (6, "lineadj"), (7, "triangleadj")]),
+    ("OutputTopology", &[(1, "point"), (3, "line"), (5, "triangle")]),
+    ("MeshOutputTopology", &[(0, "undefined"), (1, "line"), (2, "triangle")]),
+];
+
+/// The first input primitive that is a patch, of one control point; there are 32.
+const FIRST_PATCH: u32 = 8;
+const PATCHES: u32 = 32;
+
+/// What the number of a field that depends on the stage means; nothing if it is no more than a number.
+///
+/// ```
+/// use unshade_dxcontainer::psv0::stage_word;
+///
+/// assert_eq!(stage_word("InputPrimitive", 7).as_deref(), Some("triangleadj"));
+/// assert_eq!(stage_word("InputPrimitive", 10).as_deref(), Some("patch3"));
+/// assert_eq!(stage_word("InputPrimitive", 99).as_deref(), Some("invalid"));
+/// assert_eq!(stage_word("MaxVertexCount", 3), None);
+/// ```
+pub fn stage_word(field: &str, value: u32) -> Option<String> {
+    let (_, words) = WORDS.iter().find(|(known, _)| *known == field)?;
+    if let Some((_, word)) = words.iter().find(|(number, _)| *number == value) {
+        return Some((*word).into());
+    }
+    let points = value.checked_sub(FIRST_PATCH).and_then(|place| place.checked_add(1));
+    let patch = points.filter(|points| field == "InputPrimitive" && *points <= PATCHES);
+    Some(patch.map_or_else(|| "invalid".into(), |points| format!("patch{points}")))
 }

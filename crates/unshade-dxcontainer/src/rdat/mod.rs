@@ -12,10 +12,11 @@
 //!
 //! Source: DXC's `DxilRuntimeReflection.h`; 94 parts of the corpus.
 
+mod build;
 mod tables;
 mod yaml;
 
-pub use tables::{FieldKind, RdatKind, TableField, field_kind, fields};
+pub use tables::{FieldKind, RdatKind, TableField, field_kind, fields, selector};
 
 use crate::bytes::{Bytes, len32};
 use crate::cursor::Cursor;
@@ -87,6 +88,13 @@ pub struct Row {
 }
 
 impl Rdat {
+    /// RDAT of these parts, one after the other.
+    pub fn new(parts: Vec<RdatPart>) -> Self {
+        let mut rdat = Self { version: VERSION, parts, slack: Slack::new(0, 0) };
+        rdat.lay_out();
+        rdat
+    }
+
     /// The part of a kind.
     pub fn part(&self, kind: RdatKind) -> Option<&RdatPart> {
         self.parts.iter().find(|part| part.kind == kind)

@@ -395,21 +395,60 @@ const FUNC_ATTRIB_VALUES: &[(u32, FieldKind)] = &[
 /// What the word of an attribute of a node's input or output says, by its kind.
 const IO_ATTRIB_VALUES: &[(u32, FieldKind)] = &[(1, Record(RdatKind::NODE_ID_TABLE)), (5, Hex)];
 
-/// What a field of a record says: that of [`fields`], or, where that depends on the record's first field, what it says
+/// The table that a function's `ShaderRef` leads to, by the kind of the shader.
+const SHADER_TABLES: &[(u32, RdatKind)] = &[
+    (0, RdatKind::PS_INFO_TABLE),
+    (1, RdatKind::VS_INFO_TABLE),
+    (2, RdatKind::GS_INFO_TABLE),
+    (3, RdatKind::HS_INFO_TABLE),
+    (4, RdatKind::DS_INFO_TABLE),
+    (5, RdatKind::CS_INFO_TABLE),
+    (13, RdatKind::MS_INFO_TABLE),
+    (14, RdatKind::AS_INFO_TABLE),
+    (15, RdatKind::NODE_SHADER_INFO_TABLE),
+];
+
+/// Where in a function's record `ShaderKind` and `ShaderRef` are.
+const SHADER_KIND: usize = 4;
+const SHADER_REF: usize = 14;
+
+/// The field of a table's records whose value says what other fields mean.
+pub fn selector(table: RdatKind) -> usize {
+    if table == RdatKind::FUNCTION_TABLE { SHADER_KIND } else { 0 }
+}
+
+/// What a field of a record says: that of [`fields`], or, where that depends on the record's [`selector`], what it says
 /// for this value of it.
-pub fn field_kind(table: RdatKind, index: usize, first: u32) -> FieldKind {
+pub fn field_kind(table: RdatKind, index: usize, selected: u32) -> FieldKind {
     let plain = fields(table).get(index).map_or(Number, |field| field.kind);
     let of = |values: &[(u32, FieldKind)]| {
-        values.iter().find(|(kind, _)| *kind == first && index == 1).map_or(plain, |(_, kind)| *kind)
+        values.iter().find(|(kind, _)| *kind == selected && index == 1).map_or(plain, |(_, kind)| *kind)
     };
     match table {
+        RdatKind::FUNCTION_TABLE if index == SHADER_REF => SHADER_TABLES
+            .iter()
+            .find(|(kind, _)| *kind == selected)
+            .map_or(plain, |(_, table)| Record(*table)),
         RdatKind::SUBOBJECT_TABLE => SUBOBJECT_VALUES
             .iter()
-            .find(|(kind, _)| *kind == first)
+            .find(|(kind, _)| *kind == selected)
             .and_then(|(_, kinds)| kinds.get(index.checked_sub(2)?))
             .map_or(plain, |kind| *kind),
         RdatKind::NODE_SHADER_FUNC_ATTRIB_TABLE => of(FUNC_ATTRIB_VALUES),
         RdatKind::NODE_SHADER_IO_ATTRIB_TABLE => of(IO_ATTRIB_VALUES),
         _ => plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shader_of_a_function_is_found_by_its_kind() {
+        assert_eq!(fields(RdatKind::FUNCTION_TABLE)[SHADER_KIND].name, "ShaderKind");
+        assert_eq!(fields(RdatKind::FUNCTION_TABLE)[SHADER_REF].name, "ShaderRef");
+        assert_eq!(field_kind(RdatKind::FUNCTION_TABLE, SHADER_REF, 13), Record(RdatKind::MS_INFO_TABLE));
+        assert_eq!(field_kind(RdatKind::FUNCTION_TABLE, SHADER_REF, 7), Number);
     }
 }

@@ -1,12 +1,14 @@
-//! RDAT as YAML: texts and lists are written out where they are meant, so that a name can be changed in one place;
-//! a reference that does not lead back to itself that way is written as its number.
+//! RDAT as YAML: texts, lists and bytes are written out where they are meant, so that a name can be changed in one
+//! place. Where the buffers are as [`Rdat::rebuild`] makes them, they are left out; otherwise they are written as well,
+//! and a reference that does not lead back to itself is a number.
 
-use super::{FieldKind, Rdat, RdatContent, RdatKind, RdatPart, Row, Table, VERSION, field_kind, fields};
-use crate::bytes::{Bytes, Text, len32, pad4};
+use super::build::{self, LoosePart, LooseRow, Value, kind_of, list_places, text_places};
+use super::{FieldKind, Rdat, RdatContent, RdatKind, RdatPart, Row, VERSION, field_kind, fields, selector};
+use crate::bytes::{Bytes, Text, align4, len32};
 use crate::image::Slack;
 use crate::yaml::{Kind, MapReader, MapWriter, Node, Yaml};
 use alloc::borrow::Cow;
-use alloc::vec;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use unshade_core::Result;
 
@@ -16,7 +18,8 @@ impl Yaml for Rdat {
         if self.version != VERSION {
             map.node("Version", Node::hex(self.version.into()));
         }
-        let parts = self.parts.iter().map(|part| self.part_node(part)).collect();
+        let writer = Writer::new(self);
+        let parts = self.parts.iter().map(|part| writer.part(part)).collect();
         map.node("Parts", Node::list(parts));
         let mut plain = self.clone();
         plain.lay_out();
@@ -37,17 +40,8 @@ impl Yaml for Rdat {
         let offsets: Vec<u32> = map.field("Offsets")?;
         let slack: Option<Slack> = map.field("Layout")?;
         map.finish()?;
-        let mut pool = Pool::default();
-        // Buffers first: what they have is found in them, what they lack is added to them.
-        for part in &parts {
-            pool.read(part)?;
-        }
-        let mut read = Vec::new();
-        for part in &parts {
-            read.push(read_part(part, &mut pool)?);
-        }
-        pool.fill(&mut read);
-        let mut rdat = Self { version, parts: read, slack: Slack::new(0, 0) };
+        let parts = parts.iter().map(read_part).collect::<Result<Vec<_>>>()?;
+        let mut rdat = Self { version, parts: build::build(parts), slack: Slack::new(0, 0) };
         rdat.lay_out();
         if let Some(slack) = slack {
             for (part, offset) in rdat.parts.iter_mut().zip(offsets) {
@@ -68,11 +62,51 @@ fn owned(node: Node<'_>) -> Node<'static> {
     }
 }
 
-impl Rdat {
-    fn part_node<'a>(&'a self, part: &'a RdatPart) -> Node<'a> {
+/// How references are written.
+enum References<'a> {
+    /// The buffers are as they are built: by what they refer to.
+    Meaning,
+    /// By what they refer to where looking for that finds it, which these tell.
+    Found { texts: BTreeMap<&'a [u8], u32>, lists: BTreeMap<&'a [u32], u32> },
+    /// By their numbers: what they lead to is too large to be written as often as that.
+    Numbers,
+}
+
+/// Writes RDAT.
+struct Writer<'a> {
+    rdat: &'a Rdat,
+    references: References<'a>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(rdat: &'a Rdat) -> Self {
+        let indices = match rdat.part(RdatKind::INDEX_ARRAYS).map(|part| &part.content) {
+            Some(RdatContent::Indices(indices)) => indices.as_slice(),
+            _ => &[],
+        };
+        let contents = |parts: &[RdatPart]| parts.iter().map(|part| part.content.clone()).collect::<Vec<_>>();
+        let references = match rdat.loosen().map(build::build) {
+            None => References::Numbers,
+            Some(built) if contents(&built) == contents(&rdat.parts) => References::Meaning,
+            Some(_) => References::Found {
+                texts: text_places(rdat.strings()).collect(),
+                lists: list_places(indices).collect(),
+            },
+        };
+        Self { rdat, references }
+    }
+
+    fn part(&self, part: &'a RdatPart) -> Node<'a> {
         let mut map = MapWriter::default();
         map.field("Kind", &part.kind);
         match &part.content {
+            RdatContent::Table(table) => {
+                map.field("Stride", &table.stride);
+                let rows = table.rows.iter().map(|row| self.row(part.kind, row)).collect();
+                map.node("Records", Node::list(rows));
+                map.field("Tail", &table.tail);
+            }
+            _ if build::is_buffer(part.kind) && matches!(self.references, References::Meaning) => {}
             RdatContent::Strings(bytes) => {
                 let (texts, size) = split_texts(&bytes.0);
                 if joined(&texts, size) == bytes.0 {
@@ -84,62 +118,72 @@ impl Rdat {
             }
             RdatContent::Indices(indices) => map.field("Indices", indices),
             RdatContent::Raw(bytes) => map.field("Bytes", bytes),
-            RdatContent::Table(table) => {
-                map.field("Stride", &table.stride);
-                let rows = table.rows.iter().map(|row| self.row_node(part.kind, row)).collect();
-                map.node("Records", Node::list(rows));
-                map.field("Tail", &table.tail);
-            }
         }
         map.finish()
     }
 
-    fn row_node<'a>(&'a self, kind: RdatKind, row: &'a Row) -> Node<'a> {
+    fn row(&self, table: RdatKind, row: &'a Row) -> Node<'a> {
         let mut map = MapWriter::default();
-        let first = row.values.first().copied().unwrap_or_default();
-        for (index, (field, value)) in fields(kind).iter().zip(&row.values).enumerate() {
-            map.node(field.name, self.value_node(field_kind(kind, index, first), *value));
+        let selected = row.values.get(selector(table)).copied().unwrap_or_default();
+        let mut size_is_known = false;
+        for (index, (field, value)) in fields(table).iter().zip(&row.values).enumerate() {
+            if core::mem::take(&mut size_is_known) {
+                continue;
+            }
+            let kind = field_kind(table, index, selected);
+            let next = row.values.get(index.saturating_add(1)).copied().unwrap_or_default();
+            let node = match kind {
+                FieldKind::BytesOffset => self.bytes(*value, next),
+                _ => self.value(kind, *value),
+            };
+            size_is_known = node.is_some() && kind == FieldKind::BytesOffset;
+            let number = || if kind == FieldKind::Hex { Node::hex } else { Node::number }((*value).into());
+            map.node(field.name, node.unwrap_or_else(number));
         }
         map.field("Extra", &row.extra);
         map.finish()
     }
 
-    fn value_node(&self, kind: FieldKind, value: u32) -> Node<'_> {
-        let number = || Node::number(value.into());
+    /// What a field says, unless that is no more than its number.
+    fn value(&self, kind: FieldKind, value: u32) -> Option<Node<'a>> {
         match kind {
-            FieldKind::Hex => Node::hex(value.into()),
-            FieldKind::Name(names) => {
-                names.get(value as usize).map_or_else(number, |name| Node::plain(*name))
-            }
-            FieldKind::Text => match self.text(value) {
-                Some(text) if find_text(self.strings(), text) == Some(value) => text_node(text),
-                _ => number(),
-            },
-            FieldKind::NumberArray | FieldKind::RecordArray(_) => match self.found_list(value) {
-                Some(list) => Node::flow(list.iter().map(|index| Node::number(u64::from(*index))).collect()),
-                None => number(),
-            },
+            FieldKind::Name(names) => names.get(value as usize).map(|name| Node::plain(*name)),
+            FieldKind::Text => self.text(value).map(text_node),
+            FieldKind::NumberArray | FieldKind::RecordArray(_) => self
+                .list(value)
+                .map(|list| Node::flow(list.iter().map(|number| Node::number(u64::from(*number))).collect())),
             FieldKind::TextArray => {
-                let texts = |list: &[u32]| -> Option<Vec<_>> {
-                    let same = |offset: &u32| {
-                        self.text(*offset).filter(|t| find_text(self.strings(), t) == Some(*offset))
-                    };
-                    list.iter().map(|offset| same(offset).map(text_node)).collect()
-                };
-                self.found_list(value).and_then(texts).map_or_else(number, Node::list)
+                let texts: Option<Vec<_>> =
+                    self.list(value)?.iter().map(|offset| self.text(*offset).map(text_node)).collect();
+                texts.map(Node::list)
             }
-            FieldKind::Number | FieldKind::Record(_) | FieldKind::BytesOffset => number(),
+            FieldKind::Number | FieldKind::Hex | FieldKind::Record(_) | FieldKind::BytesOffset => None,
         }
     }
 
-    /// The list at a place, if looking for such a list leads to that place.
-    fn found_list(&self, place: u32) -> Option<&[u32]> {
-        let Some(RdatContent::Indices(indices)) = self.part(RdatKind::INDEX_ARRAYS).map(|part| &part.content)
-        else {
-            return None;
-        };
-        let list = self.list(place)?;
-        (find_list(indices, list) == Some(place)).then_some(list)
+    fn text(&self, offset: u32) -> Option<&'a [u8]> {
+        let text = self.rdat.text(offset)?;
+        match &self.references {
+            References::Meaning => Some(text),
+            References::Found { texts, .. } => (texts.get(text) == Some(&offset)).then_some(text),
+            References::Numbers => None,
+        }
+    }
+
+    fn list(&self, place: u32) -> Option<&'a [u32]> {
+        let list = self.rdat.list(place)?;
+        match &self.references {
+            References::Meaning => Some(list),
+            References::Found { lists, .. } => (lists.get(list) == Some(&place)).then_some(list),
+            References::Numbers => None,
+        }
+    }
+
+    /// Bytes, which then tell their size. In a buffer that is written they can't be found again.
+    fn bytes(&self, offset: u32, size: u32) -> Option<Node<'a>> {
+        let plain = size > 0 && matches!(self.references, References::Meaning);
+        let bytes = self.rdat.raw_bytes(offset, size).filter(|_| plain)?;
+        Some(Kind::Bytes(Cow::Borrowed(bytes)).into())
     }
 }
 
@@ -173,180 +217,85 @@ fn joined(texts: &[&[u8]], size: u32) -> Vec<u8> {
     out
 }
 
-/// Where a text starts that stands whole in a string buffer.
-fn find_text(strings: &[u8], text: &[u8]) -> Option<u32> {
-    let mut at = 0usize;
-    for found in strings.split(|byte| *byte == 0) {
-        if found == text && at.saturating_add(found.len()) < strings.len() {
-            return u32::try_from(at).ok();
-        }
-        at = at.saturating_add(found.len()).saturating_add(1);
-    }
-    None
-}
-
-/// Where a list stands in the index arrays, going from list to list.
-fn find_list(indices: &[u32], list: &[u32]) -> Option<u32> {
-    let mut at = 0usize;
-    while let Some((count, rest)) = indices.get(at..).and_then(<[u32]>::split_first) {
-        if rest.get(..*count as usize) == Some(list) {
-            return u32::try_from(at).ok();
-        }
-        at = at.saturating_add(*count as usize).saturating_add(1);
-    }
-    None
-}
-
-/// The buffers that records refer to while they are read.
-#[derive(Default)]
-struct Pool {
-    strings: Vec<u8>,
-    indices: Vec<u32>,
-    /// Whether something was added.
-    grown: bool,
-}
-
-impl Pool {
-    fn read(&mut self, part: &Node<'_>) -> Result<()> {
-        let kind: RdatKind = part.get("Kind").map(Yaml::from_node).transpose()?.unwrap_or(RdatKind::INVALID);
-        match kind {
-            RdatKind::STRING_BUFFER => {
-                if let Some(texts) = part.get("Strings") {
-                    let texts = Vec::<Text>::from_node(texts)?;
-                    let texts: Vec<&[u8]> = texts.iter().map(|text| text.0.as_slice()).collect();
-                    let size = part.get("Size").map(u32::from_node).transpose()?;
-                    let least = joined(&texts, 0).len();
-                    self.strings = joined(&texts, size.unwrap_or(len32(crate::bytes::align4(least))));
-                } else {
-                    self.strings = part.get("Bytes").map(Bytes::from_node).transpose()?.unwrap_or_default().0;
-                }
-            }
-            RdatKind::INDEX_ARRAYS => {
-                self.indices = part.get("Indices").map(Yaml::from_node).transpose()?.unwrap_or_default();
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn text(&mut self, text: &[u8]) -> u32 {
-        // The first text of every buffer is the empty one.
-        if self.strings.is_empty() {
-            self.strings.push(0);
-            self.grown = true;
-        }
-        if let Some(offset) = find_text(&self.strings, text) {
-            return offset;
-        }
-        self.grown = true;
-        let used = self.strings.iter().rposition(|byte| *byte != 0).map_or(0, |last| last.saturating_add(2));
-        self.strings.resize(used.max(1), 0);
-        let offset = len32(self.strings.len());
-        self.strings.extend_from_slice(text);
-        self.strings.push(0);
-        pad4(&mut self.strings, 0);
-        offset
-    }
-
-    fn list(&mut self, list: &[u32]) -> u32 {
-        if let Some(place) = find_list(&self.indices, list) {
-            return place;
-        }
-        let place = len32(self.indices.len());
-        self.indices.push(len32(list.len()));
-        self.indices.extend_from_slice(list);
-        self.grown = true;
-        place
-    }
-
-    /// Puts the buffers into the parts, with a new part for one that there was no need of before.
-    fn fill(self, parts: &mut Vec<RdatPart>) {
-        let contents = [
-            (RdatKind::STRING_BUFFER, RdatContent::Strings(Bytes(self.strings))),
-            (RdatKind::INDEX_ARRAYS, RdatContent::Indices(self.indices)),
-        ];
-        for (kind, content) in contents {
-            match parts.iter_mut().find(|part| part.kind == kind) {
-                Some(part) => part.content = content,
-                None if self.grown => parts.push(RdatPart { offset: 0, kind, content }),
-                None => {}
-            }
-        }
-    }
-}
-
-fn read_part(node: &Node<'_>, pool: &mut Pool) -> Result<RdatPart> {
+fn read_part(node: &Node<'_>) -> Result<LoosePart> {
     let mut map = MapReader::new(node)?;
     let kind: RdatKind = map.field("Kind")?;
-    let content = match kind {
-        RdatKind::STRING_BUFFER => {
-            map.take("Strings");
-            map.take("Size");
-            map.take("Bytes");
-            RdatContent::Strings(Bytes::default())
-        }
-        RdatKind::INDEX_ARRAYS => {
-            map.take("Indices");
-            match map.take("Bytes") {
-                Some(bytes) => RdatContent::Raw(Bytes::from_node(bytes)?),
-                None => RdatContent::Indices(Vec::new()),
+    let bytes: Option<Bytes> = map.field("Bytes")?;
+    let part = match (kind, bytes) {
+        (RdatKind::STRING_BUFFER, Some(bytes)) => LoosePart::Kept(kind, RdatContent::Strings(bytes)),
+        (_, Some(bytes)) => LoosePart::Kept(kind, RdatContent::Raw(bytes)),
+        (RdatKind::STRING_BUFFER, None) => {
+            let texts: Option<Vec<Text>> = map.field("Strings")?;
+            let size: Option<u32> = map.field("Size")?;
+            match texts {
+                Some(texts) => {
+                    let texts: Vec<&[u8]> = texts.iter().map(|text| text.0.as_slice()).collect();
+                    let size = size.unwrap_or_else(|| len32(align4(joined(&texts, 0).len())));
+                    LoosePart::Kept(kind, RdatContent::Strings(Bytes(joined(&texts, size))))
+                }
+                None => LoosePart::Buffer(kind),
             }
         }
+        (RdatKind::INDEX_ARRAYS, None) => match map.field::<Option<Vec<u32>>>("Indices")? {
+            Some(indices) => LoosePart::Kept(kind, RdatContent::Indices(indices)),
+            None => LoosePart::Buffer(kind),
+        },
+        (RdatKind::RAW_BYTES, None) => LoosePart::Buffer(kind),
         _ if !fields(kind).is_empty() => {
             let stride = map.field("Stride")?;
             let records = map.take("Records").map(Node::items).transpose()?.unwrap_or_default();
-            let rows = records.iter().map(|record| read_row(record, kind, pool)).collect::<Result<_>>()?;
-            RdatContent::Table(Table { stride, rows, tail: map.field("Tail")? })
+            let rows = records.iter().map(|record| read_row(record, kind)).collect::<Result<_>>()?;
+            LoosePart::Table { kind, stride, rows, tail: map.field("Tail")? }
         }
-        _ => RdatContent::Raw(map.field("Bytes")?),
+        _ => LoosePart::Kept(kind, RdatContent::Raw(Bytes::default())),
     };
     map.finish()?;
-    Ok(RdatPart { offset: 0, kind, content })
+    Ok(part)
 }
 
-fn read_row(node: &Node<'_>, kind: RdatKind, pool: &mut Pool) -> Result<Row> {
+fn read_row(node: &Node<'_>, table: RdatKind) -> Result<LooseRow> {
     let mut map = MapReader::new(node)?;
-    let mut values = vec![];
-    // DXC writes the names of what a function calls before its own.
-    if kind == RdatKind::FUNCTION_TABLE
-        && let Some(called) = node.get("FunctionDependencies").filter(|called| called.text().is_none())
-    {
-        for name in Vec::<Text>::from_node(called).map_err(|error| error.within("FunctionDependencies"))? {
-            pool.text(&name.0);
-        }
+    let mut values: Vec<Value> = Vec::new();
+    for field in fields(table) {
+        let size = match values.last() {
+            Some(Value::Bytes(bytes)) => Some(len32(bytes.len())),
+            _ => None,
+        };
+        let value = match (map.take(field.name), size) {
+            (Some(node), _) => read_value(node, kind_of(table, values.len(), &values))
+                .map_err(|error| error.within(field.name))?,
+            // Bytes tell their size.
+            (None, Some(size)) => Value::Number(size),
+            // Records of older versions end early.
+            (None, None) => break,
+        };
+        values.push(value);
     }
-    for field in fields(kind) {
-        // Records of older versions end early.
-        let Some(value) = map.take(field.name) else { break };
-        let first = values.first().copied().unwrap_or_default();
-        let kind = field_kind(kind, values.len(), first);
-        values.push(read_value(value, kind, pool).map_err(|error| error.within(field.name))?);
-    }
-    let row = Row { values, extra: map.field("Extra")? };
+    let row = LooseRow { values, extra: map.field("Extra")? };
     map.finish()?;
     Ok(row)
 }
 
-fn read_value(node: &Node<'_>, kind: FieldKind, pool: &mut Pool) -> Result<u32> {
+fn read_value(node: &Node<'_>, kind: FieldKind) -> Result<Value> {
     if let (FieldKind::Name(names), Some(text)) = (kind, node.text())
         && let Some(place) = names.iter().position(|name| *name == text)
     {
-        return Ok(len32(place));
+        return Ok(Value::Number(len32(place)));
     }
     let is_list = matches!(node.kind, Kind::List { .. } | Kind::Bytes(_));
     match kind {
         FieldKind::Text if !matches!(node.kind, Kind::Plain(_)) || u32::from_node(node).is_err() => {
-            Text::from_node(node).map(|text| pool.text(&text.0))
+            Text::from_node(node).map(|text| Value::Text(text.0))
         }
-        FieldKind::TextArray if is_list => {
-            let texts = Vec::<Text>::from_node(node)?;
-            let offsets: Vec<u32> = texts.iter().map(|text| pool.text(&text.0)).collect();
-            Ok(pool.list(&offsets))
-        }
+        FieldKind::TextArray if is_list => Vec::<Text>::from_node(node)
+            .map(|texts| Value::Texts(texts.into_iter().map(|text| text.0).collect())),
         FieldKind::NumberArray | FieldKind::RecordArray(_) if is_list => {
-            Vec::<u32>::from_node(node).map(|list| pool.list(&list))
+            Vec::<u32>::from_node(node).map(Value::List)
         }
-        FieldKind::Name(names) => u32::from_node(node).map_err(|_| node.unknown_name(names.iter().copied())),
-        _ => u32::from_node(node),
+        FieldKind::BytesOffset if is_list => Bytes::from_node(node).map(|bytes| Value::Bytes(bytes.0)),
+        FieldKind::Name(names) => {
+            u32::from_node(node).map(Value::Number).map_err(|_| node.unknown_name(names.iter().copied()))
+        }
+        _ => u32::from_node(node).map(Value::Number),
     }
 }

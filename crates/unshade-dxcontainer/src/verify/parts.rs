@@ -4,7 +4,7 @@ use super::{Read, psv0, root_signature};
 use crate::digest::{Digest, md5};
 use crate::part::PartData;
 use crate::program::{Program, ProgramHeader, ProgramVersion};
-use crate::rdat::{FieldKind, NULL, Rdat, RdatContent, RdatKind, field_kind, fields};
+use crate::rdat::{FieldKind, NULL, Rdat, RdatContent, RdatKind, field_kind, fields, selector};
 use crate::scalar::Record;
 use crate::signature::Signature;
 use crate::small::{CompilerVersion, DebugName, FEATURES, FeatureInfo, ShaderHash};
@@ -306,11 +306,11 @@ fn rdat(found: &Read<'_>, rdat: &Rdat, diagnostics: &mut Diagnostics) {
             let start =
                 place.saturating_add(16).saturating_add((index as u64).saturating_mul(table.stride.into()));
             let mut offset = start;
-            let first = row.values.first().copied().unwrap_or_default();
+            let selected = row.values.get(selector(part.kind)).copied().unwrap_or_default();
             for (number, (field, value)) in fields(part.kind).iter().zip(&row.values).enumerate() {
                 let next = row.values.get(number.saturating_add(1)).copied();
-                if let Some(fault) = reference_fault(rdat, field_kind(part.kind, number, first), *value, next)
-                {
+                let kind = field_kind(part.kind, number, selected);
+                if let Some(fault) = reference_fault(rdat, kind, *value, next) {
                     let error = finding(found, offset, fault).found(format!("{value:#x}"));
                     diagnostics
                         .error("dx-rdat", error.within(field.name).within(format!("{} {index}", part.kind)));

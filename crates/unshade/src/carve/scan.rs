@@ -28,7 +28,19 @@
 //! # What is asked of a DXContainer
 //! `DXBC`, 16 bytes of digest, u16 major version 1, u16 minor version, u32 size, u32 count of parts, and so many u32
 //! offsets. Count is 1 to [`MAX_PARTS`]; the size has room for the directory and a header for each part; every part
-//! starts behind the directory and its header ends inside of the size.
+//! starts behind the directory and the part before it, and ends inside of the size. All of 3,817 real containers are so;
+//! what begins like one and is not is compressed, as in DirectML's resources, which start with bytes as they are.
+//!
+//! # What is asked of a CUDA fat binary
+//! u32 `0xBA55ED50`, u16 version 1, u16 size of the header 16, u64 size of what follows.
+//!
+//! # What is asked of a cubin
+//! `\x7fELF`, class 1 or 2, machine 190, and a section table whose entries have the size of the class. A cubin has no
+//! size of its own: it ends where the last of its tables and sections does.
+//!
+//! # What is asked of PTX
+//! `.version`, a version, and `.target` within the next [`MAX_PTX_GAP`] bytes. It begins with the comment lines before it,
+//! and ends before the first byte that is no text.
 
 use super::fields::Fields;
 use crate::format::Format;
@@ -47,19 +59,63 @@ pub(crate) struct Magic {
     /// Whether a file that begins with the magic number can be nothing else, so that it's called by this name even
     /// if the check fails.
     unmistakable: bool,
+    /// How many bytes before the magic number belong to the program. It is given all bytes before the magic number.
+    lead: fn(&[u8]) -> usize,
+}
+
+/// What begins with its magic number.
+fn no_lead(_: &[u8]) -> usize {
+    0
 }
 
 /// The formats that are found.
 pub(crate) const MAGICS: &[Magic] = &[
-    Magic { bytes: b"MTLB", format: Format::MetalLibrary, check: check_metal_library, unmistakable: true },
+    Magic {
+        bytes: b"MTLB",
+        format: Format::MetalLibrary,
+        check: check_metal_library,
+        unmistakable: true,
+        lead: no_lead,
+    },
     Magic {
         bytes: &[0xcb, 0xfe, 0xba, 0xbe],
         format: Format::MetalUniversal,
         check: check_metal_universal,
         unmistakable: true,
+        lead: no_lead,
     },
-    Magic { bytes: b"DXBC", format: Format::DxContainer, check: check_dxcontainer, unmistakable: true },
+    Magic {
+        bytes: b"DXBC",
+        format: Format::DxContainer,
+        check: check_dxcontainer,
+        unmistakable: true,
+        lead: no_lead,
+    },
+    Magic {
+        bytes: &[0x50, 0xed, 0x55, 0xba],
+        format: Format::Fatbin,
+        check: check_fatbin,
+        unmistakable: true,
+        lead: no_lead,
+    },
+    Magic {
+        bytes: b"\x7fELF",
+        format: Format::Cubin,
+        check: check_cubin,
+        unmistakable: false,
+        lead: no_lead,
+    },
+    Magic { bytes: PTX_MAGIC, format: Format::Ptx, check: check_ptx, unmistakable: false, lead: ptx_lead },
 ];
+
+/// The directive that every PTX file begins with, behind comments.
+const PTX_MAGIC: &[u8] = b".version";
+
+/// How far `.target` may be from `.version`.
+const MAX_PTX_GAP: usize = 256;
+
+/// How long the comments before `.version` may be.
+const MAX_PTX_LEAD: usize = 4_096;
 
 /// The most entries that a universal library is believed to have. Real ones have a handful.
 const MAX_SLICES: u32 = 256;
@@ -70,6 +126,9 @@ const WINDOW: usize = 256 << 10;
 
 /// The format of a run of bytes that begins with a program, or with something that can be nothing else.
 pub(crate) fn format_at_start(bytes: &[u8]) -> Option<Format> {
+    if starts_ptx(bytes) {
+        return Some(Format::Ptx);
+    }
     let magic = MAGICS.iter().find(|magic| bytes.starts_with(magic.bytes))?;
     (magic.unmistakable || (magic.check)(bytes).is_some()).then_some(magic.format)
 }
@@ -126,7 +185,15 @@ impl Scanner {
                     false_starts = false_starts.saturating_add(1);
                     continue;
                 }
-                match found(Hit { start, format: magic.format, stated }) {
+                // What stands before the magic number, but not what was found or passed over already.
+                let before = data.get(at..start).unwrap_or_default();
+                let lead = (magic.lead)(before).min(before.len());
+                let hit = Hit {
+                    start: start.saturating_sub(lead),
+                    format: magic.format,
+                    stated: stated.map(|stated| stated.saturating_add(lead as u64)),
+                };
+                match found(hit) {
                     Some(next) => at = next.max(start.saturating_add(1)),
                     None => return false_starts,
                 }
@@ -202,14 +269,123 @@ fn check_dxcontainer(data: &[u8]) -> Option<u64> {
     }
     let directory_end = u64::from(count).checked_mul(4)?.checked_add(HEADER)?;
     let mut at = 32_usize;
+    let mut free = directory_end;
     for _ in 0..count {
         let start = u64::from(fields.u32(at)?);
-        if start < directory_end || start.checked_add(PART_HEADER)? > size {
+        // Of a container that is cut off the part may not be there.
+        let part_size = usize::try_from(start).ok().and_then(|start| fields.u32(start.checked_add(4)?));
+        let end = start.checked_add(PART_HEADER)?.checked_add(part_size.unwrap_or_default().into())?;
+        if start < free || end > size {
             return None;
         }
+        free = end;
         at = at.checked_add(4)?;
     }
     Some(size)
+}
+
+/// How long a fat binary is.
+fn check_fatbin(data: &[u8]) -> Option<u64> {
+    const HEADER: u16 = 16;
+    let fields = Fields::little(data);
+    if fields.u16(4)? != 1 || fields.u16(6)? != HEADER {
+        return None;
+    }
+    fields.u64(8)?.checked_add(u64::from(HEADER))
+}
+
+/// How long a cubin is: up to the end of its last table or section. Sections that lie outside of the data do not count,
+/// so that what is found is always behind the table that was read for it, and no table is read twice.
+fn check_cubin(data: &[u8]) -> Option<u64> {
+    let fields = Fields::little(data);
+    let is_64 = match fields.u8(4)? {
+        1 => false,
+        2 => true,
+        _ => return None,
+    };
+    if fields.u16(18)? != unshade_nv::elf::MACHINE {
+        return None;
+    }
+    let (header, section, segment, tables) = if is_64 { (64, 64, 56, 32) } else { (52, 40, 32, 28) };
+    let word = if is_64 { 8 } else { 4 };
+    let segments = fields.word(tables, is_64)?;
+    let sections = fields.word(tables.checked_add(word)?, is_64)?;
+    let counts = if is_64 { 54 } else { 42 };
+    let number = |index: usize| fields.u16(index.checked_mul(2)?.checked_add(counts)?).map(u64::from);
+    let (segment_size, segment_count, section_size, section_count) =
+        (number(0)?, number(1)?, number(2)?, number(3)?);
+    if section_size != section || sections < header || (segment_count > 0 && segment_size != segment) {
+        return None;
+    }
+    let mut end = sections.checked_add(section_count.checked_mul(section)?)?;
+    end = end.max(segments.checked_add(segment_count.checked_mul(segment)?)?).max(header);
+    if end > data.len() as u64 {
+        return Some(end);
+    }
+    let mut at = usize::try_from(sections).ok()?;
+    for _ in 0..section_count {
+        // Type, offset and size.
+        let kind = fields.u32(at.checked_add(4)?)?;
+        let (offset, size) = if is_64 { (24, 32) } else { (16, 20) };
+        let start = fields.word(at.checked_add(offset)?, is_64)?;
+        let section_end = start.saturating_add(fields.word(at.checked_add(size)?, is_64)?);
+        let has_bytes =
+            !matches!(kind, 0 | 8) && kind != unshade_nv::elf::SectionType::CUDA_RESERVED_SHARED.0;
+        if has_bytes && section_end <= data.len() as u64 {
+            end = end.max(section_end);
+        }
+        at = at.checked_add(usize::try_from(section).ok()?)?;
+    }
+    Some(end)
+}
+
+/// How long PTX is.
+fn check_ptx(data: &[u8]) -> Option<u64> {
+    let head = data.get(..MAX_PTX_GAP).unwrap_or(data);
+    let rest = head.strip_prefix(PTX_MAGIC)?.trim_ascii_start();
+    let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let major = digits(rest);
+    let minor = rest.get(major..)?.strip_prefix(b".")?;
+    if major == 0 || digits(minor) == 0 {
+        return None;
+    }
+    let is_text = |byte: &u8| *byte >= 0x20 || matches!(*byte, b'\n' | b'\r' | b'\t');
+    let target = memchr::memmem::find(minor, b".target")?;
+    if !minor.get(..target)?.iter().all(is_text) {
+        return None;
+    }
+    let end = data.iter().position(|byte| !is_text(byte)).unwrap_or(data.len());
+    Some(end as u64)
+}
+
+/// Whether the bytes are PTX from the first one on.
+fn starts_ptx(data: &[u8]) -> bool {
+    let head = data.get(..MAX_PTX_LEAD).unwrap_or(data);
+    if !head.trim_ascii_start().starts_with(b"//") {
+        return false;
+    }
+    memchr::memmem::find(head, PTX_MAGIC).is_some_and(|at| {
+        ptx_lead(data.get(..at).unwrap_or_default()) == at
+            && data.get(at..).is_some_and(|rest| check_ptx(rest).is_some())
+    })
+}
+
+/// How many bytes of comment lines and blank lines stand directly before.
+fn ptx_lead(before: &[u8]) -> usize {
+    let from = before.len().saturating_sub(MAX_PTX_LEAD);
+    let near = before.get(from..).unwrap_or_default();
+    let mut lead = 0_usize;
+    // Lines from the last to the first; the last one is what stands before the directive on its own line.
+    for line in near.rsplit(|byte| *byte == b'\n') {
+        let text = line.trim_ascii();
+        let is_comment = text.starts_with(b"//") && text.iter().all(|byte| *byte >= 0x20 || *byte == b'\t');
+        if !text.is_empty() && !is_comment {
+            break;
+        }
+        // The line break that ended it is counted, too, for all but the last.
+        lead = lead.saturating_add(line.len()).saturating_add(1);
+    }
+    lead.saturating_sub(1).min(near.len())
 }
 
 #[cfg(test)]

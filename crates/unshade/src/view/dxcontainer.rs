@@ -32,6 +32,9 @@ pub struct ContainerView {
     /// The compiler, where it is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compiler: Option<String>,
+    /// The version of the validator that the program is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validator: Option<String>,
     /// Threads of a group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<[u32; 3]>,
@@ -44,6 +47,9 @@ pub struct ContainerView {
     /// The features that it needs, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
+    /// What else the flags of the module say, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
     /// Functions of a library.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<ExportView>,
@@ -86,16 +92,49 @@ pub struct PartView {
 }
 
 /// A function of a library.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct ExportView {
     /// Its name, not mangled.
     pub name: String,
+    /// Its name as the linker has it.
+    pub mangled: String,
     /// What it is for.
     pub kind: String,
+    /// Threads of a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<[u32; 3]>,
+    /// Bytes of a ray's payload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload_size: Option<u32>,
+    /// Bytes of a ray's attributes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attribute_size: Option<u32>,
+    /// What it is as a node of a work graph.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeView>,
+}
+
+/// A function as a node of a work graph.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct NodeView {
+    /// How it is launched: `broadcasting`, `coalescing` or `thread`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launch: Option<String>,
+    /// Its name and index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Whether work may start there.
+    pub is_program_entry: bool,
+    /// Groups that are launched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dispatch_grid: Option<[u32; 3]>,
+    /// Groups that are launched at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_dispatch_grid: Option<[u32; 3]>,
 }
 
 /// A resource that is bound.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct ResourceView {
     /// Its name, where it is told.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -109,6 +148,15 @@ pub struct ResourceView {
     pub registers: String,
     /// The register space.
     pub space: u32,
+    /// The type of its elements, such as `f32`, where it is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub element: Option<String>,
+    /// Bytes of a constant buffer, or of each element of a structured one, where they are told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u32>,
+    /// What else is told of it, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// An element of a signature.
@@ -128,6 +176,16 @@ pub struct SignatureView {
     /// What the pipeline takes it for; empty for nothing.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub system_value: String,
+    /// How it is interpolated; empty if it is not told.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub interpolation: String,
+    /// The stream of a geometry shader.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stream: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl ContainerView {
@@ -155,6 +213,7 @@ impl ContainerView {
             });
             view.read(&part.name.0, part.data);
         }
+        super::dxil::add(container, &mut view);
         view
     }
 
@@ -212,6 +271,7 @@ impl ContainerView {
                         shape: String::new(),
                         registers: registers(class, fields.register, last(fields.register, fields.count)),
                         space: binding.space.as_ref().map_or(0, |space| space.space),
+                        ..ResourceView::default()
                     });
                 }
             }
@@ -246,6 +306,7 @@ impl ContainerView {
                 shape: resource.kind.as_ref().map(|kind| kind.kind.to_string()).unwrap_or_default(),
                 registers: registers(class, resource.binding.lower_bound, resource.binding.upper_bound),
                 space: resource.binding.space,
+                ..ResourceView::default()
             });
         }
     }
@@ -266,6 +327,8 @@ impl ContainerView {
                 } else {
                     core.system_value.to_string()
                 },
+                interpolation: String::new(),
+                stream: element.stream,
             });
         }
     }
@@ -273,11 +336,17 @@ impl ContainerView {
     fn rdat(&mut self, rdat: &Rdat) {
         let kind = RdatKind::FUNCTION_TABLE;
         for row in rdat.table(kind).into_iter().flat_map(|table| &table.rows) {
-            let name = rdat.value(kind, row, "UnmangledName").and_then(|offset| rdat.text(offset));
+            let text = |field| rdat.value(kind, row, field).and_then(|offset| rdat.text(offset));
+            let [name, mangled] =
+                ["UnmangledName", "Name"].map(|field| shown(text(field).unwrap_or_default()));
             let stage = rdat.value(kind, row, "ShaderKind").unwrap_or(u32::MAX);
             let stage = unshade_dxcontainer::program::ShaderKind(u16::try_from(stage).unwrap_or(u16::MAX));
-            self.functions
-                .push(ExportView { name: shown(name.unwrap_or_default()), kind: stage.to_string() });
+            self.functions.push(ExportView {
+                name,
+                mangled,
+                kind: stage.to_string(),
+                ..ExportView::default()
+            });
         }
     }
 

@@ -5,13 +5,15 @@
 
 mod control_flow;
 mod dxcontainer;
+mod dxil;
 mod finding;
 mod function;
 mod library;
+pub mod nvidia;
 mod statistics;
 
 pub use control_flow::{BlockView, ControlFlowView, EdgeView, LoopView};
-pub use dxcontainer::{ContainerView, ExportView, PartView, ResourceView, SignatureView};
+pub use dxcontainer::{ContainerView, ExportView, NodeView, PartView, ResourceView, SignatureView};
 pub use finding::FindingView;
 pub use function::{
     ConstantView, FunctionRow, FunctionView, MetadataView, ReflectionView, VertexAttributeView,

@@ -4,6 +4,7 @@
 //! same module. Several graphs follow one another, which Graphviz takes, or go into a file for each module.
 
 use super::super::{FileJson, FunctionsJson, LibraryFunctionsJson, ProgramJson, findings};
+use super::dialect_of;
 use super::modules::{Opened, Unit, each_program, in_batches};
 use super::writer::{Made, Text, Writer};
 use crate::Outcome;
@@ -12,11 +13,11 @@ use crate::input::Input;
 use crate::paint;
 use anyhow::{Result, bail};
 use serde::Serialize;
-use unshade::core::Diagnostics;
+use unshade::core::{Diagnostics, FourCc};
 use unshade::select::Selection;
 use unshade::view::{ControlFlowView, FunctionRow, SCHEMA};
 
-/// The graphs of a function of a library, or of a function of a bitcode file.
+/// The graphs of a function of a library, or of a function of a module that is a program.
 #[derive(Serialize)]
 struct GraphsJson {
     index: u32,
@@ -40,8 +41,11 @@ pub(super) fn run(
     let extension = if is_json { ".json" } else { ".dot" };
     let mut writer = Writer::new(args, extension, !global.no_pager && !is_json)?;
     let mut whole = (is_json && !writer.has_folder()).then(|| JsonStream::new(input)).transpose()?;
-    let carving = each_program(input, &selection, &global.limits(), |program| {
-        let Opened { head, libraries, diagnostics } = program;
+    let carving = each_program(input, &selection, args.part.map(FourCc), &global.limits(), |program| {
+        let Opened { head, libraries, diagnostics, is_unread, .. } = program;
+        if is_unread {
+            writer.note_unread();
+        }
         for library in &libraries {
             let describe = |unit: &Unit<'_>| graphs_of(unit, &selection, args);
             in_batches(&library.units, "reading", describe, |unit, graphs| {
@@ -150,14 +154,14 @@ fn graphs_of(
 ) -> unshade::core::Result<Made<Vec<GraphsJson>>> {
     let module = unit.open()?;
     let mut diagnostics = module.diagnostics.clone();
-    let dialect = args.dialect.into();
+    let dialect = dialect_of(unit, args);
     let functions = match unit {
         Unit::Function { library, function } => {
             let row = FunctionRow::new(library, function);
             let graphs = ControlFlowView::of_module(&module, dialect, |_| true, &mut diagnostics);
             vec![GraphsJson { index: row.index, name: row.name, demangled: row.demangled, graphs }]
         }
-        Unit::File { .. } => {
+        Unit::Part(_) | Unit::File { .. } => {
             let wanted = |at: usize| {
                 let function = module.functions.get(at);
                 function.is_some_and(|function| selection.matches_name(at as u32, &function.symbol.name))

@@ -1,14 +1,19 @@
 //! `unshade dis`: the LLVM assembly of functions, and what follows from it.
 //!
 //! A program's functions are printed one after the other, each under a heading of comments, or with `-o DIR` each into
-//! a file. Several threads print, a batch at a time, so that the order is that of the file and memory is bounded. With
+//! a file. A DXContainer has one program, which is printed as a whole, under the tables that DXC prints before it.
+//! Several threads print, a batch at a time, so that the order is that of the file and memory is bounded. With
 //! `--raw` the text is what `llvm-dis` of the dialect's version prints, and nothing else.
+//!
+//! Cubins and fat binaries ([`nvidia`]) are printed as machine code, `--raw` as `cuobjdump -sass` prints it.
 //!
 //! `--stats` ([`statistics`]) counts instead, `--cfg` ([`control_flow`]) draws.
 
 mod byte_lines;
 mod control_flow;
 mod modules;
+mod nvidia;
+mod parts;
 mod statistics;
 mod writer;
 
@@ -19,18 +24,21 @@ use crate::large_text::LargeText;
 use crate::paint::{self, PaintedTokens};
 use anyhow::{Result, bail};
 use byte_lines::ByteLines;
-use modules::{Unit, each_program, in_batches, is_bitcode};
-use unshade::core::{Diagnostics, TokenKind, TokenSink};
+use modules::{Unit, Units, each_program, in_batches, is_bitcode};
+use unshade::core::{Diagnostics, FourCc, TokenKind, TokenSink};
 use unshade::llvm;
-use unshade::llvm::print::{PrintOptions, module};
-use unshade::{DemangledComments, has_mangled_names};
+use unshade::llvm::print::{Dialect, PrintOptions, module};
+use unshade::{DemangledComments, dxc_tables, has_mangled_names};
 use writer::{Made, Text, Writer};
 
 /// So many bytes of text most modules give for each of their own.
 const TEXT_PER_BYTE: usize = 8;
 
 pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let input = Input::open(&args.file)?;
+    let Some(file) = &args.file else {
+        return nvidia::words(args);
+    };
+    let input = Input::open(file)?;
     if args.stats {
         return statistics::run(&input, args, global);
     }
@@ -48,7 +56,17 @@ pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome
         );
     }
     let mut writer = Writer::new(args, ".ll", !global.no_pager)?;
-    each_program(&input, &selection, &global.limits(), |program| {
+    each_program(&input, &selection, args.part.map(FourCc), &global.limits(), |program| {
+        if let Some(find) = program.nvidia {
+            return nvidia::program(find, &selection, args, &mut writer);
+        }
+        let is_whole = |library: &Units<'_>| matches!(library.units[..], [Unit::Part(_), ..]);
+        if !selection.is_everything() && program.libraries.iter().any(is_whole) {
+            bail!(
+                "{} is one module, which is printed as a whole; --stats and --cfg take functions of it",
+                program.head.path
+            );
+        }
         for library in &program.libraries {
             let in_color = writer.in_color;
             let print = |unit: &Unit<'_>| print_unit(unit, args, in_color);
@@ -60,7 +78,10 @@ pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome
             })?;
         }
         for diagnostic in &program.diagnostics {
-            anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
+            anstream::eprintln!("{}", paint::diagnostic(&program.head.path, diagnostic));
+        }
+        if program.is_unread {
+            writer.note_unread();
         }
         Ok(())
     })?;
@@ -114,16 +135,28 @@ struct Listing<'l, 'a> {
 
 impl Listing<'_, '_> {
     fn print(&self, sink: &mut impl TokenSink) -> Diagnostics {
-        let dialect = self.args.dialect.into();
-        if self.args.raw {
-            return module(self.parsed, &PrintOptions { dialect, module_id: Some(self.name) }, sink);
+        let dialect = dialect_of(self.unit, self.args);
+        let mut diagnostics = Diagnostics::new();
+        if !self.args.raw {
+            sink.put(TokenKind::Comment, &self.unit.heading());
         }
-        sink.put(TokenKind::Comment, &self.unit.heading());
-        let options = PrintOptions { dialect, module_id: None };
-        if has_mangled_names(self.parsed) {
+        if let Unit::Part(part) = self.unit
+            && (dialect == Dialect::Dxc || !self.args.raw)
+        {
+            diagnostics.append(dxc_tables::put(&part.container, self.parsed, part.bitcode.base(), sink));
+        }
+        let is_named = self.args.raw && !matches!(self.unit, Unit::Part(_));
+        let options = PrintOptions { dialect, module_id: is_named.then_some(self.name) };
+        diagnostics.append(if !self.args.raw && has_mangled_names(self.parsed) {
             module(self.parsed, &options, &mut DemangledComments::new(sink))
         } else {
             module(self.parsed, &options, sink)
-        }
+        });
+        diagnostics
     }
+}
+
+/// Whose text of a module is printed.
+fn dialect_of(unit: &Unit<'_>, args: &DisassembleArgs) -> Dialect {
+    args.dialect.unwrap_or_else(|| unit.usual_dialect()).into()
 }

@@ -1,13 +1,17 @@
-//! The modules that are meant: those of the functions of a library, or a bitcode file by itself.
+//! The modules that are meant: those of the functions of a library, of a part of a DXContainer, or a bitcode file by
+//! itself.
 
 use super::super::ProgramJson;
+use super::parts::{self, ProgramPart};
+use crate::args::DialectArg;
 use crate::input::Input;
 use crate::paint;
 use crate::progress::Progress;
 use anyhow::Result;
 use rayon::prelude::*;
-use unshade::carve::Limits;
-use unshade::core::{Diagnostics, Error, ErrorKind, Escaped};
+use unshade::carve::{Find, Limits};
+use unshade::core::{Diagnostics, Error, ErrorKind, Escaped, FourCc};
+use unshade::dxcontainer::Container;
 use unshade::llvm::{self, bitstream};
 use unshade::metallib::{Function, Library};
 use unshade::program::Program;
@@ -26,6 +30,8 @@ pub(super) enum Unit<'a> {
         /// Which of its functions.
         function: Function<'a>,
     },
+    /// That of a part of a DXContainer.
+    Part(ProgramPart<'a>),
     /// A file that is bitcode and nothing else.
     File {
         /// What the file is called.
@@ -47,6 +53,7 @@ impl<'a> Unit<'a> {
                 Some(name) => Escaped(name).to_string(),
                 None => format!("function-{}", function.index),
             },
+            Self::Part(part) => part.label.clone(),
             Self::File { name, count: 1, .. } => (*name).to_owned(),
             Self::File { name, index, .. } => format!("{name}#{index}"),
         }
@@ -63,6 +70,7 @@ impl<'a> Unit<'a> {
                     "the function has no module",
                 ))),
             },
+            Self::Part(part) => Ok((part.bitcode.data(), part.bitcode.base())),
             Self::File { bytes, .. } => Ok((bytes, 0)),
         }
     }
@@ -83,7 +91,16 @@ impl<'a> Unit<'a> {
     fn within(&self, error: Error) -> Error {
         match self {
             Self::Function { function, .. } => error.within(function.label()),
+            Self::Part(part) => error.within(format!("part {}", part.name)),
             Self::File { .. } => error,
+        }
+    }
+
+    /// Whose text is printed, if nothing else is asked for.
+    pub(super) fn usual_dialect(&self) -> DialectArg {
+        match self {
+            Self::Part(_) => DialectArg::Dxc,
+            _ => DialectArg::Llvm14,
         }
     }
 
@@ -91,6 +108,7 @@ impl<'a> Unit<'a> {
     pub(super) fn heading(&self) -> String {
         let (library, function) = match self {
             Self::Function { library, function } => (library, function),
+            Self::Part(part) => return part.heading(),
             Self::File { count: 1, .. } => return String::new(),
             Self::File { index, count, .. } => return format!("; module {} of {count}\n", index + 1),
         };
@@ -117,6 +135,10 @@ pub(super) struct Opened<'a> {
     pub(super) head: ProgramJson,
     pub(super) libraries: Vec<Units<'a>>,
     pub(super) diagnostics: Diagnostics,
+    /// Whether it holds programs that are not read, which was told.
+    pub(super) is_unread: bool,
+    /// Where it was found, if it is one of NVIDIA's, which have no modules.
+    pub(super) nvidia: Option<&'a Find<'a>>,
 }
 
 /// Whether an input is bitcode and nothing else.
@@ -134,6 +156,7 @@ pub(super) fn tell_no_match(input: &Input) {
 pub(super) fn each_program(
     input: &Input,
     selection: &Selection,
+    part: Option<FourCc>,
     limits: &Limits,
     mut visit: impl FnMut(Opened<'_>) -> Result<()>,
 ) -> Result<Diagnostics> {
@@ -145,12 +168,21 @@ pub(super) fn each_program(
             head: ProgramJson::of_bitcode(&input.name, bytes.len() as u64),
             libraries: vec![Units { slice: String::new(), units }],
             diagnostics: Diagnostics::new(),
+            is_unread: false,
+            nvidia: None,
         })?;
         return Ok(Diagnostics::new());
     }
     input.each_program(limits, |find| {
         let mut diagnostics = Diagnostics::new();
+        if find.format.is_nvidia() {
+            let (head, libraries, nvidia) = (ProgramJson::new(find), Vec::new(), Some(find));
+            return visit(Opened { head, libraries, diagnostics, is_unread: false, nvidia });
+        }
         let program = diagnostics.take("program", Program::open(find));
+        if let Some(Program::DxContainer(container)) = program {
+            return visit(of_container(find, container, part, diagnostics));
+        }
         let named = program.map(|program| program.libraries(&mut diagnostics)).unwrap_or_default();
         let libraries = named.iter().map(|named| {
             let library = &named.library;
@@ -160,8 +192,21 @@ pub(super) fn each_program(
             Units { slice: named.slice.clone(), units }
         });
         let libraries = libraries.collect();
-        visit(Opened { head: ProgramJson::new(find), libraries, diagnostics })
+        visit(Opened { head: ProgramJson::new(find), libraries, diagnostics, is_unread: false, nvidia: None })
     })
+}
+
+fn of_container<'a>(
+    find: &Find<'_>,
+    container: Container<'a>,
+    part: Option<FourCc>,
+    mut diagnostics: Diagnostics,
+) -> Opened<'a> {
+    let found = parts::find(&container, part, &find.path.to_string(), &mut diagnostics);
+    let is_unread = found.is_empty();
+    let units = found.into_iter().map(Unit::Part).collect();
+    let libraries = vec![Units { slice: String::new(), units }];
+    Opened { head: ProgramJson::new(find), libraries, diagnostics, is_unread, nvidia: None }
 }
 
 /// Makes something of every module on all processors, and takes what came of them in their order.

@@ -4,6 +4,7 @@
 //! function, the largest first. JSON has all counts of each function.
 
 use super::super::{FileJson, ProgramJson, findings};
+use super::dialect_of;
 use super::modules::{Opened, Unit, Units, each_program, in_batches, tell_no_match};
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs};
@@ -14,13 +15,13 @@ use anyhow::Result;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::io::Write;
-use unshade::core::{Diagnostics, Escaped};
+use unshade::core::{Diagnostics, Escaped, FourCc};
 use unshade::demangle;
 use unshade::llvm::print::TypeNames;
 use unshade::select::Selection;
 use unshade::view::{FindingView, FunctionRow, StatisticsView, Tally};
 
-/// The counts of a function of a library, or of a function of a bitcode file.
+/// The counts of a function of a library, or of a function of a module that is a program.
 #[derive(Serialize)]
 struct CountsJson {
     index: u32,
@@ -71,8 +72,11 @@ pub(super) fn run(input: &Input, args: &DisassembleArgs, global: &GlobalArgs) ->
     let mut stdout = Stdout::new(!global.no_pager && !global.json);
     let mut programs = Vec::new();
     let (mut count, mut outcome) = (0u64, Outcome::Done);
-    let carving = each_program(input, &selection, &global.limits(), |program| {
-        let Opened { head, libraries, mut diagnostics } = program;
+    let carving = each_program(input, &selection, args.part.map(FourCc), &global.limits(), |program| {
+        let Opened { head, libraries, mut diagnostics, is_unread, .. } = program;
+        if is_unread {
+            outcome = Outcome::Finding;
+        }
         let mut described = Vec::new();
         for library in libraries {
             let library = count_library(library, &selection, args, &mut diagnostics, &mut outcome)?;
@@ -139,7 +143,7 @@ fn count_unit(
 ) -> unshade::core::Result<Counted> {
     let module = unit.open()?;
     let mut diagnostics = module.diagnostics.clone();
-    let dialect = args.dialect.into();
+    let dialect = dialect_of(unit, args);
     let mut functions = Vec::new();
     match unit {
         Unit::Function { library, function } => {
@@ -147,7 +151,7 @@ fn count_unit(
             let FunctionRow { index, name, demangled, .. } = FunctionRow::new(library, function);
             functions.push((CountsJson { index, name, demangled, counts: tally.view() }, tally));
         }
-        Unit::File { .. } => {
+        Unit::Part(_) | Unit::File { .. } => {
             let names = TypeNames::new(&module, dialect);
             for (at, function) in module.functions.iter().enumerate() {
                 let symbol = function.symbol.name.as_slice();

@@ -118,6 +118,21 @@ impl<'a> Writer<'a> {
         self.add_part(text)
     }
 
+    /// Writes the listings of so many functions, which have no modules.
+    pub(super) fn write_listing(&mut self, name: &str, functions: usize, text: String) -> Result<()> {
+        if functions == 0 {
+            return Ok(());
+        }
+        // Into one file goes one program, however many functions it has.
+        self.count += 1;
+        if self.folder.is_some() {
+            let path = self.paths.flat(name.as_bytes(), ".sass");
+            self.pending.push((path.path, Text::Plain(text)));
+            return Ok(());
+        }
+        self.add_part(Text::Plain(text))
+    }
+
     fn write_pending(&mut self) -> Result<()> {
         let pending = std::mem::take(&mut self.pending);
         match &self.folder {
@@ -139,6 +154,11 @@ impl<'a> Writer<'a> {
             return Ok(());
         }
         Ok(self.stdout.write_all(text.as_bytes())?)
+    }
+
+    /// Something that was meant can't be read, which was told.
+    pub(super) fn note_unread(&mut self) {
+        self.outcome = Outcome::Finding;
     }
 
     /// Completes the file, and says how all went.

@@ -1,0 +1,144 @@
+//! `unshade asm`: text back to words.
+//!
+//! A listing may hold several functions, each under cuobjdump's `Function : NAME`; addresses count from the beginning of
+//! each. `--into` puts the words into a copy of a cubin, in the code sections of these names, and nothing else changes.
+
+use crate::Outcome;
+use crate::args::AssembleArgs;
+use crate::input::Input;
+use crate::output::{Stdout, write_file};
+use crate::paint;
+use anyhow::{Context, Result, bail};
+use std::io::Write;
+use std::ops::Range;
+use unshade::core::Reader;
+use unshade::nv::Cubin;
+use unshade::nv::cubin::Role;
+use unshade::sass::assemble::{self, Assembled};
+use unshade::sass::isa;
+use unshade::sass::table::Isa;
+
+pub(crate) fn run(args: &AssembleArgs) -> Result<Outcome> {
+    let input = Input::open(&args.listing)?;
+    let text = std::str::from_utf8(input.bytes()).context("a listing is text in UTF-8")?;
+    let isa = instruction_set(args, text)?;
+    let mut functions = Vec::new();
+    let mut faults = 0_u64;
+    for part in parts(text) {
+        match assemble::listing(isa, part.text) {
+            Ok(words) => functions.push((part.name, words)),
+            Err(errors) => {
+                faults += errors.len() as u64;
+                for error in errors {
+                    let line = error.line + part.first_line;
+                    anstream::eprintln!("{}:{line}:{}: {}", input.name, error.column, error.message);
+                }
+            }
+        }
+    }
+    if faults > 0 {
+        anstream::eprintln!("{}: {}", paint::error("unshade"), paint::counted(faults, "fault"));
+        return Ok(Outcome::Finding);
+    }
+    match (&args.into, &args.output) {
+        (Some(cubin), Some(output)) => {
+            let cubin = Input::open(cubin)?;
+            write_file(output, args.force, &patched(isa, cubin.bytes(), &functions)?)?;
+        }
+        (_, Some(output)) => {
+            let words = functions.iter().flat_map(|function| &function.1);
+            let bytes: Vec<u8> =
+                words.flat_map(|word| word.word.to_le_bytes().into_iter().take(isa.word_bytes)).collect();
+            write_file(output, args.force, &bytes)?;
+        }
+        (_, None) => print(isa, &functions)?,
+    }
+    Ok(Outcome::Done)
+}
+
+/// That of the option, or of cuobjdump's heading.
+fn instruction_set(args: &AssembleArgs, text: &str) -> Result<&'static Isa> {
+    let said = || text.lines().find_map(|line| line.trim().strip_prefix("code for sm_")?.parse().ok());
+    let Some(sm) = args.sm.or_else(said) else {
+        bail!("which chip? give it with --sm, 35 for sm_35");
+    };
+    isa::by_architecture(sm).with_context(|| format!("sm_{sm}: the encoding of this chip is not known"))
+}
+
+/// A function of a listing.
+struct Part<'a> {
+    name: Option<&'a str>,
+    text: &'a str,
+    /// Lines before it.
+    first_line: usize,
+}
+
+/// The functions of a listing; what stands before the first is one without a name.
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let (mut start, mut first_line, mut name) = (0, 0, None);
+    let mut at = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        if let Some(found) = line.trim().strip_prefix("Function :") {
+            parts.push(Part { name, text: &text[start..at], first_line });
+            (start, first_line, name) = (at, number, Some(found.trim()));
+        }
+        at += line.len();
+    }
+    parts.push(Part { name, text: &text[start..], first_line });
+    parts
+}
+
+fn print(isa: &Isa, functions: &[(Option<&str>, Vec<Assembled>)]) -> Result<()> {
+    let mut stdout = Stdout::new(false);
+    for word in functions.iter().flat_map(|function| &function.1) {
+        writeln!(stdout, "0x{:0width$x}", word.word, width = isa.word_bytes * 2)?;
+    }
+    stdout.finish()
+}
+
+/// A copy of a cubin with other words.
+fn patched(isa: &Isa, cubin: &[u8], functions: &[(Option<&str>, Vec<Assembled>)]) -> Result<Vec<u8>> {
+    let read = Cubin::read(Reader::new(cubin))?;
+    if !isa.architectures.contains(&read.arch()) {
+        bail!("the cubin is of sm_{}, the listing of {}", read.arch(), isa.name);
+    }
+    let mut copy = cubin.to_vec();
+    for (name, words) in functions.iter().filter(|function| !function.1.is_empty()) {
+        let code = code_of(&read, *name)?;
+        for word in words {
+            let start =
+                usize::try_from(word.address).ok().and_then(|address| code.start.checked_add(address));
+            let end = start.and_then(|start| start.checked_add(isa.word_bytes));
+            let place = start.zip(end).filter(|place| place.1 <= code.end);
+            let target = place.and_then(|(start, end)| copy.get_mut(start..end)).with_context(|| {
+                format!(
+                    "address {:#x} is outside of {}, which has {:#x} bytes",
+                    word.address,
+                    name.unwrap_or(""),
+                    code.len()
+                )
+            })?;
+            target.copy_from_slice(&word.word.to_le_bytes()[..isa.word_bytes]);
+        }
+    }
+    Ok(copy)
+}
+
+/// Where the code of a function is in the file; of the only one, if the listing names none.
+fn code_of(cubin: &Cubin<'_>, name: Option<&str>) -> Result<Range<usize>> {
+    let mut sections = cubin.code_sections();
+    let section = match name {
+        Some(name) => sections.find(|section| Role::of(section).1 == name.as_bytes()),
+        None => sections.next().filter(|_| sections.next().is_none()),
+    };
+    let section = section.with_context(|| match name {
+        Some(name) => format!("the cubin has no function '{name}'"),
+        None => {
+            String::from("the listing does not say which function it is of: a line `Function : NAME` does")
+        }
+    })?;
+    let bytes = cubin.elf().bytes(&section)?;
+    let start = usize::try_from(bytes.base())?;
+    Ok(start..start + bytes.data().len())
+}

@@ -1,0 +1,116 @@
+//! NVIDIA's machine code: of cubins, of the cubins in fat binaries, and of loose words.
+
+use super::writer::Writer;
+use crate::Outcome;
+use crate::args::DisassembleArgs;
+use crate::output::{Stdout, write_file};
+use crate::paint::{self, PaintedTokens};
+use anyhow::{Result, bail};
+use std::io::Write;
+use unshade::carve::Find;
+use unshade::core::{Diagnostics, TokenSink};
+use unshade::nv::Cubin;
+use unshade::nv::function::Function;
+use unshade::nv_units::{Unit, each_unit};
+use unshade::program::Program;
+use unshade::sass::isa;
+use unshade::sass::listing::{self, Context};
+use unshade::sass_listing::{self, SassOptions};
+use unshade::select::Selection;
+
+/// Prints words, the first at address 0.
+pub(super) fn words(args: &DisassembleArgs) -> Result<Outcome> {
+    let sm = args.sm.unwrap_or(0);
+    let Some(isa) = isa::by_architecture(sm) else {
+        let known: Vec<String> =
+            isa::ALL.iter().flat_map(|isa| isa.architectures).map(ToString::to_string).collect();
+        bail!("sm_{sm}: the encoding of this chip is not known; known are {}", known.join(", "));
+    };
+    let bytes: Vec<u8> =
+        args.words.iter().flat_map(|word| word.to_le_bytes().into_iter().take(isa.word_bytes)).collect();
+    let function = listing::Function { name: "words", isa, bytes: &bytes, address: 0, file_offset: 0 };
+    let print = |sink: &mut dyn TokenSink| {
+        if args.raw {
+            function.raw(sink);
+        } else {
+            function.annotated(&Context { control: args.control, ..Context::default() }, sink);
+        }
+    };
+    let text = painted(args.output.is_none() && paint::stdout_has_color(), print);
+    match &args.output {
+        Some(path) => write_file(path, args.force, text.as_bytes())?,
+        None => {
+            let mut stdout = Stdout::new(false);
+            stdout.write_all(text.as_bytes())?;
+            stdout.finish()?;
+        }
+    }
+    let unknown = function.undecoded().count();
+    if unknown > 0 {
+        anstream::eprintln!(
+            "{}: {}",
+            paint::error("unshade"),
+            paint::counted(unknown as u64, "word without an instruction")
+        );
+        return Ok(Outcome::Finding);
+    }
+    Ok(Outcome::Done)
+}
+
+/// Prints the functions of a program that are meant.
+pub(super) fn program(
+    find: &Find<'_>,
+    selection: &Selection,
+    args: &DisassembleArgs,
+    writer: &mut Writer<'_>,
+) -> Result<()> {
+    let mut diagnostics = Diagnostics::new();
+    let mut texts = Vec::new();
+    if let Some(program) = diagnostics.take("program", Program::open(find)) {
+        let mut faults = Diagnostics::new();
+        each_unit(&program, false, &mut diagnostics, &mut |_, unit| {
+            if let Unit::Cubin(cubin) = unit {
+                texts.push(one(cubin, selection, args, writer.in_color, &mut faults));
+            }
+        });
+        diagnostics.append(faults);
+    }
+    let path = find.path.to_string();
+    for (functions, arch, text) in texts {
+        writer.write_listing(&format!("{path}.sm_{arch}"), functions, text)?;
+    }
+    for diagnostic in &diagnostics {
+        anstream::eprintln!("{}", paint::diagnostic(&path, diagnostic));
+    }
+    Ok(())
+}
+
+/// How many functions were meant, the chip, and their listing.
+fn one(
+    cubin: &Cubin<'_>,
+    selection: &Selection,
+    args: &DisassembleArgs,
+    in_color: bool,
+    diagnostics: &mut Diagnostics,
+) -> (usize, u32, String) {
+    let options = SassOptions { raw: args.raw, control: args.control };
+    let wanted = |function: &Function<'_>| selection.matches_name(function.index, function.name());
+    let mut count = 0;
+    let text = painted(in_color, |mut sink| {
+        count = sass_listing::cubin(cubin, &wanted, options, diagnostics, &mut sink);
+    });
+    (count, cubin.arch(), text)
+}
+
+/// What is put into a sink, in colour or not.
+fn painted(in_color: bool, print: impl FnOnce(&mut dyn TokenSink)) -> String {
+    if in_color {
+        let mut tokens = PaintedTokens::default();
+        print(&mut tokens);
+        tokens.0
+    } else {
+        let mut text = String::new();
+        print(&mut text);
+        text
+    }
+}

@@ -1,0 +1,116 @@
+//! The programs in the parts of a DXContainer, and in the containers inside of it.
+//!
+//! Of a container the program is meant that DXC disassembles: ILDB, which has debug information, or else DXIL; or the
+//! part that was asked for. Token programs are not read here, which is said of a container that has no other.
+
+use unshade::core::{Diagnostics, Error, ErrorKind, FourCc, Reader};
+use unshade::dxcontainer::Container;
+use unshade::dxcontainer::container::Part;
+use unshade::dxcontainer::part::MAX_DEPTH;
+use unshade::dxcontainer::program::{ProgramHeader, ProgramVersion, bitcode};
+use unshade::dxil::main_part;
+
+/// The parts that hold a container.
+const CONTAINERS: [&[u8; 4]; 2] = [b"DXBC", b"LIBF"];
+
+/// The parts that hold token programs: shader models 1 to 5.
+const TOKEN_PROGRAMS: [&[u8; 4]; 3] = [b"SHEX", b"SHDR", b"Aon9"];
+
+/// The program of a part.
+pub(super) struct ProgramPart<'a> {
+    /// What it is called in messages and in the names of files.
+    pub(super) label: String,
+    /// The part's name.
+    pub(super) name: FourCc,
+    /// The container that it is in.
+    pub(super) container: Container<'a>,
+    /// The bitcode, knowing where it stands.
+    pub(super) bitcode: Reader<'a>,
+    header: ProgramHeader,
+}
+
+impl ProgramPart<'_> {
+    /// What it is, as a comment.
+    pub(super) fn heading(&self) -> String {
+        let header = &self.header;
+        let (major, minor) = (header.dxil_major, header.dxil_minor);
+        let profile = ProgramVersion(header.version);
+        format!("; {profile}, DXIL {major}.{minor}, part {} of {}\n", self.name, self.label)
+    }
+}
+
+/// The programs that are meant; what is wrong with them, or why there are none, goes to `diagnostics`.
+pub(super) fn find<'a>(
+    container: &Container<'a>,
+    wanted: Option<FourCc>,
+    path: &str,
+    diagnostics: &mut Diagnostics,
+) -> Vec<ProgramPart<'a>> {
+    let mut programs = Vec::new();
+    let before = diagnostics.len();
+    find_inside(container, wanted, path, 0, &mut programs, diagnostics);
+    if programs.is_empty() && diagnostics.len() == before {
+        diagnostics.error("dx-program", nothing_in(container, wanted));
+    }
+    programs
+}
+
+fn find_inside<'a>(
+    container: &Container<'a>,
+    wanted: Option<FourCc>,
+    path: &str,
+    depth: usize,
+    programs: &mut Vec<ProgramPart<'a>>,
+    diagnostics: &mut Diagnostics,
+) {
+    let part = match wanted {
+        Some(name) => container.find(&name.0),
+        None => main_part(container),
+    };
+    if let Some(part) = part {
+        let read = bitcode(part.data).map_err(|error| error.within(part.label()));
+        if let Some((header, bitcode)) = diagnostics.take("dx-program", read) {
+            let label = if wanted.is_some() { format!("{path}!{}", part.name) } else { path.to_owned() };
+            let container = container.clone();
+            programs.push(ProgramPart { label, name: part.name, container, bitcode, header });
+        }
+    }
+    let is_container = |part: &Part<'_>| CONTAINERS.contains(&&part.name.0);
+    for part in container.found_parts().filter(is_container).filter(|_| depth < MAX_DEPTH) {
+        if let Ok(inner) = Container::read(part.data) {
+            let path = format!("{path}!{}#{}", part.name, part.index);
+            find_inside(&inner, wanted, &path, depth + 1, programs, diagnostics);
+        }
+    }
+}
+
+/// Why there is nothing to disassemble.
+fn nothing_in(container: &Container<'_>, wanted: Option<FourCc>) -> Error {
+    let start = container.file().base();
+    if let Some(name) = wanted {
+        return Error::new(ErrorKind::BadValue, start, format!("no part {name}"))
+            .hint("`unshade list` shows the parts");
+    }
+    match token_program(container, 0) {
+        Some(part) => {
+            let mut tokens = part.data;
+            let profile = tokens.u32().map(ProgramVersion);
+            let profile = profile.map(|profile| format!(" ({profile})")).unwrap_or_default();
+            let message = format!("a token program{profile}, which is not disassembled yet");
+            Error::new(ErrorKind::Unsupported, part.data.base(), message)
+                .within(part.label())
+                .hint("`unshade dump` shows it as bytes")
+        }
+        None => Error::new(ErrorKind::BadValue, start, "a container without a program")
+            .hint("`unshade list` shows its parts"),
+    }
+}
+
+fn token_program<'a>(container: &Container<'a>, depth: usize) -> Option<Part<'a>> {
+    let own = TOKEN_PROGRAMS.iter().find_map(|name| container.find(name));
+    own.or_else(|| {
+        let inner = container.found_parts().filter(|part| CONTAINERS.contains(&&part.name.0));
+        let inner = inner.filter(|_| depth < MAX_DEPTH).filter_map(|part| Container::read(part.data).ok());
+        inner.into_iter().find_map(|inner| token_program(&inner, depth + 1))
+    })
+}

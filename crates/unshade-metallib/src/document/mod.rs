@@ -1,0 +1,278 @@
+//! Libraries as YAML, both ways.
+//!
+//! A library is one document, `--- !metallib`. What follows from the rest is left out: counts, sizes, offsets, hashes
+//! that match, the wrapper and padding of modules. Keys are left out, too, where a library lacks the thing. What is
+//! read back is the same to the byte.
+//!
+//! Modules, archives of sources and reflection buffers stand in the document as lists of bytes, or modules beside it
+//! as files: [`to_yaml_with`] asks for the name of each, [`from_yaml_with`] for what is in them.
+//!
+//! | key | content |
+//! |---|---|
+//! | `Version`, `MacOS`, `Type`, `Stub`, `Platform`, `Bits64`, `OS` | the header |
+//! | `Writer`, `SharedGroup` | whose order and sizes are written |
+//! | `Functions` | tags and metadata of each ([`function`]) |
+//! | `Modules` | `Bitcode`, `Bytes` (with wrapper) or `File` (either) |
+//! | `Extension` | sections, UUID and other tags, in their order ([`section`]) |
+
+pub mod function;
+pub mod section;
+
+use crate::file::{LibraryFile, OwnedModule};
+use crate::header::{Header, LibraryType, Platform, Section, Version};
+use crate::library::Dialect;
+use crate::module;
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use unshade_core::bytes::Bytes;
+use unshade_core::yaml::{Document, Kind, MapReader, MapWriter, Node, Yaml, emit, parse};
+use unshade_core::{Error, ErrorKind, Result};
+
+/// The tag of the document.
+pub const TAG: &str = "!metallib";
+
+/// Gives the name of the file that a module is written to; `None` to have its bytes in the document.
+pub type NameModule<'n> = dyn FnMut(usize, &OwnedModule<'_>) -> Option<String> + 'n;
+
+/// Reads a file that a document names.
+pub type Load<'l> = dyn FnMut(&str) -> Result<Vec<u8>> + 'l;
+
+/// Writes a library as YAML, with all bytes in it.
+///
+/// ```
+/// use unshade_metallib::{LibraryFile, document};
+///
+/// # let mut file = vec![0; 92];
+/// # file[..12].copy_from_slice(b"MTLB\x01\x80\x02\x00\x02\x00\x00\x00");
+/// # file[16] = 92; file[24] = 88;
+/// # for section in [40, 56, 72] { file[section] = 92; }
+/// let text = document::to_yaml(&LibraryFile::parse(&file)?)?;
+/// assert!(text.starts_with("--- !metallib\nVersion:         1.2.2\n"));
+/// assert_eq!(document::from_yaml(&text)?.write()?.to_vec(), file);
+/// # Ok::<(), unshade_core::Error>(())
+/// ```
+///
+/// # Errors
+/// If a function refers to something that is not there.
+pub fn to_yaml(file: &LibraryFile<'_>) -> Result<String> {
+    to_yaml_with(file, &mut |_, _| None)
+}
+
+/// Writes a library as YAML, with modules beside it.
+///
+/// # Errors
+/// As [`to_yaml`].
+pub fn to_yaml_with(file: &LibraryFile<'_>, name_module: &mut NameModule<'_>) -> Result<String> {
+    let hashes = file.module_hashes();
+    let mut map = MapWriter::default();
+    put_header(&file.header, &mut map);
+    if file.dialect == Dialect::Legacy {
+        map.node("Writer", Node::plain("legacy"));
+    }
+    if file.shared_group {
+        map.node("SharedGroup", Node::plain("true"));
+    }
+    let functions = file.functions.iter().map(|function| function::node(function, &hashes));
+    map.node("Functions", Node::list(functions.collect()));
+    let modules = file.modules.iter().enumerate();
+    let modules = modules.map(|(index, module)| module_node(module, name_module(index, module)));
+    map.node("Modules", Node::list(modules.collect()));
+    if let Some(tags) = &file.extension {
+        map.node("Extension", Node::list(tags.iter().map(section::node).collect()));
+    }
+    let mut out = String::new();
+    emit(TAG, &map.finish(), &mut out);
+    out.push_str("...\n");
+    Ok(out)
+}
+
+/// Reads a library from YAML that has all bytes in it.
+///
+/// # Errors
+/// If the text is no such document, or says something impossible; the message has line and column.
+pub fn from_yaml(text: &str) -> Result<LibraryFile<'static>> {
+    from_yaml_with(text, &mut |name| {
+        let message = format!(
+            "file `{}` is named, but files are not read here",
+            unshade_core::Escaped(name.as_bytes())
+        );
+        Err(Error::without_offset(ErrorKind::Unsupported, message))
+    })
+}
+
+/// Reads a library from YAML; `load` reads the files that it names.
+///
+/// # Errors
+/// As [`from_yaml`], and what `load` fails with.
+pub fn from_yaml_with(text: &str, load: &mut Load<'_>) -> Result<LibraryFile<'static>> {
+    let documents = parse(text)?;
+    let document =
+        documents.iter().find(|document| document.tag == TAG).ok_or_else(|| no_document(&documents))?;
+    let mut map = MapReader::new(&document.root)?;
+    let mut file = LibraryFile::new(header(&mut map)?);
+    file.dialect = dialect(&mut map)?;
+    file.shared_group = map.field_or("SharedGroup", false)?;
+    for (index, node) in list(&mut map, "Functions")?.iter().enumerate() {
+        let read = function::read(node).map_err(|error| error.within(format!("Functions[{index}]")))?;
+        file.functions.push(read);
+    }
+    for (index, node) in list(&mut map, "Modules")?.iter().enumerate() {
+        let read = read_module(node, load).map_err(|error| error.within(format!("Modules[{index}]")))?;
+        file.modules.push(read);
+    }
+    file.extension = match map.take("Extension") {
+        None => None,
+        Some(node) => Some(node.items()?.iter().map(section::read).collect::<Result<_>>()?),
+    };
+    map.finish()?;
+    Ok(file)
+}
+
+fn no_document(documents: &[Document<'_>]) -> Error {
+    let found = documents.first().map_or_else(|| "nothing".into(), |document| format!("`{}`", document.tag));
+    Error::without_offset(ErrorKind::BadMagic, "no document of a Metal library")
+        .expected(format!("--- {TAG}"))
+        .found(found)
+}
+
+/// The items under a key; nothing if the key is missing.
+pub(crate) fn list<'n>(map: &mut MapReader<'n, '_>, key: &'static str) -> Result<Vec<Node<'n>>> {
+    map.take(key).map(Node::items).transpose().map(Option::unwrap_or_default)
+}
+
+fn put_header(header: &Header, map: &mut MapWriter<'_>) {
+    map.node("Version", Node::plain(format!("{}", header.version())));
+    map.node("MacOS", Node::plain(if header.macos_flag() { "true" } else { "false" }));
+    map.node("Type", named(header.library_type().name(), header.library_type().0.into()));
+    if header.is_stub() {
+        map.node("Stub", Node::plain("true"));
+    }
+    if header.raw_platform != 0 {
+        map.node("Platform", named(header.platform().name(), header.platform().0.into()));
+        map.node("Bits64", Node::plain(if header.is_64_bit() { "true" } else { "false" }));
+    }
+    if let Some(version) = header.os_version() {
+        map.node("OS", Node::plain(format!("{version}")));
+    }
+}
+
+fn header(map: &mut MapReader<'_, '_>) -> Result<Header> {
+    let version = map.take("Version").map(read_version).transpose()?.ok_or_else(|| {
+        Error::without_offset(ErrorKind::BadValue, "key `Version` is missing").expected("such as 1.2.7")
+    })?;
+    let flag = |map: &mut MapReader<'_, '_>, key, bit: u8| {
+        map.field_or(key, false).map(|set| if set { bit } else { 0 })
+    };
+    let kind =
+        map.take("Type").map(|node| read_named(node, LibraryType::from_name, |kind| kind.0)).transpose()?;
+    let platform =
+        map.take("Platform").map(|node| read_named(node, Platform::from_name, |p| p.0)).transpose()?;
+    let os = map.take("OS").map(|node| read_version(node).and_then(|os| narrow_os(os, node))).transpose()?;
+    let (os_major, os_minor, os_patch) = os.unwrap_or_default();
+    let none = Section::default();
+    Ok(Header {
+        raw_major: version.major & 0x7fff | u16::from(flag(map, "MacOS", 0x80)?) << 8,
+        minor: version.minor,
+        patch: version.patch,
+        raw_type: kind.unwrap_or_default() & 0x7f | flag(map, "Stub", 0x80)?,
+        raw_platform: platform.unwrap_or_default() & 0x7f | flag(map, "Bits64", 0x80)?,
+        os_major,
+        os_minor,
+        os_patch,
+        file_size: 0,
+        function_list: none,
+        public_metadata: none,
+        private_metadata: none,
+        bitcode: none,
+    })
+}
+
+fn narrow_os(os: Version, node: &Node<'_>) -> Result<(u16, u8, u8)> {
+    match (u8::try_from(os.minor), u8::try_from(os.patch)) {
+        (Ok(minor), Ok(patch)) => Ok((os.major, minor, patch)),
+        _ => Err(node.expected("a version whose second and third numbers are below 256")),
+    }
+}
+
+fn dialect(map: &mut MapReader<'_, '_>) -> Result<Dialect> {
+    let Some(node) = map.take("Writer") else { return Ok(Dialect::Linker) };
+    match node.text() {
+        Some("linker") => Ok(Dialect::Linker),
+        Some("legacy") => Ok(Dialect::Legacy),
+        _ => Err(node.expected("linker or legacy")),
+    }
+}
+
+/// Up to three numbers with dots between them; those that are missing are 0.
+fn read_version(node: &Node<'_>) -> Result<Version> {
+    let text = node.text().unwrap_or_default();
+    let mut numbers = text.split('.').map(|number| number.parse::<u16>().ok());
+    let wrong = || node.expected("a version, such as 14.0");
+    let mut next = || numbers.next().unwrap_or(Some(0)).ok_or_else(wrong);
+    let version = Version { major: next()?, minor: next()?, patch: next()? };
+    if numbers.next().is_some() { Err(wrong()) } else { Ok(version) }
+}
+
+/// The name of a number, or the number.
+fn named<'a>(name: Option<&'static str>, value: u64) -> Node<'a> {
+    name.map_or_else(|| Node::number(value), Node::string)
+}
+
+/// A number by its name, or by itself.
+fn read_named<T>(
+    node: &Node<'_>,
+    from_name: impl Fn(&str) -> Option<T>,
+    number: impl Fn(T) -> u8,
+) -> Result<u8> {
+    match node.text().and_then(from_name) {
+        Some(named) => Ok(number(named)),
+        None => u8::from_node(node)
+            .map_err(|_| node.expected("a number below 256, or its name in docs/formats/metallib.md")),
+    }
+}
+
+fn module_node<'a>(module: &'a OwnedModule<'_>, file: Option<String>) -> Node<'a> {
+    let mut map = MapWriter::default();
+    match file {
+        Some(name) => map.node("File", Node::string(name)),
+        None => match module::usual_bitcode(&module.bytes) {
+            Some(bitcode) => map.node("Bitcode", bytes_node(bitcode)),
+            None => map.node("Bytes", bytes_node(&module.bytes)),
+        },
+    }
+    if !module.stray.is_empty() {
+        map.node("Stray", bytes_node(&module.stray));
+    }
+    map.finish()
+}
+
+fn read_module(node: &Node<'_>, load: &mut Load<'_>) -> Result<OwnedModule<'static>> {
+    let mut map = MapReader::new(node)?;
+    let (bitcode, bytes) = (map.take("Bitcode"), map.take("Bytes"));
+    let file = map.take("File");
+    let module = match (bitcode, bytes, file) {
+        (Some(bitcode), None, None) => OwnedModule::of_bitcode(Bytes::from_node(bitcode)?.0)?,
+        (None, Some(bytes), None) => OwnedModule::of_bytes(Bytes::from_node(bytes)?.0),
+        (None, None, Some(file)) => {
+            let name = file.text().ok_or_else(|| file.expected("the name of a file"))?;
+            let place = format!("line {}, column {}", file.line, file.column);
+            let bytes = load(name).map_err(|error| error.within(place))?;
+            if bytes.starts_with(&module::BITCODE_MAGIC) {
+                OwnedModule::of_bitcode(bytes)?
+            } else {
+                OwnedModule::of_bytes(bytes)
+            }
+        }
+        _ => return Err(node.fault("a module has one of the keys `Bitcode`, `Bytes` and `File`")),
+    };
+    let stray: Bytes = map.field("Stray")?;
+    map.finish()?;
+    Ok(OwnedModule { stray: Cow::Owned(stray.0), ..module })
+}
+
+/// Bytes as a list.
+pub(crate) fn bytes_node(bytes: &[u8]) -> Node<'_> {
+    Kind::Bytes(Cow::Borrowed(bytes)).into()
+}

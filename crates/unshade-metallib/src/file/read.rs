@@ -1,0 +1,463 @@
+//! Takes a library apart.
+
+use super::function::{
+    FunctionConstant, OwnedFunction, PrivateTags, PublicTags, SourcePlace, VertexAttribute,
+};
+use super::section::{
+    ExtensionTag, OwnedArchive, OwnedDynamicHeader, OwnedReflection, OwnedSources, SectionData,
+};
+use super::write::{
+    DYNAMIC_ORDER, PRIVATE_ORDER, PUBLIC_ORDER, function_order, put_private, put_public, reflection_padding,
+};
+use super::{LibraryFile, OwnedModule, RawTag};
+use crate::function_list::{Function, FunctionOffsets};
+use crate::header_extension;
+use crate::library::{Dialect, Library};
+use crate::lists::Groups;
+use crate::metadata::{MetadataGroup, PrivateMetadata, PublicMetadata};
+use crate::sources::Sources;
+use crate::tag::{Tag, Tags};
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+use unshade_core::{Error, ErrorKind, FourCc, Reader, Result};
+
+/// The tags of a function that are fields of [`OwnedFunction`].
+fn is_function_tag(code: FourCc) -> bool {
+    function_order(Dialect::Linker).contains(&code.0)
+}
+
+impl<'a> LibraryFile<'a> {
+    /// Takes a library apart, and makes sure that it would be written back as it is.
+    ///
+    /// # Errors
+    /// If something of it can't be read, or it is laid out in a way that is not written; the error says where.
+    pub fn parse(data: &'a [u8]) -> Result<Self> {
+        Self::from_library(&Library::parse(data)?)
+    }
+
+    /// The same of a library that stands in another file.
+    ///
+    /// # Errors
+    /// As [`LibraryFile::parse`].
+    pub fn from_library(library: &Library<'a>) -> Result<Self> {
+        let file = take_apart(library)?;
+        compare(&file, library)?;
+        Ok(file)
+    }
+}
+
+fn take_apart<'a>(library: &Library<'a>) -> Result<LibraryFile<'a>> {
+    if let Some(fault) = library.extension_fault() {
+        return Err(fault.clone());
+    }
+    let functions: Vec<Function<'a>> = library.functions().collect::<Result<_>>()?;
+    let dialect = library.dialect().unwrap_or(Dialect::Linker);
+    let mut file = LibraryFile::new(*library.header());
+    file.dialect = dialect;
+    file.shared_group = functions.len() > 1 && states_whole_list(library);
+    let mut places = Places::default();
+    file.extension = library.extension().map(|extension| {
+        let mut seen = Vec::new();
+        let tags = extension.tags().filter_map(Result::ok);
+        tags.map(|tag| extension_tag(library, &tag, &mut seen, &mut places)).collect()
+    });
+    let modules = Modules::find(library, &functions)?;
+    file.modules = modules.take(library)?;
+    file.functions.reserve_exact(functions.len());
+    let mut next = FunctionOffsets { public_metadata: 0, private_metadata: 0, bitcode: 0 };
+    for function in &functions {
+        let owned = owned_function(library, function, dialect, &modules, &places, &mut next)
+            .map_err(|error| error.within(function.label()))?;
+        file.functions.push(owned);
+    }
+    Ok(file)
+}
+
+/// Whether the size before the first group is that of the whole list.
+fn states_whole_list(library: &Library<'_>) -> bool {
+    let list = library.header().function_list;
+    let start = list.offset.saturating_add(4);
+    let first = library.file().part(start, 4).and_then(|mut reader| reader.u32());
+    first.is_ok_and(|first| u64::from(first) == list.size)
+}
+
+/// Where the modules are, by their offsets in the bitcode section.
+struct Modules(Vec<(u64, u64)>);
+
+impl Modules {
+    fn find(library: &Library<'_>, functions: &[Function<'_>]) -> Result<Self> {
+        let base = library.file().base().saturating_add(library.header().bitcode.offset);
+        let mut places = Vec::with_capacity(functions.len());
+        for function in functions {
+            if let Some(module) = library.module(function)? {
+                let range = module.range();
+                places.push((range.start.saturating_sub(base), range.end.saturating_sub(base)));
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        Ok(Self(places))
+    }
+
+    fn index(&self, offset: u64) -> Option<usize> {
+        self.0.binary_search_by_key(&offset, |(start, _)| *start).ok()
+    }
+
+    fn take<'a>(&self, library: &Library<'a>) -> Result<Vec<OwnedModule<'a>>> {
+        let crate::header::Section { offset, size } = library.header().bitcode;
+        let section = library.file().part(offset, size).map_err(|error| error.within("bitcode"))?;
+        let mut modules = Vec::with_capacity(self.0.len());
+        for (index, (start, end)) in self.0.iter().enumerate() {
+            let next = self.0.get(index.saturating_add(1)).map_or(size, |(next, _)| *next);
+            let stray = next.checked_sub(*end).ok_or_else(|| {
+                let at = section.base().saturating_add(next);
+                Error::new(ErrorKind::BadValue, at, "modules overlap")
+            })?;
+            modules.push(OwnedModule {
+                bytes: section.part(*start, end.saturating_sub(*start))?.data().into(),
+                stray: section.part(*end, stray)?.data().into(),
+            });
+        }
+        Ok(modules)
+    }
+}
+
+/// Where the archives and reflection buffers are, by what functions say of them.
+#[derive(Default)]
+struct Places {
+    archives: Vec<u64>,
+    reflections: Vec<u64>,
+}
+
+/// A tag of the extension, with the section that it names; of tags that stand twice the first one names it.
+fn extension_tag<'a>(
+    library: &Library<'a>,
+    tag: &Tag<'a>,
+    seen: &mut Vec<FourCc>,
+    places: &mut Places,
+) -> ExtensionTag<'a> {
+    if tag.code.0 == *b"UUID"
+        && let Ok(uuid) = tag.exactly(|reader| reader.array())
+    {
+        return ExtensionTag::Uuid(uuid);
+    }
+    let section = header_extension::section(tag).filter(|_| !seen.contains(&tag.code));
+    match section.and_then(|section| library.file().part(section.offset, section.size).ok()) {
+        Some(reader) => {
+            seen.push(tag.code);
+            ExtensionTag::Section {
+                code: tag.code,
+                data: section_data(tag.code, reader, library.file().base(), places),
+            }
+        }
+        None => ExtensionTag::Other(raw(tag)),
+    }
+}
+
+fn raw<'a>(tag: &Tag<'a>) -> RawTag<'a> {
+    RawTag { code: tag.code, content: tag.content.data().into() }
+}
+
+/// Takes a section apart; one that is not as described stays as it is.
+fn section_data<'a>(code: FourCc, section: Reader<'a>, base: u64, places: &mut Places) -> SectionData<'a> {
+    let typed = match &code.0 {
+        b"HSRD" | b"HSRC" => {
+            let found = sources(section, code.0 == *b"HSRD");
+            found.map(|(sources, archives)| {
+                places.archives = archives;
+                SectionData::Sources(sources)
+            })
+        }
+        b"HSRP" => bare_tags(section).map(|tags| SectionData::SourceLink(tags.iter().map(raw).collect())),
+        b"HDYN" => dynamic(section).map(SectionData::Dynamic),
+        b"RLST" => reflections(section, base).map(|(reflections, offsets)| {
+            places.reflections = offsets;
+            SectionData::Reflections(reflections)
+        }),
+        b"SLST" => single_tags(section).and_then(|tags| {
+            let script = |(tag, _): (Tag<'a>, u64)| {
+                (tag.code.0 == *b"SBUF").then(|| Cow::Borrowed(tag.content.data()))
+            };
+            tags.into_iter().map(script).collect::<Option<_>>().map(SectionData::Scripts)
+        }),
+        _ => single_tags(section).and_then(|tags| {
+            let name = |(tag, _): (Tag<'a>, u64)| {
+                let is_name = tag.code.0 == *b"NAME";
+                is_name.then(|| tag.c_string().ok()).flatten().map(Cow::Borrowed)
+            };
+            tags.into_iter().map(name).collect::<Option<_>>().map(SectionData::Symbols)
+        }),
+    };
+    typed.unwrap_or_else(|| SectionData::Raw(section.data().into()))
+}
+
+fn bare_tags(section: Reader<'_>) -> Option<Vec<Tag<'_>>> {
+    Tags::new(section).check().ok()?;
+    Some(Tags::new(section).filter_map(Result::ok).collect())
+}
+
+/// The groups of a list that has one tag in each, with their offsets in the section.
+fn single_tags(section: Reader<'_>) -> Option<Vec<(Tag<'_>, u64)>> {
+    let mut groups = Groups::new(section).ok()?;
+    let mut tags = Vec::new();
+    for group in &mut groups {
+        let group = group.ok()?;
+        let mut run = group.tags();
+        let tag = run.next()?.ok()?;
+        run.check().ok()?;
+        tags.push((tag, group.range.start.saturating_sub(section.base())));
+    }
+    groups.reader().is_empty().then_some(tags)
+}
+
+fn sources(section: Reader<'_>, has_directory: bool) -> Option<(OwnedSources<'_>, Vec<u64>)> {
+    let read = Sources::read(section, has_directory).ok()?;
+    let mut sources = OwnedSources {
+        link_command: read.link_command.into(),
+        working_directory: read.working_directory.map(Cow::Borrowed),
+        archives: Vec::new(),
+    };
+    let mut places = Vec::new();
+    for archive in read.archives() {
+        let archive = archive.ok()?;
+        places.push(archive.code_offset.saturating_sub(section.base()));
+        sources
+            .archives
+            .push(OwnedArchive { id: archive.id.into(), compressed: archive.compressed.rest().into() });
+    }
+    Some((sources, places))
+}
+
+fn dynamic(section: Reader<'_>) -> Option<OwnedDynamicHeader<'_>> {
+    let tags = bare_tags(section)?;
+    let mut dynamic = OwnedDynamicHeader::default();
+    for tag in &tags {
+        match (&tag.code.0, tag.c_string()) {
+            (b"NAME", Ok(name)) if dynamic.install_name.is_none() => dynamic.install_name = Some(name.into()),
+            (b"DYNL", Ok(name)) => dynamic.linked.push(name.into()),
+            _ => dynamic.other.push(raw(tag)),
+        }
+    }
+    let rank =
+        |tag: &Tag<'_>| DYNAMIC_ORDER.iter().position(|code| *code == tag.code.0).unwrap_or(usize::MAX);
+    tags.is_sorted_by_key(rank).then_some(dynamic)
+}
+
+fn reflections(section: Reader<'_>, base: u64) -> Option<(Vec<OwnedReflection<'_>>, Vec<u64>)> {
+    let tags = single_tags(section)?;
+    let mut reflections = Vec::with_capacity(tags.len());
+    let mut offsets = Vec::with_capacity(tags.len());
+    for (tag, offset) in tags {
+        if !matches!(&tag.code.0, b"RBUF" | b"RBUZ") {
+            return None;
+        }
+        let content = tag.content.data();
+        // The offset in the library decides, which may stand in a larger file.
+        let padding = content.get(..reflection_padding(tag.content.base().saturating_sub(base)));
+        let zeros = padding.filter(|padding| padding.iter().all(|byte| *byte == 0));
+        let skipped = zeros.map_or(0, <[u8]>::len);
+        reflections.push(OwnedReflection {
+            code: tag.code,
+            content: content.get(skipped..).unwrap_or_default().into(),
+            padded: zeros.is_some(),
+        });
+        offsets.push(offset);
+    }
+    Some((reflections, offsets))
+}
+
+fn owned_function<'a>(
+    library: &Library<'a>,
+    function: &Function<'a>,
+    dialect: Dialect,
+    modules: &Modules,
+    places: &Places,
+    next: &mut FunctionOffsets,
+) -> Result<OwnedFunction<'a>> {
+    if let Some(fault) = &function.fault {
+        return Err(fault.clone());
+    }
+    let lacks = |tag: &str| {
+        let message = alloc::format!("no {tag}, which every function of a library that is written has");
+        Error::new(ErrorKind::Unsupported, function.range.start, message)
+    };
+    let dangling = |tag: &'static str| {
+        Error::new(ErrorKind::OutOfRange, function.range.start, alloc::format!("{tag} points at nothing"))
+    };
+    let resolve = |offset: Option<u64>, known: &[u64], tag: &'static str| {
+        offset.map(|offset| known.binary_search(&offset).map_err(|_| dangling(tag))).transpose()
+    };
+    let offsets = function.offsets.ok_or_else(|| lacks("OFFT"))?;
+    // Groups follow each other in the order of the functions. Were that not looked at here, a small file of functions
+    // that all point at one large group would take memory without end.
+    if (offsets.public_metadata, offsets.private_metadata) != (next.public_metadata, next.private_metadata) {
+        return Err(unusual(function.range.start));
+    }
+    let (public, private) = (library.public_metadata(function)?, library.private_metadata(function)?);
+    let size = |group: &MetadataGroup<'_>| group.range.end.saturating_sub(group.range.start);
+    let public_size = public.as_ref().map_or(0, |metadata| size(&metadata.group));
+    let private_size = private.as_ref().map_or(0, |metadata| size(&metadata.group));
+    next.public_metadata = next.public_metadata.saturating_add(public_size);
+    next.private_metadata = next.private_metadata.saturating_add(private_size);
+    let mut owned = OwnedFunction {
+        name: function.name.ok_or_else(|| lacks("NAME"))?.into(),
+        kind: function.kind,
+        hash: Some(*function.hash.ok_or_else(|| lacks("HASH"))?),
+        module: modules.index(offsets.bitcode).ok_or_else(|| dangling("OFFT"))?,
+        states_module_size: function.module_size.is_some(),
+        versions: function.versions,
+        tessellation: function.tessellation,
+        layer_type: function.layer_type,
+        source: resolve(function.source_offset, &places.archives, "SOFF")?,
+        reflection: resolve(function.reflection_offset, &places.reflections, "RFLT")?,
+        other: Vec::new(),
+        order: None,
+        public: public.map(|metadata| public_tags(&metadata)).unwrap_or_default(),
+        private: private.map(|metadata| private_tags(&metadata)).unwrap_or_default(),
+    };
+    let other = function.tags().filter_map(Result::ok).filter(|tag| !is_function_tag(tag.code));
+    owned.other = other.map(|tag| raw(&tag)).collect();
+    owned.order = unusual_order(function.tags(), function_order(dialect), &owned.other);
+    Ok(owned)
+}
+
+/// The order of tags, if it is not the usual one with the other tags behind it.
+fn unusual_order(tags: Tags<'_>, usual: &[[u8; 4]], other: &[RawTag<'_>]) -> Option<Vec<FourCc>> {
+    let is_other = |code: FourCc| other.iter().any(|tag| tag.code == code);
+    let rank = |tag: &Tag<'_>| match usual.iter().position(|code| *code == tag.code.0) {
+        Some(rank) if !is_other(tag.code) => rank,
+        _ => usize::MAX,
+    };
+    let tags = tags.filter_map(Result::ok);
+    if tags.clone().is_sorted_by_key(|tag| rank(&tag)) {
+        return None;
+    }
+    let mut codes: Vec<FourCc> = tags.map(|tag| tag.code).collect();
+    // Repeated tags that are one field are written at once.
+    codes.dedup_by(|next, code| next == code && !is_other(*code));
+    Some(codes)
+}
+
+/// Public metadata. A tag stays raw if it would not be written back as it is.
+fn public_tags<'a>(metadata: &PublicMetadata<'a>) -> PublicTags<'a> {
+    let has = |code: &[u8; 4]| find(&metadata.group, code).is_some();
+    let mut tags = PublicTags::default();
+    if has(b"VATT")
+        && let Ok(attributes) = metadata.vertex_attributes()
+    {
+        let owned = attributes.iter().map(|attribute| VertexAttribute {
+            name: attribute.name.into(),
+            index: attribute.index,
+            usage: attribute.usage,
+            active: attribute.active,
+            data_type: attribute.data_type,
+        });
+        tags.attributes = Some(owned.collect());
+    }
+    if has(b"CNST")
+        && let Ok(constants) = metadata.function_constants()
+    {
+        let owned = constants.iter().map(|constant| FunctionConstant {
+            name: constant.name.into(),
+            data_type: constant.data_type,
+            index: constant.index,
+            active: constant.active,
+        });
+        tags.constants = Some(owned.collect());
+    }
+    let mut written = Vec::new();
+    if put_public(&tags, &mut written).is_ok() && metadata.group.content() == written {
+        return tags;
+    }
+    // VATY without VATT, flags that are neither 0 nor 1, other tags: each typed tag has to earn its place.
+    let comes_back = |tags: &PublicTags<'_>, codes: &[[u8; 4]]| {
+        let mut written = Vec::new();
+        put_public(tags, &mut written).is_ok() && written == contents(&metadata.group, codes)
+    };
+    let attributes = PublicTags { attributes: tags.attributes.take(), ..PublicTags::default() };
+    let constants = PublicTags { constants: tags.constants.take(), ..PublicTags::default() };
+    let mut typed: Vec<[u8; 4]> = Vec::new();
+    if attributes.attributes.is_some() && comes_back(&attributes, &[*b"VATT", *b"VATY"]) {
+        tags.attributes = attributes.attributes;
+        typed.extend([*b"VATT", *b"VATY"]);
+    }
+    if constants.constants.is_some() && comes_back(&constants, &[*b"CNST"]) {
+        tags.constants = constants.constants;
+        typed.push(*b"CNST");
+    }
+    tags.other = others(&metadata.group, &typed);
+    tags.order = unusual_order(metadata.group.tags(), &PUBLIC_ORDER, &tags.other);
+    tags
+}
+
+fn private_tags<'a>(metadata: &PrivateMetadata<'a>) -> PrivateTags<'a> {
+    let mut tags = PrivateTags::default();
+    if let Ok(Some(location)) = metadata.source_location() {
+        tags.location = Some(SourcePlace { line: location.line, path: location.path.into() });
+    }
+    if let Ok(paths) = metadata.dependencies().collect::<Result<Vec<_>>>() {
+        tags.dependencies = paths.into_iter().map(Cow::Borrowed).collect();
+    }
+    let mut written = Vec::new();
+    if put_private(&tags, &mut written).is_ok() && metadata.group.content() == written {
+        return tags;
+    }
+    let mut typed: Vec<[u8; 4]> = Vec::new();
+    if tags.location.is_some() {
+        typed.push(*b"DEBI");
+    }
+    if !tags.dependencies.is_empty() {
+        typed.push(*b"DEPF");
+    }
+    tags.other = others(&metadata.group, &typed);
+    tags.order = unusual_order(metadata.group.tags(), &PRIVATE_ORDER, &tags.other);
+    tags
+}
+
+fn find<'a>(group: &MetadataGroup<'a>, code: &[u8; 4]) -> Option<Tag<'a>> {
+    group.tags().filter_map(Result::ok).find(|tag| tag.code.0 == *code)
+}
+
+/// The tags of these codes as they stand.
+fn contents(group: &MetadataGroup<'_>, codes: &[[u8; 4]]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for tag in group.tags().filter_map(Result::ok).filter(|tag| codes.contains(&tag.code.0)) {
+        bytes.extend_from_slice(&tag.code.0);
+        let length = tag.content.data().len() as u64;
+        bytes.extend_from_slice(length.to_le_bytes().get(..2).unwrap_or_default());
+        bytes.extend_from_slice(tag.content.data());
+    }
+    bytes
+}
+
+/// The tags that are none of these.
+fn others<'a>(group: &MetadataGroup<'a>, typed: &[[u8; 4]]) -> Vec<RawTag<'a>> {
+    let tags = group.tags().filter_map(Result::ok);
+    tags.filter(|tag| !typed.contains(&tag.code.0)).map(|tag| raw(&tag)).collect()
+}
+
+/// Finds out whether a library would be written back as it is.
+fn compare(file: &LibraryFile<'_>, library: &Library<'_>) -> Result<()> {
+    let written = file.write()?;
+    let mut rest = library.file().data();
+    let mut at = library.file().base();
+    for piece in written.pieces() {
+        let same = rest.get(..piece.len());
+        // Most pieces are slices of the very file.
+        let is_same = same.is_some_and(|same| core::ptr::eq(same, piece) || same == piece);
+        if !is_same {
+            let equal = piece.iter().zip(rest).take_while(|(a, b)| a == b).count();
+            return Err(unusual(at.saturating_add(equal as u64)));
+        }
+        rest = rest.get(piece.len()..).unwrap_or_default();
+        at = at.saturating_add(piece.len() as u64);
+    }
+    if rest.is_empty() { Ok(()) } else { Err(unusual(at)) }
+}
+
+#[cold]
+fn unusual(offset: u64) -> Error {
+    let message = "library is laid out in a way that is not written: it would come back otherwise";
+    Error::new(ErrorKind::Unsupported, offset, message)
+        .hint("`unshade verify` tells what is wrong with it, `unshade dump` what stands there")
+}

@@ -1,0 +1,124 @@
+//! Sections and segments: where they are, and what they refer to.
+
+use super::is_inside;
+use crate::cubin::{Cubin, INDEX_MASK, Role};
+use crate::elf::{Section, SectionType};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use unshade_core::{Diagnostics, Error, ErrorKind, Escaped};
+
+pub(super) fn check(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
+    let elf = cubin.elf();
+    let size = elf.file().data().len() as u64;
+    let names = elf.section(elf.names_index()).ok();
+    let mut ranges: Vec<(u64, u64, u32)> = Vec::new();
+    for section in elf.sections() {
+        let place = section.header_range.0;
+        let label = label(&section);
+        if section.has_bytes() && !is_inside(section.offset, section.size, size) {
+            let error = Error::new(ErrorKind::OutOfRange, place, "section leaves the file")
+                .expected(format!("at most {size:#x}"))
+                .found(format!("{:#x} bytes at {:#x}", section.size, section.offset))
+                .within(label.clone());
+            diagnostics.error("nv-section-range", error);
+        } else if section.has_bytes() {
+            ranges.push((section.offset, section.offset.saturating_add(section.size), section.index));
+        }
+        let has_name = match &names {
+            Some(names) => elf.string(names, section.name_offset).is_ok(),
+            None => false,
+        };
+        if !has_name {
+            let error = Error::new(ErrorKind::OutOfRange, place, "section's name lies outside of the names");
+            diagnostics.error(
+                "nv-section-name",
+                error.found(format!("{:#x}", section.name_offset)).within(label.clone()),
+            );
+        }
+        links(cubin, &section, &label, diagnostics);
+    }
+    overlaps(cubin, ranges, diagnostics);
+    for (index, segment) in elf.segments().enumerate() {
+        if segment.file_size > 0 && !is_inside(segment.offset, segment.file_size, size) {
+            let error =
+                Error::new(ErrorKind::OutOfRange, elf.segment_table().start, "segment leaves the file")
+                    .expected(format!("at most {size:#x}"))
+                    .found(format!("{:#x} bytes at {:#x}", segment.file_size, segment.offset));
+            diagnostics.error("nv-segment-range", error.within(format!("segment {index}")));
+        }
+    }
+}
+
+pub(super) fn label(section: &Section<'_>) -> String {
+    format!("section {} {}", section.index, Escaped(section.name).quoted())
+}
+
+fn links(cubin: &Cubin<'_>, section: &Section<'_>, label: &str, diagnostics: &mut Diagnostics) {
+    let elf = cubin.elf();
+    let place = section.header_range.0;
+    let mut fault = |message: &'static str, expected: String, found: String| {
+        let error = Error::new(ErrorKind::OutOfRange, place, message).expected(expected).found(found);
+        diagnostics.error("nv-section-link", error.within(String::from(label)));
+    };
+    if section.link >= elf.section_count() {
+        fault(
+            "link is to a section that is not there",
+            format!("below {}", elf.section_count()),
+            format!("{}", section.link),
+        );
+    }
+    if section.is_relocations() {
+        if section.info & INDEX_MASK >= elf.section_count() {
+            fault(
+                "relocations of a section that is not there",
+                format!("below {}", elf.section_count()),
+                format!("{}", section.info),
+            );
+        }
+        return;
+    }
+    let (role, function) = Role::of(section);
+    let belongs = matches!(role, Role::Shared | Role::Local | Role::Constant(_))
+        || (role == Role::Info && section.kind == SectionType::CUDA_INFO);
+    if !belongs || function.is_empty() || section.info == 0 {
+        return;
+    }
+    let code = elf.section(section.info & INDEX_MASK).ok();
+    let of = code.as_ref().map(Role::of);
+    if of != Some((Role::Code, function)) {
+        fault(
+            "section refers to the code of another function",
+            format!(".text.{}", Escaped(function)),
+            code.map_or_else(
+                || format!("no section {}", section.info & INDEX_MASK),
+                |code| format!("{}", Escaped(code.name)),
+            ),
+        );
+    }
+}
+
+/// Sections that share bytes; those that are the very same are how toolkit 13 names one thing twice.
+fn overlaps(cubin: &Cubin<'_>, mut ranges: Vec<(u64, u64, u32)>, diagnostics: &mut Diagnostics) {
+    let elf = cubin.elf();
+    ranges.sort_unstable();
+    let mut last = (0, 0, 0);
+    for range in ranges {
+        let (start, end, index) = range;
+        if start < last.1 && (start, end) != (last.0, last.1) {
+            let name = |index| elf.section(index).map_or_else(|_| String::new(), |section| label(&section));
+            let error = Error::new(
+                ErrorKind::BadValue,
+                elf.file().base().saturating_add(start),
+                "section shares bytes with another",
+            )
+            .expected(format!("a start at {:#x} or later", last.1))
+            .found(format!("{start:#x}, inside of {}", name(last.2)))
+            .within(name(index));
+            diagnostics.error("nv-section-overlap", error);
+        }
+        if end > last.1 {
+            last = range;
+        }
+    }
+}

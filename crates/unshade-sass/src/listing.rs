@@ -1,0 +1,438 @@
+//! A function, line by line: as `cuobjdump -sass` prints it, or with labels, parameters and what the scheduler is told.
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use unshade_core::token::Link;
+use unshade_core::{Token, TokenKind, TokenSink};
+
+use crate::Instruction;
+use crate::control::{self, Code};
+use crate::number::{Short, hex};
+use crate::print;
+use crate::table::{Isa, Kind};
+
+/// The machine code of a function.
+#[derive(Clone, Copy, Debug)]
+pub struct Function<'a> {
+    /// Its name, safe to show.
+    pub name: &'a str,
+    /// How it is encoded.
+    pub isa: &'static Isa,
+    /// Its words.
+    pub bytes: &'a [u8],
+    /// The address of the first word, as branches see it: 0 for a section of its own.
+    pub address: u64,
+    /// Where the first word stands in the file, for source maps.
+    pub file_offset: u64,
+}
+
+/// What is known of a function from outside.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Context<'a> {
+    /// Names of addresses, in ascending order.
+    pub symbols: &'a [(u64, &'a str)],
+    /// Parameters: their bytes in constant bank 0, and their names, in ascending order.
+    pub parameters: &'a [(Range<u64>, &'a str)],
+    /// Whether what the scheduler is told stands behind each instruction.
+    pub control: bool,
+}
+
+/// A word that no instruction has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Undecoded {
+    /// Its address.
+    pub address: u64,
+    /// Where it stands in the file.
+    pub file_offset: u64,
+    /// The word.
+    pub word: u128,
+}
+
+/// A word of a function.
+#[derive(Clone, Copy)]
+pub enum Word {
+    /// It steers the scheduler.
+    Schedule(u128),
+    /// It is an instruction.
+    Instruction(Instruction),
+    /// It is neither.
+    Unknown(u128),
+}
+
+impl Word {
+    /// The word itself.
+    pub fn bits(&self) -> u128 {
+        match self {
+            Self::Schedule(word) | Self::Unknown(word) => *word,
+            Self::Instruction(instruction) => instruction.word,
+        }
+    }
+}
+
+/// Where mnemonics stand, as cuobjdump has it; guards end before.
+const MNEMONIC_COLUMN: usize = 35;
+
+impl<'a> Function<'a> {
+    /// Addresses and words, in order. Bytes at the end that are less than a word are left out.
+    pub fn words(&self) -> impl Iterator<Item = (u64, Word)> + use<'a> {
+        let Self { isa, address, .. } = *self;
+        self.bytes.chunks_exact(isa.word_bytes.max(1)).zip(0_u64..).map(move |(bytes, index)| {
+            let place = address.wrapping_add(index.wrapping_mul(isa.word_bytes as u64));
+            let word = isa.word(bytes).unwrap_or(0);
+            // Bundles are aligned to addresses, not to the beginning of the bytes.
+            let slot = place / (isa.word_bytes.max(1) as u64);
+            let meaning = if control::is_scheduling(isa, slot, word) {
+                Word::Schedule(word)
+            } else {
+                Instruction::decode(isa, word).map_or(Word::Unknown(word), Word::Instruction)
+            };
+            (place, meaning)
+        })
+    }
+
+    /// Words that no instruction has.
+    pub fn undecoded(&self) -> impl Iterator<Item = Undecoded> + use<'a> {
+        let Self { address: base, file_offset, .. } = *self;
+        self.words().filter_map(move |(address, word)| match word {
+            Word::Unknown(word) => {
+                let file_offset = file_offset.wrapping_add(address.wrapping_sub(base));
+                Some(Undecoded { address, file_offset, word })
+            }
+            _ => None,
+        })
+    }
+
+    /// Prints it as `cuobjdump -sass` prints the lines of a function: words in comments in one column.
+    pub fn raw<S: TokenSink + ?Sized>(&self, sink: &mut S) {
+        // The column is known only when all instructions were printed: they are kept.
+        let mut record = Record::default();
+        let mut widest = 0;
+        for (address, word) in self.words() {
+            let guard = match word {
+                Word::Schedule(_) => 0,
+                Word::Instruction(instruction) => {
+                    print::instruction(&instruction, address, &mut record);
+                    record.put(TokenKind::Punctuation, ";");
+                    record.guard()
+                }
+                Word::Unknown(bits) => {
+                    unknown(bits, &mut record);
+                    0
+                }
+            };
+            widest = widest.max(record.end_line(guard));
+        }
+        let column = MNEMONIC_COLUMN.saturating_add(widest).saturating_add(2);
+        for ((address, word), line) in self.words().zip(record.lines()) {
+            self.source(address, sink);
+            let used = match word {
+                Word::Schedule(_) => 0,
+                Word::Instruction(_) | Word::Unknown(_) => {
+                    self.place(address, line.guard, sink);
+                    line.replay(sink);
+                    MNEMONIC_COLUMN.saturating_sub(line.guard).saturating_add(line.width)
+                }
+            };
+            spaces(column.saturating_sub(used), sink);
+            self.word_comment(word.bits(), sink);
+            sink.put(TokenKind::Space, "\n");
+        }
+    }
+
+    /// Prints it for reading: labels at the targets of branches, parameters by name.
+    pub fn annotated<S: TokenSink + ?Sized>(&self, context: &Context<'_>, sink: &mut S) {
+        let targets = self.targets();
+        let mut codes: [Option<Code>; 32] = [None; 32];
+        for (index, (address, word)) in self.words().enumerate() {
+            self.source(address, sink);
+            label(address, &targets, context, sink);
+            let slot = index % usize::try_from(self.isa.schedule.every.max(1)).unwrap_or(1);
+            match word {
+                Word::Schedule(bits) => {
+                    codes = [None; 32];
+                    for (place, code) in codes.iter_mut().skip(1).zip(control::codes(self.isa, bits)) {
+                        *place = Some(code);
+                    }
+                    continue;
+                }
+                Word::Instruction(instruction) => {
+                    self.place(address, guard_width(&instruction), sink);
+                    print::instruction(&instruction, address, sink);
+                    sink.put(TokenKind::Punctuation, ";");
+                    let code = codes.get(slot).copied().flatten().filter(|_| context.control);
+                    notes(&instruction, address, code, context, sink);
+                }
+                Word::Unknown(bits) => {
+                    self.place(address, 0, sink);
+                    unknown(bits, sink);
+                }
+            }
+            sink.put(TokenKind::Space, "\n");
+        }
+    }
+
+    /// Where branches of the function go to, as far as the words say so.
+    pub fn targets(&self) -> BTreeSet<u64> {
+        let words = self.words().filter_map(|(address, word)| match word {
+            Word::Instruction(instruction) => instruction_target(&instruction, address),
+            _ => None,
+        });
+        words.collect()
+    }
+
+    fn source<S: TokenSink + ?Sized>(&self, address: u64, sink: &mut S) {
+        if sink.wants_sources() {
+            let start = self.file_offset.wrapping_add(address.wrapping_sub(self.address));
+            sink.source(start..start.saturating_add(self.isa.word_bytes as u64));
+        }
+    }
+
+    /// `/*0008*/`, and spaces up to where the guard begins.
+    fn place<S: TokenSink + ?Sized>(&self, address: u64, guard: usize, sink: &mut S) {
+        let mut text = Short::new();
+        text.push(b'/');
+        text.push(b'*');
+        text.push_digits(address, 4);
+        text.push(b'*');
+        text.push(b'/');
+        sink.put(TokenKind::Space, "        ");
+        sink.token(Token {
+            kind: TokenKind::Comment,
+            text: text.as_str(),
+            link: Some(Link::Definition(address)),
+        });
+        let used = text.as_str().len().saturating_add(8);
+        spaces(MNEMONIC_COLUMN.saturating_sub(used).saturating_sub(guard), sink);
+    }
+
+    fn word_comment<S: TokenSink + ?Sized>(&self, word: u128, sink: &mut S) {
+        let mut text = Short::new();
+        for byte in *b"/* 0x" {
+            text.push(byte);
+        }
+        let [low, high] = halves(word);
+        if self.isa.word_bytes > 8 {
+            text.push_digits(high, 16);
+        }
+        text.push_digits(low, 16);
+        for byte in *b" */" {
+            text.push(byte);
+        }
+        sink.put(TokenKind::Comment, text.as_str());
+    }
+}
+
+/// Where an instruction branches to, or what it pushes; none where only running tells.
+pub fn instruction_target(instruction: &Instruction, address: u64) -> Option<u64> {
+    let target = |kind| matches!(kind, Kind::Relative | Kind::Absolute);
+    let operand = instruction.operands().find(|operand| target(operand.kind))?;
+    Some(print::target(instruction, operand, address).cast_unsigned())
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+fn halves(word: u128) -> [u64; 2] {
+    [word as u64, word.wrapping_shr(64) as u64]
+}
+
+/// How long the guard of an instruction is, with the space behind it.
+fn guard_width(instruction: &Instruction) -> usize {
+    let mut counter = Counter(0);
+    if let Some(guard) = instruction.operands().find(|operand| operand.kind == Kind::Guard) {
+        print::operand(instruction, guard, 0, &mut counter);
+    }
+    counter.0
+}
+
+fn unknown<S: TokenSink + ?Sized>(word: u128, sink: &mut S) {
+    let [low, high] = halves(word);
+    let mut text = Short::new();
+    if high != 0 {
+        text.push_digits(high, 1);
+        text.push_digits(low, 16);
+    } else {
+        text.push_digits(low, 1);
+    }
+    sink.put(TokenKind::Keyword, ".word");
+    sink.put(TokenKind::Number, " 0x");
+    sink.put(TokenKind::Number, text.as_str());
+    sink.put(TokenKind::Punctuation, ";");
+}
+
+fn label<S: TokenSink + ?Sized>(address: u64, targets: &BTreeSet<u64>, context: &Context<'_>, sink: &mut S) {
+    let named = context.symbols.binary_search_by_key(&address, |symbol| symbol.0);
+    let name = named.ok().and_then(|index| context.symbols.get(index)).map(|symbol| symbol.1);
+    if name.is_none() && !targets.contains(&address) {
+        return;
+    }
+    let link = Some(Link::Definition(address));
+    match name {
+        Some(name) => sink.token(Token { kind: TokenKind::Label, text: name, link }),
+        None => sink.token(Token { kind: TokenKind::Label, text: label_name(address).as_str(), link }),
+    }
+    sink.put(TokenKind::Punctuation, ":");
+    sink.put(TokenKind::Space, "\n");
+}
+
+fn label_name(address: u64) -> Short {
+    let mut text = Short::new();
+    for byte in *b".L_" {
+        text.push(byte);
+    }
+    text.push_digits(address, 4);
+    text
+}
+
+/// What stands behind an instruction: the target's name, parameters, the scheduler.
+fn notes<S: TokenSink + ?Sized>(
+    instruction: &Instruction,
+    address: u64,
+    code: Option<Code>,
+    context: &Context<'_>,
+    sink: &mut S,
+) {
+    let mut separator = "  // ";
+    if let Some(target) = instruction_target(instruction, address) {
+        sink.put(TokenKind::Comment, separator);
+        separator = ", ";
+        let found = context.symbols.binary_search_by_key(&target, |symbol| symbol.0).ok();
+        match found.and_then(|index| context.symbols.get(index)) {
+            Some(symbol) => sink.put(TokenKind::Comment, symbol.1),
+            None => sink.put(TokenKind::Comment, label_name(target).as_str()),
+        }
+    }
+    for operand in
+        instruction.operands().filter(|operand| matches!(operand.kind, Kind::Constant | Kind::ConstantSpaced))
+    {
+        let Ok(offset) = u64::try_from(instruction.number(operand.offset)) else { continue };
+        let parameter = context.parameters.iter().find(|parameter| parameter.0.contains(&offset));
+        if let (0, Some((range, name))) = (instruction.number(operand.bank), parameter) {
+            sink.put(TokenKind::Comment, separator);
+            separator = ", ";
+            sink.put(TokenKind::Comment, name);
+            let inside = offset.saturating_sub(range.start);
+            if inside != 0 {
+                sink.put(TokenKind::Comment, "+");
+                sink.put(TokenKind::Comment, hex(inside.cast_signed()).as_str());
+            }
+        }
+    }
+    if let Some(code) = code {
+        sink.put(TokenKind::Comment, separator);
+        sink.put(TokenKind::Comment, &code.describe());
+    }
+}
+
+/// So many spaces.
+fn spaces<S: TokenSink + ?Sized>(count: usize, sink: &mut S) {
+    const SPACES: &str = "                                                                                ";
+    let mut rest = count;
+    while rest > 0 {
+        let part = rest.min(SPACES.len());
+        sink.put(TokenKind::Space, SPACES.get(..part).unwrap_or(" "));
+        rest = rest.saturating_sub(part);
+    }
+}
+
+/// Tokens of many lines, kept to be put when more is known.
+#[derive(Default)]
+struct Record {
+    text: String,
+    /// What the tokens are, what they link to, and where they end in the text.
+    tokens: Vec<(TokenKind, Option<Link>, usize)>,
+    /// For each line its tokens, its guard, and where its text begins.
+    ends: Vec<(usize, usize, usize)>,
+}
+
+/// A line of a [`Record`].
+struct RecordedLine<'a> {
+    text: &'a str,
+    tokens: &'a [(TokenKind, Option<Link>, usize)],
+    start: usize,
+    guard: usize,
+    width: usize,
+}
+
+impl Record {
+    /// How long the guard of the line is that was put last, with the space behind it.
+    fn guard(&self) -> usize {
+        let start = self.ends.last().map_or(0, |end| end.2);
+        let line = self.text.get(start..).unwrap_or("");
+        if line.starts_with('@') { line.find(' ').map_or(0, |end| end.saturating_add(1)) } else { 0 }
+    }
+
+    /// Ends the line, and says how long it is.
+    fn end_line(&mut self, guard: usize) -> usize {
+        let start = self.ends.last().map_or(0, |end| end.2);
+        self.ends.push((self.tokens.len(), guard, self.text.len()));
+        self.text.len().saturating_sub(start)
+    }
+
+    fn lines(&self) -> impl Iterator<Item = RecordedLine<'_>> {
+        let mut before = (0, 0);
+        self.ends.iter().map(move |&(tokens, guard, end)| {
+            let (first, start) = core::mem::replace(&mut before, (tokens, end));
+            RecordedLine {
+                text: &self.text,
+                tokens: self.tokens.get(first..tokens).unwrap_or(&[]),
+                start,
+                guard,
+                width: end.saturating_sub(start),
+            }
+        })
+    }
+}
+
+impl RecordedLine<'_> {
+    fn replay<S: TokenSink + ?Sized>(&self, sink: &mut S) {
+        let mut start = self.start;
+        for &(kind, link, end) in self.tokens {
+            sink.token(Token { kind, text: self.text.get(start..end).unwrap_or(""), link });
+            start = end;
+        }
+    }
+}
+
+impl TokenSink for Record {
+    #[inline]
+    fn token(&mut self, token: Token<'_>) {
+        self.text.push_str(token.text);
+        self.tokens.push((token.kind, token.link, self.text.len()));
+    }
+
+    fn mark(&self) -> usize {
+        self.tokens.len()
+    }
+
+    fn truncate(&mut self, mark: usize) {
+        self.tokens.truncate(mark);
+        self.text.truncate(self.tokens.last().map_or(0, |token| token.2));
+    }
+
+    fn insert(&mut self, _mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
+        write(self);
+    }
+}
+
+/// Takes tokens and keeps only how long they are.
+struct Counter(usize);
+
+impl TokenSink for Counter {
+    fn token(&mut self, token: Token<'_>) {
+        self.0 = self.0.saturating_add(token.text.len());
+    }
+
+    fn mark(&self) -> usize {
+        self.0
+    }
+
+    fn truncate(&mut self, mark: usize) {
+        self.0 = mark;
+    }
+
+    fn insert(&mut self, _mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
+        write(self);
+    }
+}

@@ -1,0 +1,66 @@
+//! Every example of the tables: decoded, printed, encoded, assembled.
+
+use unshade_sass::instruction::encode;
+use unshade_sass::{Instruction, assemble, isa};
+
+const TABLES: [(u32, &str); 2] =
+    [(30, include_str!("examples/sm_30.txt")), (35, include_str!("examples/sm_35.txt"))];
+
+fn examples() -> impl Iterator<Item = (u32, u128, u64, &'static str)> {
+    TABLES.into_iter().flat_map(|(architecture, lines)| {
+        lines.lines().map(move |line| {
+            let mut parts = line.splitn(3, ' ');
+            let mut number = || u128::from_str_radix(parts.next().unwrap(), 16).unwrap();
+            let (word, address) = (number(), number());
+            (architecture, word, u64::try_from(address).unwrap(), parts.next().unwrap())
+        })
+    })
+}
+
+#[test]
+fn texts() {
+    for (architecture, word, address, text) in examples() {
+        let instruction = Instruction::decode(isa::by_architecture(architecture).unwrap(), word).unwrap();
+        assert_eq!(instruction.text(address).trim_end(), text, "{word:#x}");
+    }
+}
+
+#[test]
+fn words_are_made_of_their_fields() {
+    for (architecture, word, ..) in examples() {
+        let isa = isa::by_architecture(architecture).unwrap();
+        let instruction = Instruction::decode(isa, word).unwrap();
+        assert_eq!(encode(isa, instruction.encoding, &instruction.values()), word);
+    }
+}
+
+#[test]
+fn texts_assemble_to_their_words() {
+    for (architecture, word, address, text) in examples() {
+        let isa = isa::by_architecture(architecture).unwrap();
+        match assemble::instruction(isa, text, address, word) {
+            Ok(made) => assert_eq!(format!("{made:#x}"), format!("{word:#x}"), "{text}"),
+            Err(error) => panic!("sm_{architecture} {text}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_encoded_is_refused() {
+    let kepler = isa::by_architecture(35).unwrap();
+    for (text, column, hint) in [
+        ("FADD R1, R2, R300;", 14, "a register up to R254"),
+        ("FADD.RU R1, R2, R3;", 5, ".RM"),
+        ("IADD R1, R2, 0x80000;", 14, "20 bits"),
+        ("FADD R1, R2, 0.1;", 14, "lowest 12 bits"),
+        ("FADD R1, R2;", 12, "','"),
+        ("FADDX R1, R2, R3;", 1, "FADD"),
+        ("@P9 FADD R1, R2, R3;", 2, "a predicate"),
+        ("LD.E R0, [R2+0x100000000];", 14, "32 bits"),
+        ("", 1, "no instruction"),
+    ] {
+        let error = assemble::instruction(kepler, text, 0, 0).unwrap_err();
+        assert_eq!(error.column, column, "{text}: {error}");
+        assert!(error.message.contains(hint), "{text}: {error}");
+    }
+}

@@ -1,0 +1,279 @@
+//! What an AIR module says of its functions: the facts that a Metal library repeats in its function list and in its
+//! public metadata.
+//!
+//! | named metadata | says |
+//! |---|---|
+//! | `!air.vertex`, `fragment`, `kernel`, `visible`, `intersection`, `mesh`, `object` | functions of that type: the function, its results, its arguments, then what else is known of it |
+//! | `!air.version`, `!air.language_version` | three numbers; `Metal` and three numbers |
+//! | `!air.function_constants` | for each: a global, its type, its name, its number, whether it is needed |
+//!
+//! Arguments and results are runs of key words and values. A vertex attribute has `air.vertex_input` (for a patch
+//! `air.patch_input`, or `air.patch_control_point_input` with a node for each field), then `air.location_index`,
+//! `air.arg_type_name` and `air.arg_name`. A result `air.render_target_array_index` is what the tag `LAYR` has the type
+//! of. A function of a patch has a node `air.patch`, its shape, `air.patch_control_point` and how many.
+//!
+//! Source: the modules of the real libraries, each of which says the same as its library; tessellation from listings of
+//! modules in public repositories, for want of a real library.
+
+use std::borrow::Cow;
+use unshade_core::{Error, ErrorKind, Result};
+use unshade_llvm::metadata::Metadata;
+use unshade_llvm::value::ValueKind;
+use unshade_llvm::{MetadataId, Module};
+use unshade_metallib::file::{FunctionConstant, OwnedFunction, PublicTags, Text, VertexAttribute};
+use unshade_metallib::function_list::{FunctionVersions, ShortVersion, Tessellation};
+use unshade_metallib::metadata::AttributeUse;
+use unshade_metallib::{DataType, FunctionType};
+
+/// The named metadata that list functions, with the types of these.
+const ENTRY_LISTS: [(&[u8], FunctionType); 8] = [
+    (b"air.vertex", FunctionType::VERTEX),
+    (b"air.fragment", FunctionType::FRAGMENT),
+    (b"air.kernel", FunctionType::KERNEL),
+    (b"air.visible", FunctionType::VISIBLE),
+    (b"air.extern", FunctionType::EXTERN),
+    (b"air.intersection", FunctionType::INTERSECTION),
+    (b"air.mesh", FunctionType::MESH),
+    (b"air.object", FunctionType::OBJECT),
+];
+
+/// The key words of vertex attributes, with how these are fetched.
+const ATTRIBUTES: [(&[u8], AttributeUse); 2] =
+    [(b"air.vertex_input", AttributeUse::PER_VERTEX), (b"air.patch_input", AttributeUse::PER_PATCH)];
+
+/// The functions of a module, as a library would describe them: name, type, versions, tessellation, type of the layer,
+/// vertex attributes and function constants. The module of each is number 0.
+///
+/// `module` is bitcode, wrapped or not. A module without entry functions has none.
+///
+/// # Errors
+/// If the bitcode can't be read, or a list names something that is no function.
+pub fn functions(module: &[u8]) -> Result<Vec<OwnedFunction<'static>>> {
+    let module = Module::parse(module, 0)?;
+    let versions = versions(&module);
+    let constants = constants(&module);
+    let mut functions = Vec::new();
+    for (list, kind) in ENTRY_LISTS {
+        for &entry in module.named(list) {
+            let mut function = function(&module, entry, kind).ok_or_else(|| bad_entry(list))?;
+            function.versions = versions;
+            if !constants.is_empty() {
+                function.public.constants = Some(constants.clone());
+            }
+            functions.push(function);
+        }
+    }
+    Ok(functions)
+}
+
+/// The target triple of a module.
+///
+/// # Errors
+/// If the bitcode can't be read.
+pub fn triple(module: &[u8]) -> Result<Vec<u8>> {
+    Module::parse(module, 0).map(|module| module.triple)
+}
+
+fn bad_entry(list: &[u8]) -> Error {
+    let message = format!("!{} has an entry without a function", String::from_utf8_lossy(list));
+    Error::without_offset(ErrorKind::BadValue, message)
+}
+
+fn versions(module: &Module<'_>) -> Option<FunctionVersions> {
+    let numbers = |name: &[u8]| {
+        let operands = Node::new(module, *module.named(name).first()?);
+        let numbers: Vec<u16> = operands.words.iter().filter_map(|word| word.number()).collect();
+        Some(ShortVersion { major: *numbers.first()?, minor: *numbers.get(1)? })
+    };
+    Some(FunctionVersions { air: numbers(b"air.version")?, language: numbers(b"air.language_version")? })
+}
+
+fn constants(module: &Module<'_>) -> Vec<FunctionConstant<'static>> {
+    let constant = |entry: &MetadataId| {
+        let node = Node::new(module, *entry);
+        let mut texts = node.words.iter().filter_map(Word::text);
+        let mut numbers = node.words.iter().filter_map(Word::number);
+        Some(FunctionConstant {
+            data_type: data_type(texts.next()?),
+            name: Cow::Owned(texts.next()?.to_vec()),
+            index: numbers.next()?,
+            active: numbers.next().is_none_or(|number| number != 0),
+        })
+    };
+    module.named(b"air.function_constants").iter().filter_map(constant).collect()
+}
+
+fn function(module: &Module<'_>, entry: MetadataId, kind: FunctionType) -> Option<OwnedFunction<'static>> {
+    let mut operands = module.node_operands(entry);
+    let name = function_name(module, operands.next()??)?;
+    let (results, arguments) = (operands.next().flatten(), operands.next().flatten());
+    let mut function = OwnedFunction::new(name, kind, 0);
+    for node in operands.flatten() {
+        function.tessellation = function.tessellation.or_else(|| tessellation(&Node::new(module, node)));
+    }
+    for node in results.into_iter().flat_map(|results| module.node_operands(results)).flatten() {
+        let node = Node::new(module, node);
+        if node.has(b"air.render_target_array_index") {
+            function.layer_type = Some(data_type(node.text_after(b"air.arg_type_name")?));
+        }
+    }
+    let mut attributes = Vec::new();
+    if kind == FunctionType::VERTEX {
+        for node in arguments.into_iter().flat_map(|arguments| module.node_operands(arguments)).flatten() {
+            add_attributes(module, node, &mut attributes);
+        }
+    }
+    if !attributes.is_empty() {
+        function.public = PublicTags { attributes: Some(attributes), ..PublicTags::default() };
+    }
+    Some(function)
+}
+
+fn function_name(module: &Module<'_>, operand: MetadataId) -> Option<Text<'static>> {
+    let Metadata::Value { value, .. } = module.metadata.get(operand)? else { return None };
+    let ValueKind::Function(index) = module.value(None, value)?.kind else { return None };
+    Some(Cow::Owned(module.functions.get(index as usize)?.symbol.name.clone()))
+}
+
+fn tessellation(node: &Node<'_>) -> Option<Tessellation> {
+    let patch: u8 = match node.text_after(b"air.patch")? {
+        b"triangle" => 1,
+        b"quad" => 2,
+        _ => return None,
+    };
+    let points = node.number_after(b"air.patch_control_point").unwrap_or_default();
+    let points = u8::try_from(points).ok().filter(|points| *points < 64)?;
+    Some(Tessellation(patch | points << 2))
+}
+
+fn add_attributes(module: &Module<'_>, argument: MetadataId, to: &mut Vec<VertexAttribute<'static>>) {
+    let node = Node::new(module, argument);
+    if node.has(b"air.patch_control_point_input") {
+        for field in module.node_operands(argument).flatten() {
+            to.extend(attribute(&Node::new(module, field), AttributeUse::CONTROL_POINT));
+        }
+    } else if let Some((_, usage)) = ATTRIBUTES.iter().find(|(word, _)| node.has(word)) {
+        to.extend(attribute(&node, *usage));
+    }
+}
+
+fn attribute(node: &Node<'_>, usage: AttributeUse) -> Option<VertexAttribute<'static>> {
+    Some(VertexAttribute {
+        index: node.number_after(b"air.location_index")?,
+        data_type: Some(data_type(node.text_after(b"air.arg_type_name")?)),
+        name: Cow::Owned(node.text_after(b"air.arg_name").unwrap_or_default().to_vec()),
+        usage,
+        active: !node.has(b"air.arg_unused"),
+    })
+}
+
+fn data_type(name: &[u8]) -> DataType {
+    let name = std::str::from_utf8(name).unwrap_or_default();
+    DataType::from_name(name).unwrap_or(DataType(0))
+}
+
+/// The operands of a node that are text or numbers.
+struct Node<'m> {
+    words: Vec<Word<'m>>,
+}
+
+#[derive(Clone, Copy)]
+enum Word<'m> {
+    Text(&'m [u8]),
+    Number(u64),
+    Other,
+}
+
+impl<'m> Word<'m> {
+    fn text(&self) -> Option<&'m [u8]> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn number(&self) -> Option<u16> {
+        match self {
+            Self::Number(number) => u16::try_from(*number).ok(),
+            _ => None,
+        }
+    }
+}
+
+impl<'m> Node<'m> {
+    fn new(module: &'m Module<'_>, node: MetadataId) -> Self {
+        let word = |operand: Option<MetadataId>| {
+            let operand = operand?;
+            if let Some(text) = module.metadata_string(operand) {
+                return Some(Word::Text(text));
+            }
+            match module.metadata.get(operand)? {
+                Metadata::Value { value, .. } => module.integer(None, value).map(Word::Number),
+                _ => None,
+            }
+        };
+        Self {
+            words: module.node_operands(node).map(|operand| word(operand).unwrap_or(Word::Other)).collect(),
+        }
+    }
+
+    fn place(&self, key: &[u8]) -> Option<usize> {
+        self.words.iter().position(|word| word.text() == Some(key))
+    }
+
+    fn has(&self, key: &[u8]) -> bool {
+        self.place(key).is_some()
+    }
+
+    fn text_after(&self, key: &[u8]) -> Option<&'m [u8]> {
+        self.words.get(self.place(key)?.checked_add(1)?)?.text()
+    }
+
+    fn number_after(&self, key: &[u8]) -> Option<u16> {
+        self.words.get(self.place(key)?.checked_add(1)?)?.number()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(module: &[u8]) -> OwnedFunction<'static> {
+        let mut functions = functions(module).unwrap();
+        assert_eq!(functions.len(), 1);
+        functions.remove(0)
+    }
+
+    #[test]
+    fn a_kernel_and_its_versions() {
+        let kernel = only(include_bytes!("../../../tests/fixtures/air/kernel.bc"));
+        assert_eq!((kernel.name.as_ref(), kernel.kind), (&b"scale"[..], Some(FunctionType::KERNEL)));
+        let versions = kernel.versions.unwrap();
+        assert_eq!((versions.air.to_string(), versions.language.to_string()), ("2.6".into(), "3.1".into()));
+        assert_eq!(kernel.public, PublicTags::default());
+    }
+
+    #[test]
+    fn vertex_attributes() {
+        let vertex = only(include_bytes!("../../../tests/fixtures/air/vertex.bc"));
+        let attributes = vertex.public.attributes.unwrap();
+        let described: Vec<_> =
+            attributes.iter().map(|a| (a.name.as_ref(), a.index, a.data_type, a.active)).collect();
+        let float4 = DataType::from_name("float4");
+        assert_eq!(described, [(&b"position"[..], 0, float4, true), (b"colour", 1, float4, true)]);
+    }
+
+    #[test]
+    fn types_by_their_lists() {
+        for (module, kind) in [
+            (&include_bytes!("../../../tests/fixtures/air/fragment.bc")[..], FunctionType::FRAGMENT),
+            (include_bytes!("../../../tests/fixtures/air/mesh.bc"), FunctionType::MESH),
+            (include_bytes!("../../../tests/fixtures/air/object.bc"), FunctionType::OBJECT),
+            (include_bytes!("../../../tests/fixtures/air/visible.bc"), FunctionType::VISIBLE),
+            (include_bytes!("../../../tests/fixtures/air/intersection.bc"), FunctionType::INTERSECTION),
+        ] {
+            assert_eq!(only(module).kind, Some(kind));
+        }
+        assert!(functions(b"no bitcode").is_err());
+    }
+}

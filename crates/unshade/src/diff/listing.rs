@@ -1,0 +1,281 @@
+//! The difference of two listings of LLVM assembly, where numbers that only shifted make no difference.
+//!
+//! Values, blocks, metadata and groups of attributes without a name are numbered one after the other: a single new
+//! instruction gives new numbers to all that follow. So lines are aligned by keys in which such numbers are left out.
+//! Lines that were aligned say which number of one listing stands for which of the other, by what they define; where
+//! a line refers to something else than its partner does, it has changed after all.
+
+use super::lines::{LineDiff, Step, align};
+use std::collections::HashMap;
+use unshade_core::token::{Link, Token, TokenSink};
+use unshade_llvm::Module;
+use unshade_llvm::print::{Dialect, PrintOptions, module};
+
+/// A listing as it is compared.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    text: String,
+    /// Where each token ends in the text, and what it links to.
+    tokens: Vec<(usize, Option<Link>)>,
+}
+
+/// A line of a listing.
+#[derive(Debug, Default)]
+struct Line<'t> {
+    text: &'t str,
+    /// The text without numbers that may shift.
+    key: String,
+    /// What was left out, and whether the line defines it.
+    links: Vec<(u64, bool)>,
+}
+
+impl Listing {
+    /// Prints a module.
+    pub(super) fn new(bitcode: &Module<'_>, dialect: Dialect) -> Self {
+        let mut listing = Self::default();
+        let options = PrintOptions { dialect, module_id: None };
+        // What can't be read is for `dis` to tell.
+        let _ = module(bitcode, &options, &mut listing);
+        listing
+    }
+
+    fn lines(&self) -> Vec<Line<'_>> {
+        let mut lines = Vec::new();
+        let mut line = Line::default();
+        let (mut start, mut line_start) = (0, 0);
+        for &(end, link) in &self.tokens {
+            let token = self.text.get(start..end).unwrap_or_default();
+            let mut at = start;
+            for (index, part) in token.split('\n').enumerate() {
+                if index > 0 {
+                    // `at` is behind the line end.
+                    line.text = self.text.get(line_start..at - 1).unwrap_or_default();
+                    lines.push(std::mem::take(&mut line));
+                    line_start = at;
+                }
+                line.add(part, link);
+                at += part.len() + 1;
+            }
+            start = end;
+        }
+        line.text = self.text.get(line_start..).unwrap_or_default();
+        lines.push(line);
+        lines
+    }
+
+    /// Compares two listings.
+    pub(super) fn diff(&self, other: &Self, context: usize) -> LineDiff {
+        let (before, after) = (self.lines(), other.lines());
+        let keys = |lines: &'_ [Line<'_>]| lines.iter().map(|line| line.key.clone()).collect::<Vec<_>>();
+        let (before_keys, after_keys) = (keys(&before), keys(&after));
+        let aligned = align(before_keys.iter().map(String::as_str), after_keys.iter().map(String::as_str));
+        let Some(mut steps) = aligned else {
+            return LineDiff { cut: self.text != other.text, ..LineDiff::default() };
+        };
+        separate(&mut steps, &before, &after);
+        LineDiff::new(
+            &steps,
+            |at| before.get(at).map(|line| line.text),
+            |at| after.get(at).map(|line| line.text),
+            context,
+        )
+    }
+}
+
+impl Line<'_> {
+    fn add(&mut self, text: &str, link: Option<Link>) {
+        let name = text.trim_start_matches(['%', '@', '!', '#']).trim_end_matches(':');
+        let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+        match link {
+            Some(Link::Definition(entity)) if is_number || text.is_empty() => self.links.push((entity, true)),
+            Some(Link::Reference(entity)) if is_number => self.links.push((entity, false)),
+            _ => return self.add_text(text),
+        }
+        let sigil = text.len() - text.trim_start_matches(['%', '@', '!', '#']).len();
+        self.add_text(text.get(..sigil).unwrap_or_default());
+    }
+
+    /// Adds text to the key; how far columns are apart makes no difference.
+    fn add_text(&mut self, text: &str) {
+        for c in text.chars() {
+            if c != ' ' || !self.key.ends_with(' ') {
+                self.key.push(c);
+            }
+        }
+    }
+}
+
+/// Turns lines that were aligned, but don't mean the same, into changed ones.
+fn separate(steps: &mut Vec<Step>, before: &[Line<'_>], after: &[Line<'_>]) {
+    let mut pairs = Pairs::default();
+    let links =
+        |lines: &'_ [Line<'_>], at: usize| lines.get(at).map(|line| line.links.clone()).unwrap_or_default();
+    for step in steps.iter() {
+        if let Step::Same(at, other) = *step {
+            for (one, two) in links(before, at).iter().zip(&links(after, other)) {
+                if one.1 && two.1 {
+                    pairs.define(one.0, two.0);
+                }
+            }
+        }
+    }
+    let means_the_same = |pairs: &mut Pairs, at: usize, other: usize| {
+        let (one, two) = (links(before, at), links(after, other));
+        one.len() == two.len() && one.iter().zip(&two).all(|(one, two)| pairs.agree(one.0, two.0))
+    };
+    let mut separated = Vec::with_capacity(steps.len());
+    // Removed lines of a run of changes come before the added ones.
+    let mut added = Vec::new();
+    for step in steps.drain(..) {
+        match step {
+            Step::Same(at, other) if means_the_same(&mut pairs, at, other) => {
+                separated.append(&mut added);
+                separated.push(step);
+            }
+            Step::Same(at, other) => {
+                separated.push(Step::Removed(at));
+                added.push(Step::Added(other));
+            }
+            Step::Removed(_) => separated.push(step),
+            Step::Added(_) => added.push(step),
+        }
+    }
+    separated.append(&mut added);
+    *steps = separated;
+}
+
+/// Which entity of one listing stands for which of the other.
+#[derive(Default)]
+struct Pairs {
+    there: HashMap<u64, u64>,
+    back: HashMap<u64, u64>,
+}
+
+impl Pairs {
+    fn define(&mut self, one: u64, two: u64) {
+        if !self.there.contains_key(&one) && !self.back.contains_key(&two) {
+            self.there.insert(one, two);
+            self.back.insert(two, one);
+        }
+    }
+
+    /// Whether two entities stand for each other. Those that no aligned line defines are taken as they come.
+    fn agree(&mut self, one: u64, two: u64) -> bool {
+        self.define(one, two);
+        self.there.get(&one) == Some(&two)
+    }
+}
+
+impl TokenSink for Listing {
+    fn token(&mut self, token: Token<'_>) {
+        self.text.push_str(token.text);
+        self.tokens.push((self.text.len(), token.link));
+    }
+
+    fn mark(&self) -> usize {
+        self.tokens.len()
+    }
+
+    fn truncate(&mut self, mark: usize) {
+        self.tokens.truncate(mark);
+        self.text.truncate(self.tokens.last().map_or(0, |(end, _)| *end));
+    }
+
+    fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
+        let mut part = Self::default();
+        write(&mut part);
+        let at = mark.checked_sub(1).and_then(|last| self.tokens.get(last)).map_or(0, |(end, _)| *end);
+        self.text.insert_str(at, &part.text);
+        for (end, _) in self.tokens.iter_mut().skip(mark) {
+            *end += part.text.len();
+        }
+        let moved = part.tokens.into_iter().map(|(end, link)| (end + at, link));
+        self.tokens.splice(mark..mark, moved);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lines::Change;
+    use super::*;
+    use unshade_core::TokenKind;
+
+    /// A listing of lines in which `%1` is a reference, and a `%1` that begins a line a definition.
+    fn listing(lines: &[&str]) -> Listing {
+        let mut listing = Listing::default();
+        for line in lines {
+            for (index, word) in line.split_inclusive(' ').enumerate() {
+                let (name, space) = word.split_at(word.trim_end().len());
+                let number = name.trim_start_matches('%').parse().ok().filter(|_| name.starts_with('%'));
+                let link = number.map(|n| if index == 0 { Link::Definition(n) } else { Link::Reference(n) });
+                listing.token(Token { kind: TokenKind::Register, text: name, link });
+                listing.put(TokenKind::Space, space);
+            }
+            listing.put(TokenKind::Space, "\n");
+        }
+        listing
+    }
+
+    fn changed(before: &[&str], after: &[&str]) -> Vec<String> {
+        let diff = listing(before).diff(&listing(after), 0);
+        let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines);
+        lines
+            .map(|line| match line.change {
+                Change::Same => format!(" {}", line.text),
+                Change::Removed => format!("-{}", line.text),
+                Change::Added => format!("+{}", line.text),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn an_instruction_more_shifts_numbers_only() {
+        let before = ["%1 = load", "%2 = add %1 %1", "store %2"];
+        let after = ["%1 = load", "%2 = neg %1", "%3 = add %1 %1", "store %3"];
+        assert_eq!(changed(&before, &after), ["+%2 = neg %1"]);
+        assert_eq!(changed(&after, &before), ["-%2 = neg %1"]);
+    }
+
+    #[test]
+    fn another_operand_is_a_change() {
+        let before = ["%1 = load a", "%2 = load b", "%3 = add %1 %2", "store %3"];
+        let after = ["%1 = load a", "%2 = load b", "%3 = add %2 %1", "store %3"];
+        assert_eq!(changed(&before, &after), ["-%3 = add %1 %2", "+%3 = add %2 %1"]);
+        // Shifted, and another one beside that.
+        let after = ["%1 = new", "%2 = load a", "%3 = load b", "%4 = add %3 %3", "store %4"];
+        assert_eq!(changed(&before, &after), ["+%1 = new", "-%3 = add %1 %2", "+%4 = add %3 %3"]);
+    }
+
+    #[test]
+    fn users_of_what_was_replaced_are_the_same() {
+        let before = ["%1 = fadd", "store %1", "use %1"];
+        let after = ["%1 = fsub", "store %1", "use %1"];
+        assert_eq!(changed(&before, &after), ["-%1 = fadd", "+%1 = fsub"]);
+    }
+
+    #[test]
+    fn tokens_can_be_inserted() {
+        let mut listing = listing(&["%1 = a"]);
+        let mark = listing.mark();
+        listing.put(TokenKind::Text, "c\n");
+        listing.insert(mark, &mut |sink| sink.put(TokenKind::Text, "b\n"));
+        assert_eq!(listing.text, "%1 = a\nb\nc\n");
+        let texts: Vec<&str> = listing.lines().iter().map(|line| line.text).collect();
+        assert_eq!(texts, ["%1 = a", "b", "c", ""]);
+        listing.truncate(mark);
+        assert_eq!(listing.text, "%1 = a\n");
+    }
+
+    #[test]
+    fn a_real_module_is_equal_to_itself() {
+        let bytes = include_bytes!("../../../unshade-llvm/tests/fixtures/instructions.bc");
+        let bitcode = Module::parse(bytes, 0).unwrap();
+        for dialect in [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19] {
+            let listing = Listing::new(&bitcode, dialect);
+            let mut text = String::new();
+            let _ = module(&bitcode, &PrintOptions { dialect, module_id: None }, &mut text);
+            assert_eq!(listing.text, text);
+            assert!(listing.diff(&Listing::new(&bitcode, dialect), 3).is_empty());
+        }
+    }
+}

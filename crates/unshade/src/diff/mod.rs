@@ -1,0 +1,387 @@
+//! What is different between two programs.
+//!
+//! | module | thing |
+//! |---|---|
+//! | `fields` | the fields of their outlines, without what only says where things stand |
+//! | `listing` | their code, without numbers that only shifted |
+//! | `lines` | hunks of lines |
+//!
+//! Functions of Metal libraries are matched by name; one that is gone and one that is new are a renaming if they alone
+//! have the same module. Parts of containers are matched by name. [`LibraryDiff`] and [`ContainerDiff`] find out what
+//! has changed; how a function did is told one by one ([`LibraryDiff::change`]), so that a caller can spread it over
+//! threads and print as it goes.
+//!
+//! ```
+//! use unshade::diff::LibraryDiff;
+//! use unshade::metallib::Library;
+//!
+//! let before = Library::parse(include_bytes!("../../../../tests/fixtures/metallib/linker_1_2_7.metallib"))?;
+//! let after = Library::parse(include_bytes!("../../../../tests/fixtures/metallib/linker_1_2_8.metallib"))?;
+//! let diff = LibraryDiff::new(before, after);
+//! assert_eq!(diff.changed.len(), 1);
+//! let change = diff.change(&diff.changed[0], 3);
+//! assert_eq!(change.tags(), ["VERS", "RBUF"]);
+//! # Ok::<(), unshade::core::Error>(())
+//! ```
+
+mod fields;
+mod lines;
+mod listing;
+
+pub use fields::FieldChange;
+pub use lines::{Change, Hunk, HunkLine, LineDiff, MAX_LINES, MAX_SHOWN};
+
+use crate::demangle;
+use crate::view::FunctionView;
+use fields::FieldLine;
+use listing::Listing;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use unshade_core::Reader;
+use unshade_dxcontainer::{Container, program};
+use unshade_llvm::Module;
+use unshade_llvm::print::Dialect;
+use unshade_metallib::{Function, Library};
+
+/// Compares the code of two bitcode files or modules.
+///
+/// # Errors
+/// If one of them can't be read.
+pub fn bitcode(
+    before: &[u8],
+    after: &[u8],
+    dialect: Dialect,
+    context: usize,
+) -> unshade_core::Result<LineDiff> {
+    let (before, after) = (Module::parse(before, 0)?, Module::parse(after, 0)?);
+    Ok(Listing::new(&before, dialect).diff(&Listing::new(&after, dialect), context))
+}
+
+/// A function that is in one of two libraries only.
+#[derive(Clone, Debug, Serialize)]
+pub struct FunctionName {
+    /// Its place in the function list.
+    pub index: u32,
+    /// Its name as it stands in the file, escaped.
+    pub name: String,
+    /// Its demangled name, if it is mangled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demangled: Option<String>,
+}
+
+impl FunctionName {
+    fn new(function: &Function<'_>) -> Self {
+        let name = function.name.unwrap_or_default();
+        Self {
+            index: function.index,
+            name: unshade_core::Escaped(name).to_cow().into_owned(),
+            demangled: demangle(name),
+        }
+    }
+
+    /// The name that people read.
+    pub fn readable(&self) -> &str {
+        self.demangled.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// A function in both libraries.
+#[derive(Clone, Debug)]
+pub struct Pair<'a> {
+    /// In the first.
+    pub before: Function<'a>,
+    /// In the second.
+    pub after: Function<'a>,
+}
+
+/// How a function has changed.
+#[derive(Clone, Debug, Serialize)]
+pub struct FunctionChange {
+    /// The function in the first library.
+    pub before: FunctionName,
+    /// The function in the second library.
+    pub after: FunctionName,
+    /// Its tags.
+    pub fields: Vec<FieldChange>,
+    /// Its declaration, where that changed.
+    #[serde(skip_serializing_if = "LineDiff::is_empty")]
+    pub declaration: LineDiff,
+    /// Its code, where that changed.
+    #[serde(skip_serializing_if = "LineDiff::is_empty")]
+    pub code: LineDiff,
+    /// Whether the modules differ.
+    pub module_changed: bool,
+    /// Why the code could not be compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+impl FunctionChange {
+    /// The tags that changed, each once, in their order.
+    pub fn tags(&self) -> Vec<&str> {
+        let mut tags: Vec<&str> = Vec::new();
+        for tag in self.fields.iter().map(FieldChange::tag) {
+            if !tags.contains(&tag) {
+                tags.push(tag);
+            }
+        }
+        tags
+    }
+}
+
+/// What is different between two libraries.
+#[derive(Debug)]
+pub struct LibraryDiff<'a> {
+    before: Library<'a>,
+    after: Library<'a>,
+    before_fields: BTreeMap<u32, Vec<FieldLine>>,
+    after_fields: BTreeMap<u32, Vec<FieldLine>>,
+    /// Fields of the library as a whole.
+    pub fields: Vec<FieldChange>,
+    /// Functions that are new.
+    pub added: Vec<FunctionName>,
+    /// Functions that are gone.
+    pub removed: Vec<FunctionName>,
+    /// Functions with another name.
+    pub renamed: Vec<Pair<'a>>,
+    /// Functions of the same name that have changed.
+    pub changed: Vec<Pair<'a>>,
+    /// How many functions are the same.
+    pub same: u64,
+    /// Whether the bytes are the same.
+    pub identical: bool,
+}
+
+impl<'a> LibraryDiff<'a> {
+    /// Finds out what has changed.
+    pub fn new(before: Library<'a>, after: Library<'a>) -> Self {
+        let identical = before.file().data() == after.file().data();
+        let (whole, digests) = fields::of_library(&before);
+        let (other_whole, other_digests) = fields::of_library(&after);
+        let matched = Matched::new(&before, &after);
+        let is_same = |pair: &Pair<'a>| {
+            digests.get(&pair.before.index) == other_digests.get(&pair.after.index)
+                && module_bytes(&before, &pair.before) == module_bytes(&after, &pair.after)
+        };
+        let count = matched.pairs.len();
+        let changed: Vec<Pair<'a>> = matched.pairs.into_iter().filter(|pair| !is_same(pair)).collect();
+        let pairs = || changed.iter().chain(&matched.renamed);
+        let wanted: BTreeSet<u32> = pairs().map(|pair| pair.before.index).collect();
+        let other_wanted: BTreeSet<u32> = pairs().map(|pair| pair.after.index).collect();
+        Self {
+            before_fields: fields::of_functions(&before, &wanted),
+            after_fields: fields::of_functions(&after, &other_wanted),
+            fields: fields::changes(&whole, &other_whole),
+            added: matched.added,
+            removed: matched.removed,
+            renamed: matched.renamed,
+            same: (count - changed.len()) as u64,
+            changed,
+            identical,
+            before,
+            after,
+        }
+    }
+
+    /// Whether nothing has changed but, at most, where things stand.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+            && self.added.is_empty()
+            && self.removed.is_empty()
+            && self.renamed.is_empty()
+            && self.changed.is_empty()
+    }
+
+    /// How a function of [`LibraryDiff::changed`] or [`LibraryDiff::renamed`] has changed, with so many lines around
+    /// each change of its code.
+    pub fn change(&self, pair: &Pair<'a>, context: usize) -> FunctionChange {
+        let Pair { before, after } = pair;
+        let none = Vec::new();
+        let lines = self.before_fields.get(&before.index).unwrap_or(&none);
+        let other_lines = self.after_fields.get(&after.index).unwrap_or(&none);
+        let declaration =
+            |library, function| FunctionView::new(library, function).signature.unwrap_or_default();
+        let mut change = FunctionChange {
+            before: FunctionName::new(before),
+            after: FunctionName::new(after),
+            fields: fields::changes(lines, other_lines),
+            declaration: LineDiff::of_texts(
+                &declaration(&self.before, before),
+                &declaration(&self.after, after),
+                context,
+            ),
+            code: LineDiff::default(),
+            module_changed: false,
+            fault: None,
+        };
+        let (one, two) = (module_bytes(&self.before, before), module_bytes(&self.after, after));
+        change.module_changed = one != two;
+        if let (Some(one), Some(two), true) = (one, two, change.module_changed) {
+            match bitcode(one, two, Dialect::Llvm14, context) {
+                Ok(code) => change.code = code,
+                Err(error) => change.fault = Some(error.to_string()),
+            }
+        }
+        change
+    }
+}
+
+fn module_bytes<'a>(library: &Library<'a>, function: &Function<'_>) -> Option<&'a [u8]> {
+    library.module(function).ok().flatten().map(|module| module.bytes())
+}
+
+/// Functions of two libraries, matched.
+#[derive(Default)]
+struct Matched<'a> {
+    pairs: Vec<Pair<'a>>,
+    renamed: Vec<Pair<'a>>,
+    added: Vec<FunctionName>,
+    removed: Vec<FunctionName>,
+}
+
+impl<'a> Matched<'a> {
+    fn new(before: &Library<'a>, after: &Library<'a>) -> Self {
+        let mut matched = Self::default();
+        // Of functions with the same name the first is matched with the first.
+        let mut by_name: HashMap<&[u8], Vec<Function<'a>>> = HashMap::new();
+        let functions: Vec<Function<'a>> = after.functions().map_while(Result::ok).collect();
+        for function in functions.into_iter().rev() {
+            by_name.entry(function.name.unwrap_or_default()).or_default().push(function);
+        }
+        let mut gone = Vec::new();
+        for function in before.functions().map_while(Result::ok) {
+            let name = function.name.unwrap_or_default();
+            match by_name.get_mut(name).and_then(Vec::pop) {
+                Some(after) => matched.pairs.push(Pair { before: function, after }),
+                None => gone.push(function),
+            }
+        }
+        let mut new: Vec<Function<'a>> = by_name.into_values().flatten().collect();
+        new.sort_by_key(|function| function.index);
+        matched.rename(gone, new);
+        matched
+    }
+
+    /// Finds those of the gone and the new functions that alone have the same module.
+    fn rename(&mut self, gone: Vec<Function<'a>>, new: Vec<Function<'a>>) {
+        let mut by_hash: HashMap<&[u8; 32], [Vec<&Function<'a>>; 2]> = HashMap::new();
+        for (side, functions) in [&gone, &new].into_iter().enumerate() {
+            for function in functions {
+                let lists = function.hash.map(|hash| by_hash.entry(hash).or_default());
+                if let Some(list) = lists.and_then(|lists| lists.get_mut(side)) {
+                    list.push(function);
+                }
+            }
+        }
+        let (mut old_names, mut new_names) = (BTreeSet::new(), BTreeSet::new());
+        for lists in by_hash.values() {
+            if let [before, after] = lists
+                && let ([before], [after]) = (before.as_slice(), after.as_slice())
+            {
+                old_names.insert(before.index);
+                new_names.insert(after.index);
+                self.renamed.push(Pair { before: (*before).clone(), after: (*after).clone() });
+            }
+        }
+        self.renamed.sort_by_key(|pair| pair.before.index);
+        let rest = |functions: &[Function<'a>], renamed: &BTreeSet<u32>| -> Vec<FunctionName> {
+            let rest = functions.iter().filter(|function| !renamed.contains(&function.index));
+            rest.map(FunctionName::new).collect()
+        };
+        self.removed = rest(&gone, &old_names);
+        self.added = rest(&new, &new_names);
+    }
+}
+
+/// How a part of a container has changed.
+#[derive(Clone, Debug, Serialize)]
+pub struct PartChange {
+    /// Its name; `header` for what stands before the parts.
+    pub part: String,
+    /// Whether it came, went or is in both.
+    pub change: Change,
+    /// Its fields.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<FieldChange>,
+    /// Its code, where it has some that changed.
+    #[serde(skip_serializing_if = "LineDiff::is_empty")]
+    pub code: LineDiff,
+    /// Why the code could not be compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+/// What is different between two containers.
+#[derive(Clone, Debug, Serialize)]
+pub struct ContainerDiff {
+    /// Whether the bytes are the same.
+    pub identical: bool,
+    /// The parts that have changed.
+    pub parts: Vec<PartChange>,
+    /// How many parts are the same.
+    pub same: u64,
+}
+
+impl ContainerDiff {
+    /// Finds out what has changed, with so many lines around each change of code.
+    pub fn new(before: &Container<'_>, after: &Container<'_>, context: usize) -> Self {
+        let mut diff = Self { identical: before.bytes() == after.bytes(), parts: Vec::new(), same: 0 };
+        let one = numbered(fields::of_container(before));
+        let mut two = numbered(fields::of_container(after));
+        let (code, other_code) = (programs(before), programs(after));
+        for (key, lines) in one {
+            let place = two.iter().position(|(other, _)| *other == key);
+            let Some((_, other_lines)) = place.map(|place| two.remove(place)) else {
+                diff.parts.push(PartChange::one_sided(key.0, Change::Removed));
+                continue;
+            };
+            let mut change = PartChange::one_sided(key.0.clone(), Change::Same);
+            change.fields = fields::changes(&lines, &other_lines);
+            if let (Some(one), Some(two)) = (code.get(&key), other_code.get(&key))
+                && one.data() != two.data()
+            {
+                match bitcode(one.data(), two.data(), Dialect::Dxc, context) {
+                    Ok(code) => change.code = code,
+                    Err(error) => change.fault = Some(error.to_string()),
+                }
+            }
+            if change.fields.is_empty() && change.code.is_empty() {
+                diff.same += 1;
+            } else {
+                diff.parts.push(change);
+            }
+        }
+        diff.parts.extend(two.into_iter().map(|((name, _), _)| PartChange::one_sided(name, Change::Added)));
+        diff
+    }
+}
+
+impl PartChange {
+    fn one_sided(part: String, change: Change) -> Self {
+        Self { part, change, fields: Vec::new(), code: LineDiff::default(), fault: None }
+    }
+}
+
+/// A part's name, and which of those of this name it is.
+type PartKey = (String, usize);
+
+/// Parts with the number of each among those of its name.
+fn numbered<T>(parts: Vec<(String, T)>) -> Vec<(PartKey, T)> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let number = |(name, part): (String, T)| {
+        let count = counts.entry(name.clone()).or_default();
+        *count += 1;
+        ((name, *count), part)
+    };
+    parts.into_iter().map(number).collect()
+}
+
+/// The bitcode of the parts that have some.
+fn programs<'a>(container: &Container<'a>) -> HashMap<PartKey, Reader<'a>> {
+    let parts = container.found_parts().map(|part| (part.name.to_string(), part.data)).collect();
+    let has_code = |((name, number), data): (PartKey, Reader<'a>)| match name.as_str() {
+        "DXIL" | "ILDB" => program::bitcode(data).ok().map(|(_, code)| ((name, number), code)),
+        _ => None,
+    };
+    numbered(parts).into_iter().filter_map(has_code).collect()
+}

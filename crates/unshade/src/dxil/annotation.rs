@@ -1,0 +1,171 @@
+//! What is known of the fields of structs: `dx.typeAnnotations`.
+//!
+//! The node with tag 0 is a list of undefined values, whose types are meant, and annotations. (The node with tag 1 is
+//! of functions, whose parameters are in the signatures.) An annotation is a tuple: bytes in a constant buffer, a
+//! field's tags for each field, and tags of the struct from validator version 1.5 on. Tags of a field:
+//!
+//! | tag | value |
+//! |---|---|
+//! | 2 | tuple of rows, columns, 1 for row-major or 2 for column-major |
+//! | 3 | offset in a constant buffer |
+//! | 4, 5 | semantic, interpolation |
+//! | 6 | name |
+//! | 7 | type of components |
+//! | 8, 9 | precise; used |
+//! | 10 | properties of a resource |
+//! | 11, 12 | tuple of bit fields; width of one |
+//! | 13 | components of a vector |
+
+use super::nodes::Nodes;
+use super::{ComponentType, Faults};
+use std::collections::BTreeMap;
+use unshade_core::open_enum;
+use unshade_dxcontainer::bytes::Text;
+use unshade_llvm::types::Type;
+use unshade_llvm::{MetadataId, TypeId};
+
+/// Structs, as opposed to functions.
+const STRUCTS: u32 = 0;
+
+mod tag {
+    pub(super) const MATRIX: u32 = 2;
+    pub(super) const CBUFFER_OFFSET: u32 = 3;
+    pub(super) const NAME: u32 = 6;
+    pub(super) const COMPONENT_TYPE: u32 = 7;
+    pub(super) const USED: u32 = 9;
+    pub(super) const BIT_FIELDS: u32 = 11;
+    pub(super) const BIT_FIELD_WIDTH: u32 = 12;
+    pub(super) const VECTOR_SIZE: u32 = 13;
+}
+
+/// What is known of a struct.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StructAnnotation {
+    /// Its bytes in a constant buffer.
+    pub cbuffer_size: u32,
+    /// Its fields.
+    pub fields: Vec<FieldAnnotation>,
+}
+
+/// What is known of a field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldAnnotation {
+    /// Its name.
+    pub name: Text,
+    /// The type of its components, if it has some.
+    pub component_type: Option<ComponentType>,
+    /// That it is a matrix.
+    pub matrix: Option<Matrix>,
+    /// Its offset in a constant buffer.
+    pub cbuffer_offset: u32,
+    /// How many components it has as a vector; 0 if it is not told.
+    pub vector_size: u32,
+    /// Whether the program uses it.
+    pub used: bool,
+    /// Bit fields inside of it.
+    pub bit_fields: Vec<BitField>,
+}
+
+/// A bit field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BitField {
+    /// Its name.
+    pub name: Text,
+    /// Its width.
+    pub width: u32,
+}
+
+open_enum! {
+    /// How a matrix is laid out.
+    pub struct Orientation(u32) {
+        UNDEFINED = 0 => "undefined",
+        ROW_MAJOR = 1 => "row_major",
+        COLUMN_MAJOR = 2 => "column_major",
+    }
+}
+
+/// A matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matrix {
+    /// How many rows.
+    pub rows: u32,
+    /// How many columns.
+    pub columns: u32,
+    /// How it is laid out.
+    pub orientation: Orientation,
+}
+
+/// What is known of all structs; nothing if a part of it can't be read, as DXC has it.
+pub(super) fn read_all(nodes: &Nodes<'_, '_>, faults: &mut Faults) -> BTreeMap<TypeId, StructAnnotation> {
+    let mut structs = BTreeMap::new();
+    for &id in nodes.module().named(b"dx.typeAnnotations") {
+        if faults.take(read_list(nodes, id, &mut structs), || "type annotations".into()).is_none() {
+            return BTreeMap::new();
+        }
+    }
+    structs
+}
+
+fn read_list(
+    nodes: &Nodes<'_, '_>,
+    id: MetadataId,
+    structs: &mut BTreeMap<TypeId, StructAnnotation>,
+) -> Option<()> {
+    let operands = nodes.operands(id)?;
+    let (&tag, pairs) = operands.split_first()?;
+    if nodes.number(tag)? != STRUCTS {
+        return Some(());
+    }
+    for pair in pairs.chunks_exact(2) {
+        let ty = nodes.value(pair[0])?.0;
+        let Type::Struct(structure) = nodes.module().types.get(ty) else { return None };
+        structs.insert(ty, read_struct(nodes, pair[1]?, structure.fields.len())?);
+    }
+    Some(())
+}
+
+fn read_struct(nodes: &Nodes<'_, '_>, id: MetadataId, count: usize) -> Option<StructAnnotation> {
+    let operands = nodes.operands(id)?;
+    let (&size, rest) = operands.split_first()?;
+    // One more is the struct's own tags.
+    if rest.len() != count && rest.len() != count.checked_add(1)? {
+        return None;
+    }
+    let fields = rest.iter().take(count).map(|&field| read_field(nodes, field?));
+    Some(StructAnnotation { cbuffer_size: nodes.number(size)?, fields: fields.collect::<Option<_>>()? })
+}
+
+fn read_field(nodes: &Nodes<'_, '_>, id: MetadataId) -> Option<FieldAnnotation> {
+    let mut field = FieldAnnotation::default();
+    for (tag, value) in nodes.tagged(Some(id))? {
+        match tag {
+            tag::MATRIX => {
+                let &[rows, columns, orientation] = nodes.numbers(value)?.as_slice() else { return None };
+                field.matrix = Some(Matrix { rows, columns, orientation: Orientation(orientation) });
+            }
+            tag::CBUFFER_OFFSET => field.cbuffer_offset = nodes.number(value)?,
+            tag::NAME => field.name = nodes.text(value)?,
+            tag::COMPONENT_TYPE => field.component_type = Some(ComponentType(nodes.number(value)?)),
+            tag::USED => field.used = nodes.integer(value)? != 0,
+            tag::BIT_FIELDS => {
+                let bit_fields = nodes.operands(value?)?.into_iter().map(|one| read_bit_field(nodes, one?));
+                field.bit_fields = bit_fields.collect::<Option<_>>()?;
+            }
+            tag::VECTOR_SIZE => field.vector_size = nodes.number(value)?,
+            _ => {}
+        }
+    }
+    Some(field)
+}
+
+fn read_bit_field(nodes: &Nodes<'_, '_>, id: MetadataId) -> Option<BitField> {
+    let mut field = BitField::default();
+    for (tag, value) in nodes.tagged(Some(id))? {
+        match tag {
+            tag::NAME => field.name = nodes.text(value)?,
+            tag::BIT_FIELD_WIDTH => field.width = nodes.number(value)?,
+            _ => {}
+        }
+    }
+    Some(field)
+}

@@ -1,0 +1,241 @@
+//! Entry points: `dx.entryPoints`.
+//!
+//! An entry point is a tuple of function, name, signatures (tuple of input, output, and patch constants or primitives),
+//! resources and properties. The first one of a library has no function, and properties of the whole. Properties are
+//! tags and values:
+//!
+//! | tag | value |
+//! |---|---|
+//! | 0 | flags of the module |
+//! | 1 | geometry: input primitive, most vertices, mask of streams, topology, instances |
+//! | 2 | domain: domain, input control points |
+//! | 3 | hull: function of patch constants, input and output control points, domain, partitioning, primitive, factor |
+//! | 4 | threads of a group |
+//! | 5 | space that registers are chosen in |
+//! | 6, 7 | bytes of a ray's payload, and of its attributes |
+//! | 8 | kind of shader of a library's function |
+//! | 9 | mesh: threads, most vertices and primitives, topology, bytes of payload |
+//! | 10 | amplification: threads, bytes of payload |
+//! | 11, 23 | lanes of a wave; least, most and preferred lanes |
+//! | 12 | root signature |
+//! | 13–22 | nodes of a work graph |
+//! | 24 | most bytes of group shared memory |
+
+use super::nodes::Nodes;
+use super::signature::{self, SignatureElement};
+use unshade_core::open_enum;
+use unshade_dxcontainer::bytes::Text;
+use unshade_dxcontainer::program::ShaderKind;
+use unshade_llvm::MetadataId;
+use unshade_llvm::value::ValueKind;
+
+mod tag {
+    pub(super) const FLAGS: u32 = 0;
+    pub(super) const GEOMETRY: u32 = 1;
+    pub(super) const DOMAIN: u32 = 2;
+    pub(super) const HULL: u32 = 3;
+    pub(super) const THREADS: u32 = 4;
+    pub(super) const PAYLOAD_SIZE: u32 = 6;
+    pub(super) const ATTRIBUTE_SIZE: u32 = 7;
+    pub(super) const KIND: u32 = 8;
+    pub(super) const MESH: u32 = 9;
+    pub(super) const AMPLIFICATION: u32 = 10;
+    pub(super) const WAVE_SIZE: u32 = 11;
+    pub(super) const LAUNCH_TYPE: u32 = 13;
+    pub(super) const IS_PROGRAM_ENTRY: u32 = 14;
+    pub(super) const NODE_ID: u32 = 15;
+    pub(super) const ROOT_ARGUMENTS_INDEX: u32 = 16;
+    pub(super) const SHARE_INPUT_OF: u32 = 17;
+    pub(super) const DISPATCH_GRID: u32 = 18;
+    pub(super) const MAX_RECURSION: u32 = 19;
+    pub(super) const MAX_DISPATCH_GRID: u32 = 22;
+    pub(super) const WAVE_SIZE_RANGE: u32 = 23;
+    pub(super) const GROUP_SHARED_LIMIT: u32 = 24;
+}
+
+open_enum! {
+    /// How a node of a work graph is launched.
+    pub struct LaunchType(u32) {
+        BROADCASTING = 1 => "broadcasting",
+        COALESCING = 2 => "coalescing",
+        THREAD = 3 => "thread",
+    }
+}
+
+/// An entry point.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EntryPoint {
+    /// Which function of the module it is; none for the entry that stands for a library.
+    pub function: Option<usize>,
+    /// Its name.
+    pub name: Text,
+    /// Elements of the input, output, and patch constant or primitive signature.
+    pub signatures: [Vec<SignatureElement>; 3],
+    /// The node of its resources.
+    pub(super) resources: Option<MetadataId>,
+    /// Its properties.
+    pub properties: Properties,
+}
+
+/// The properties of an entry point.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Properties {
+    /// Flags of the module, see [`flags`](super::flags).
+    pub flags: u64,
+    /// What it is for, of a library's functions.
+    pub kind: Option<ShaderKind>,
+    /// Threads of a group.
+    pub threads: Option<[u32; 3]>,
+    /// Lanes of a wave: least, most, preferred; the others are 0 where one number is meant.
+    pub wave_lanes: Option<[u32; 3]>,
+    /// Most bytes of group shared memory.
+    pub group_shared_limit: Option<u32>,
+    /// Bytes of the payload of a ray, or of a mesh.
+    pub payload_size: Option<u32>,
+    /// Bytes of a ray's attributes.
+    pub attribute_size: Option<u32>,
+    /// Numbers of the stage, by what they are.
+    pub stage: Vec<(&'static str, u32)>,
+    /// What it is as a node of a work graph.
+    pub node: Option<Node>,
+}
+
+/// A node of a work graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Node {
+    /// How it is launched.
+    pub launch_type: Option<LaunchType>,
+    /// Whether work may start there.
+    pub is_program_entry: bool,
+    /// Its name and index.
+    pub id: Option<(Text, u32)>,
+    /// Whose input it shares.
+    pub share_input_of: Option<(Text, u32)>,
+    /// The index of its local root arguments; all ones for none.
+    pub root_arguments_index: Option<u32>,
+    /// Groups that are launched.
+    pub dispatch_grid: Option<[u32; 3]>,
+    /// Groups that are launched at most.
+    pub max_dispatch_grid: Option<[u32; 3]>,
+    /// How deep it may launch itself.
+    pub max_recursion: Option<u32>,
+}
+
+const GEOMETRY: [&str; 5] =
+    ["InputPrimitive", "MaxVertexCount", "OutputStreamMask", "OutputTopology", "InstanceCount"];
+const DOMAIN: [&str; 2] = ["TessellatorDomain", "InputControlPointCount"];
+const HULL: [&str; 5] = [
+    "InputControlPointCount",
+    "OutputControlPointCount",
+    "TessellatorDomain",
+    "TessellatorPartitioning",
+    "TessellatorOutputPrimitive",
+];
+const MESH: [&str; 3] = ["MaxOutputVertices", "MaxOutputPrimitives", "MeshOutputTopology"];
+
+impl EntryPoint {
+    pub(super) fn read(nodes: &Nodes<'_, '_>, id: MetadataId) -> Option<Self> {
+        let operands = nodes.operands(id)?;
+        let &[function, name, signatures, resources, properties] = operands.as_slice() else { return None };
+        let mut entry = Self {
+            function: function_of(nodes, function),
+            name: nodes.text(name)?,
+            resources,
+            ..Self::default()
+        };
+        if let Some(id) = signatures {
+            let signatures = nodes.operands(id)?;
+            if signatures.len() != entry.signatures.len() {
+                return None;
+            }
+            for (elements, operand) in entry.signatures.iter_mut().zip(signatures) {
+                *elements = signature::read_all(nodes, operand)?;
+            }
+        }
+        for (tag, value) in nodes.tagged(properties)? {
+            entry.properties.take(nodes, tag, value)?;
+        }
+        Some(entry)
+    }
+}
+
+fn function_of(nodes: &Nodes<'_, '_>, operand: Option<MetadataId>) -> Option<usize> {
+    let (_, value) = nodes.value(operand)?;
+    match nodes.module().value(None, value)?.kind {
+        ValueKind::Function(index) => Some(index as usize),
+        _ => None,
+    }
+}
+
+fn three(nodes: &Nodes<'_, '_>, operand: Option<MetadataId>) -> Option<[u32; 3]> {
+    nodes.numbers(operand)?.try_into().ok()
+}
+
+impl Properties {
+    fn take(&mut self, nodes: &Nodes<'_, '_>, tag: u32, value: Option<MetadataId>) -> Option<()> {
+        match tag {
+            tag::FLAGS => self.flags = nodes.integer(value)?,
+            tag::GEOMETRY => self.stage(nodes, &GEOMETRY, &nodes.operands(value?)?)?,
+            tag::DOMAIN => self.stage(nodes, &DOMAIN, &nodes.operands(value?)?)?,
+            tag::HULL => self.stage(nodes, &HULL, nodes.operands(value?)?.get(1..)?)?,
+            tag::THREADS => self.threads = Some(three(nodes, value)?),
+            tag::PAYLOAD_SIZE => self.payload_size = Some(nodes.number(value)?),
+            tag::ATTRIBUTE_SIZE => self.attribute_size = Some(nodes.number(value)?),
+            tag::KIND => self.kind = Some(ShaderKind(u16::try_from(nodes.number(value)?).ok()?)),
+            tag::MESH => {
+                let operands = nodes.operands(value?)?;
+                let (&threads, rest) = operands.split_first()?;
+                self.threads = Some(three(nodes, threads)?);
+                self.stage(nodes, &MESH, rest)?;
+                self.payload_size = Some(nodes.number(*operands.get(4)?)?);
+            }
+            tag::AMPLIFICATION => {
+                let &[threads, payload_size] = nodes.operands(value?)?.as_slice() else { return None };
+                self.threads = Some(three(nodes, threads)?);
+                self.payload_size = Some(nodes.number(payload_size)?);
+            }
+            tag::WAVE_SIZE => self.wave_lanes = Some([*nodes.numbers(value)?.first()?, 0, 0]),
+            tag::WAVE_SIZE_RANGE => self.wave_lanes = Some(three(nodes, value)?),
+            tag::GROUP_SHARED_LIMIT => self.group_shared_limit = Some(nodes.number(value)?),
+            tag::LAUNCH_TYPE..=tag::MAX_DISPATCH_GRID => {
+                self.node.get_or_insert_default().take(nodes, tag, value)?;
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn stage(
+        &mut self,
+        nodes: &Nodes<'_, '_>,
+        names: &[&'static str],
+        operands: &[Option<MetadataId>],
+    ) -> Option<()> {
+        for (index, name) in names.iter().enumerate() {
+            self.stage.push((name, nodes.number(*operands.get(index)?)?));
+        }
+        Some(())
+    }
+}
+
+impl Node {
+    fn take(&mut self, nodes: &Nodes<'_, '_>, tag: u32, value: Option<MetadataId>) -> Option<()> {
+        let id = || {
+            let &[name, index] = nodes.operands(value?)?.as_slice() else { return None };
+            Some((nodes.text(name)?, nodes.number(index)?))
+        };
+        match tag {
+            tag::LAUNCH_TYPE => self.launch_type = Some(LaunchType(nodes.number(value)?)),
+            tag::IS_PROGRAM_ENTRY => self.is_program_entry = nodes.integer(value)? != 0,
+            tag::NODE_ID => self.id = Some(id()?),
+            tag::SHARE_INPUT_OF => self.share_input_of = Some(id()?),
+            tag::ROOT_ARGUMENTS_INDEX => self.root_arguments_index = Some(nodes.number(value)?),
+            tag::DISPATCH_GRID => self.dispatch_grid = Some(three(nodes, value)?),
+            tag::MAX_DISPATCH_GRID => self.max_dispatch_grid = Some(three(nodes, value)?),
+            tag::MAX_RECURSION => self.max_recursion = Some(nodes.number(value)?),
+            // Records of inputs and outputs are in RDAT.
+            _ => {}
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,263 @@
+//! What DXC writes of a program into the metadata of its module: DXIL as data.
+//!
+//! | named metadata | holds | here |
+//! |---|---|---|
+//! | `dx.version`, `dx.valver` | the version of DXIL, and of the validator that the program is for | [`DxilModule`] |
+//! | `dx.shaderModel` | letters of the target profile, and the shader model | [`ShaderModel`] |
+//! | `dx.entryPoints` | functions, their signatures, resources and properties | [`entry`], [`signature`] |
+//! | `dx.resources` | what is bound, by class | [`resource`] |
+//! | `dx.typeAnnotations` | names, offsets and types of the fields of structs | [`annotation`] |
+//! | `dx.viewIdState` | which outputs depend on which inputs, and on the view ID | [`view_id`] |
+//! | `dx.subobjects` | state objects of a library, before they become RDAT | not read: RDAT has them |
+//!
+//! Tuples have fixed places or are lists of a tag and a value. What a tag means that is not known, nothing is said of;
+//! what can't be read is told in [`DxilModule::diagnostics`], and the rest stands.
+//!
+//! ```
+//! use unshade::dxcontainer::{Container, program};
+//! use unshade::dxil::DxilModule;
+//! use unshade::llvm::Module;
+//!
+//! # let file = include_bytes!("../../../../tests/fixtures/dxcontainer/pixel_1_6.dxbc");
+//! let container = Container::parse(file)?;
+//! if let Some(part) = container.find(b"DXIL") {
+//!     let (_, bitcode) = program::bitcode(part.data)?;
+//!     let module = Module::parse(bitcode.data(), bitcode.base())?;
+//!     for resource in &DxilModule::read(&module, bitcode.base()).resources {
+//!         println!("{} is {}", resource.name, resource.register_range());
+//!     }
+//! }
+//! # Ok::<(), unshade::core::Error>(())
+//! ```
+//!
+//! Source: DXC's `DxilMetadataHelper.h`, `DxilConstants.h`, and 711 modules beside DXC's text of them.
+
+pub mod annotation;
+pub mod entry;
+mod nodes;
+pub mod resource;
+pub mod signature;
+pub mod view_id;
+
+pub use annotation::{FieldAnnotation, Matrix, StructAnnotation};
+pub use entry::{EntryPoint, Properties};
+pub use resource::{Resource, ResourceClass};
+pub use signature::SignatureElement;
+pub use view_id::ViewIdState;
+
+use nodes::Nodes;
+use std::collections::BTreeMap;
+use unshade_core::{Diagnostics, Error, ErrorKind, open_enum};
+use unshade_dxcontainer::Container;
+use unshade_dxcontainer::bytes::Text;
+use unshade_dxcontainer::container::Part;
+use unshade_dxcontainer::program::ShaderKind;
+use unshade_llvm::module::Module;
+use unshade_llvm::{MetadataId, TypeId};
+
+open_enum! {
+    /// The type of a component, as the listings of DXC name it.
+    pub struct ComponentType(u32) {
+        INVALID = 0 => "invalid",
+        I1 = 1 => "i1",
+        I16 = 2 => "i16",
+        U16 = 3 => "u16",
+        I32 = 4 => "i32",
+        U32 = 5 => "u32",
+        I64 = 6 => "i64",
+        U64 = 7 => "u64",
+        F16 = 8 => "f16",
+        F32 = 9 => "f32",
+        F64 = 10 => "f64",
+        SNORM_F16 = 11 => "snorm_f16",
+        UNORM_F16 = 12 => "unorm_f16",
+        SNORM_F32 = 13 => "snorm_f32",
+        UNORM_F32 = 14 => "unorm_f32",
+        SNORM_F64 = 15 => "snorm_f64",
+        UNORM_F64 = 16 => "unorm_f64",
+        PACKED_S8X32 = 17 => "p32i8",
+        PACKED_U8X32 = 18 => "p32u8",
+    }
+}
+
+/// HLSL's names of component types: with native 16-bit types, and with minimum precision.
+const HLSL_NAMES: [[&str; 2]; 19] = [
+    ["unknown", "unknown"],
+    ["bool", "bool"],
+    ["int16_t", "min16i"],
+    ["uint16_t", "min16ui"],
+    ["int", "int"],
+    ["uint", "uint"],
+    ["int64_t", "int64_t"],
+    ["uint64_t", "uint64_t"],
+    ["half", "min16float"],
+    ["float", "float"],
+    ["double", "double"],
+    ["snorm_half", "snorm_min16f"],
+    ["unorm_half", "unorm_min16f"],
+    ["snorm_float", "snorm_float"],
+    ["unorm_float", "unorm_float"],
+    ["snorm_double", "snorm_double"],
+    ["unorm_double", "unorm_double"],
+    ["int8_t_packed", "int8_t_packed"],
+    ["uint8_t_packed", "uint8_t_packed"],
+];
+
+impl ComponentType {
+    /// HLSL's name of it, in a module that has minimum precision or not.
+    pub fn hlsl_name(self, min_precision: bool) -> &'static str {
+        HLSL_NAMES.get(self.0 as usize).map_or("unknown", |names| names[usize::from(min_precision)])
+    }
+}
+
+/// The target profile in `dx.shaderModel`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShaderModel {
+    /// The letters: `ps`.
+    pub prefix: Text,
+    /// The shader model.
+    pub version: [u32; 2],
+}
+
+impl ShaderModel {
+    /// What the program is for, if the letters are known.
+    pub fn kind(&self) -> Option<ShaderKind> {
+        let named = ShaderKind::NAMED.iter().map(|(kind, _)| *kind);
+        let prefix = self.prefix.as_str()?;
+        named.into_iter().find(|kind| kind.prefix() == prefix)
+    }
+}
+
+impl std::fmt::Display for ShaderModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}_{}_{}", self.prefix, self.version[0], self.version[1])
+    }
+}
+
+/// A module's flags, as the first property of its entry points has them.
+pub mod flags {
+    /// The view ID is used.
+    pub const VIEW_ID: u32 = 21;
+    /// 16-bit types have 16 bits, and are no hint.
+    pub const NATIVE_LOW_PRECISION: u32 = 23;
+}
+
+/// What the metadata of a module tells of a program.
+#[derive(Clone, Debug, Default)]
+pub struct DxilModule {
+    /// The version of DXIL.
+    pub version: Option<[u32; 2]>,
+    /// The version of the validator that the program is for.
+    pub validator: Option<[u32; 2]>,
+    /// The target profile.
+    pub model: Option<ShaderModel>,
+    /// The entry points; a library's first one has no function and stands for the library.
+    pub entries: Vec<EntryPoint>,
+    /// What is bound: shader resource views, unordered access views, constant buffers, samplers.
+    pub resources: Vec<Resource>,
+    /// What is known of the fields of structs.
+    pub annotations: BTreeMap<TypeId, StructAnnotation>,
+    /// What depends on what.
+    pub view_id: Option<ViewIdState>,
+    /// What could not be read.
+    pub diagnostics: Diagnostics,
+}
+
+impl DxilModule {
+    /// Reads the metadata of a module whose bitcode stands at `offset` in its file. A module without any, such as
+    /// Apple's, gives an empty one.
+    pub fn read(module: &Module<'_>, offset: u64) -> Self {
+        let nodes = Nodes::new(module);
+        let mut read = Self {
+            version: version(&nodes, b"dx.version"),
+            validator: version(&nodes, b"dx.valver"),
+            model: shader_model(&nodes),
+            ..Self::default()
+        };
+        let mut faults = Faults { offset, diagnostics: Diagnostics::new() };
+        for (index, &id) in module.named(b"dx.entryPoints").iter().enumerate() {
+            let entry = EntryPoint::read(&nodes, id);
+            read.entries.extend(faults.take(entry, || format!("entry point {index}")));
+        }
+        // The validator wants both to be the same; DXC's disassembler reads the first entry point.
+        let of_entry = read.entries.first().and_then(|entry| entry.resources);
+        if let Some(id) = of_entry.or_else(|| module.named(b"dx.resources").first().copied()) {
+            read.resources = resource::read_all(&nodes, id, &mut faults);
+        }
+        read.annotations = annotation::read_all(&nodes, &mut faults);
+        let kind = read.model.as_ref().and_then(ShaderModel::kind);
+        read.view_id = view_id::read(&nodes, kind, read.has_flag(flags::VIEW_ID), &mut faults);
+        if nodes.is_exhausted() {
+            let message = "metadata is referred to so often that reading it was given up";
+            faults.diagnostics.error("dx-metadata", Error::new(ErrorKind::Limit, offset, message));
+        }
+        read.diagnostics = faults.diagnostics;
+        read
+    }
+
+    /// The flags of the module: those of the first entry point.
+    pub fn flags(&self) -> u64 {
+        self.entries.first().map_or(0, |entry| entry.properties.flags)
+    }
+
+    /// Whether a flag of the module is set, see [`flags`].
+    pub fn has_flag(&self, bit: u32) -> bool {
+        self.flags() >> bit & 1 != 0
+    }
+
+    /// Whether 16-bit types are a hint, and named so.
+    pub fn has_min_precision(&self) -> bool {
+        !self.has_flag(flags::NATIVE_LOW_PRECISION)
+    }
+
+    /// Whether it is a library.
+    pub fn is_library(&self) -> bool {
+        self.model.as_ref().and_then(ShaderModel::kind) == Some(ShaderKind::LIBRARY)
+    }
+
+    /// The resources of a class, in the order of their numbers.
+    pub fn resources_of(&self, class: ResourceClass) -> impl Iterator<Item = &Resource> {
+        self.resources.iter().filter(move |resource| resource.class == class)
+    }
+}
+
+/// The part of a container whose program DXC disassembles: the one with debug information, or else the plain one.
+pub fn main_part<'a>(container: &Container<'a>) -> Option<Part<'a>> {
+    [b"ILDB", b"DXIL"].into_iter().find_map(|name| container.find(name))
+}
+
+/// Where what can't be read is told.
+struct Faults {
+    /// Where the module stands.
+    offset: u64,
+    diagnostics: Diagnostics,
+}
+
+impl Faults {
+    fn tell(&mut self, what: impl Into<String>) {
+        let error = Error::new(ErrorKind::BadValue, self.offset, "metadata of DXIL that can't be read");
+        self.diagnostics.error("dx-metadata", error.within(what.into()));
+    }
+
+    fn take<T>(&mut self, read: Option<T>, what: impl FnOnce() -> String) -> Option<T> {
+        if read.is_none() {
+            self.tell(what());
+        }
+        read
+    }
+}
+
+fn first_of(nodes: &Nodes<'_, '_>, name: &[u8]) -> Option<Vec<Option<MetadataId>>> {
+    nodes.operands(*nodes.module().named(name).first()?)
+}
+
+fn version(nodes: &Nodes<'_, '_>, name: &[u8]) -> Option<[u32; 2]> {
+    let operands = first_of(nodes, name)?;
+    Some([nodes.number(*operands.first()?)?, nodes.number(*operands.get(1)?)?])
+}
+
+fn shader_model(nodes: &Nodes<'_, '_>) -> Option<ShaderModel> {
+    let operands = first_of(nodes, b"dx.shaderModel")?;
+    let &[prefix, major, minor] = operands.as_slice() else { return None };
+    Some(ShaderModel { prefix: nodes.text(prefix)?, version: [nodes.number(major)?, nodes.number(minor)?] })
+}

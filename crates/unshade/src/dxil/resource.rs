@@ -1,0 +1,217 @@
+//! What is bound.
+//!
+//! The tuple of all has four places: shader resource views, unordered access views, constant buffers, samplers. One of
+//! them starts with number, variable (whose type is HLSL's), name, register space, first register and number of
+//! registers, and goes on with what its class has:
+//!
+//! | class | 6 | 7 | 8 | 9 | 10 |
+//! |---|---|---|---|---|---|
+//! | SRV | shape | samples | tags | | |
+//! | UAV | shape | globally coherent | has a counter | rasterizer ordered | tags |
+//! | CBuffer | bytes | tags | | | |
+//! | Sampler | kind | tags | | | |
+//!
+//! Tags of views: 0 type of elements, 1 stride, 2 kind of sampler feedback, 3 64-bit atomics, 4 reorder coherent.
+
+use super::nodes::Nodes;
+use super::{ComponentType, Faults};
+use unshade_core::open_enum;
+use unshade_dxcontainer::bytes::Text;
+use unshade_dxcontainer::psv0::ResourceKind;
+use unshade_llvm::{MetadataId, TypeId};
+
+open_enum! {
+    /// How a resource is bound; the numbers are places in the tuple of all.
+    pub struct ResourceClass(u32) {
+        SRV = 0 => "SRV",
+        UAV = 1 => "UAV",
+        CBUFFER = 2 => "CBuffer",
+        SAMPLER = 3 => "Sampler",
+    }
+}
+
+impl ResourceClass {
+    /// The letter of its registers in HLSL.
+    pub fn register_letter(self) -> char {
+        match self {
+            Self::SRV => 't',
+            Self::UAV => 'u',
+            Self::CBUFFER => 'b',
+            _ => 's',
+        }
+    }
+}
+
+open_enum! {
+    /// What a sampler does.
+    pub struct SamplerKind(u32) {
+        DEFAULT = 0 => "default",
+        COMPARISON = 1 => "comparison",
+        MONO = 2 => "mono",
+    }
+}
+
+mod tag {
+    pub(super) const ELEMENT_TYPE: u32 = 0;
+    pub(super) const ELEMENT_STRIDE: u32 = 1;
+    pub(super) const FEEDBACK_KIND: u32 = 2;
+    pub(super) const ATOMIC_64: u32 = 3;
+    pub(super) const REORDER_COHERENT: u32 = 4;
+    /// Of constant buffers.
+    pub(super) const IS_TBUFFER: u32 = 0;
+}
+
+/// A resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// How it is bound.
+    pub class: ResourceClass,
+    /// Its number in its class.
+    pub id: u32,
+    /// The type of its variable in the module: a pointer to HLSL's type, or to an array of it.
+    pub ty: TypeId,
+    /// Its name; empty if it was stripped.
+    pub name: Text,
+    /// The register space.
+    pub space: u32,
+    /// The first register.
+    pub lower_bound: u32,
+    /// How many registers; none for no bound.
+    pub count: Option<u32>,
+    /// The shape.
+    pub kind: ResourceKind,
+    /// The type of the elements of textures and typed buffers.
+    pub element: Option<ComponentType>,
+    /// The bytes from one element of a structured buffer to the next.
+    pub stride: Option<u32>,
+    /// Samples of a multisampled texture, if they are told.
+    pub samples: u32,
+    /// The bytes of a constant buffer.
+    pub size: Option<u32>,
+    /// What a sampler does.
+    pub sampler: Option<SamplerKind>,
+    /// What kind of sampler feedback it is.
+    pub feedback: Option<u32>,
+    /// What else is told of an unordered access view.
+    pub access: Access,
+}
+
+/// What is told of an unordered access view.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// Writes are seen by all groups.
+    pub globally_coherent: bool,
+    /// It has a counter.
+    pub counter: bool,
+    /// It is accessed in the order of rasterization.
+    pub rasterizer_ordered: bool,
+    /// 64-bit atomics are used on it.
+    pub atomic_64: bool,
+    /// Writes are seen after a reordering of threads.
+    pub reorder_coherent: bool,
+}
+
+impl Resource {
+    /// The registers, such as `t0`, `t0–t3` or `t5–∞`.
+    pub fn register_range(&self) -> String {
+        let letter = self.class.register_letter();
+        let first = self.lower_bound;
+        match self.count {
+            Some(0 | 1) => format!("{letter}{first}"),
+            Some(count) => format!("{letter}{first}–{letter}{}", first.saturating_add(count - 1)),
+            None => format!("{letter}{first}–∞"),
+        }
+    }
+}
+
+/// All resources of the tuple of four.
+pub(super) fn read_all(nodes: &Nodes<'_, '_>, id: MetadataId, faults: &mut Faults) -> Vec<Resource> {
+    let mut resources = Vec::new();
+    let Some(classes) = faults.take(nodes.operands(id), || "resources".into()) else { return resources };
+    for (&(class, name), operand) in ResourceClass::NAMED.iter().zip(classes) {
+        let Some(id) = operand else { continue };
+        let Some(all) = faults.take(nodes.operands(id), || format!("resources of {name}")) else { continue };
+        for (index, operand) in all.into_iter().enumerate() {
+            let read = operand.and_then(|id| read(nodes, class, id));
+            resources.extend(faults.take(read, || format!("{name} {index}")));
+        }
+    }
+    resources
+}
+
+fn read(nodes: &Nodes<'_, '_>, class: ResourceClass, id: MetadataId) -> Option<Resource> {
+    let operands = nodes.operands(id)?;
+    let (&[id, variable, name, space, lower_bound, count], own) = operands.split_first_chunk()?;
+    let count = nodes.number(count)?;
+    let mut resource = Resource {
+        class,
+        id: nodes.number(id)?,
+        ty: nodes.value(variable)?.0,
+        name: nodes.text(name)?,
+        space: nodes.number(space)?,
+        lower_bound: nodes.number(lower_bound)?,
+        count: (count != u32::MAX).then_some(count),
+        kind: ResourceKind::INVALID,
+        element: None,
+        stride: None,
+        samples: 0,
+        size: None,
+        sampler: None,
+        feedback: None,
+        access: Access::default(),
+    };
+    resource.read_own(nodes, own)?;
+    Some(resource)
+}
+
+impl Resource {
+    /// Reads what its class has.
+    fn read_own(&mut self, nodes: &Nodes<'_, '_>, own: &[Option<MetadataId>]) -> Option<()> {
+        let flag = |operand| Some(nodes.integer(operand)? != 0);
+        match (self.class, own) {
+            (ResourceClass::SRV, &[kind, samples, tags]) => {
+                self.kind = ResourceKind(nodes.number(kind)?);
+                self.samples = nodes.number(samples)?;
+                self.read_tags(nodes, tags)
+            }
+            (ResourceClass::UAV, &[kind, globally_coherent, counter, rasterizer_ordered, tags]) => {
+                self.kind = ResourceKind(nodes.number(kind)?);
+                self.access.globally_coherent = flag(globally_coherent)?;
+                self.access.counter = flag(counter)?;
+                self.access.rasterizer_ordered = flag(rasterizer_ordered)?;
+                self.read_tags(nodes, tags)
+            }
+            (ResourceClass::CBUFFER, &[size, tags]) => {
+                self.kind = ResourceKind::CBUFFER;
+                self.size = Some(nodes.number(size)?);
+                for (tag, value) in nodes.tagged(tags)? {
+                    if tag == tag::IS_TBUFFER && flag(value)? {
+                        self.kind = ResourceKind::TBUFFER;
+                    }
+                }
+                Some(())
+            }
+            (ResourceClass::SAMPLER, &[kind, _]) => {
+                self.kind = ResourceKind::SAMPLER;
+                self.sampler = Some(SamplerKind(nodes.number(kind)?));
+                Some(())
+            }
+            _ => None,
+        }
+    }
+
+    fn read_tags(&mut self, nodes: &Nodes<'_, '_>, tags: Option<MetadataId>) -> Option<()> {
+        for (tag, value) in nodes.tagged(tags)? {
+            let value = nodes.number(value)?;
+            match tag {
+                tag::ELEMENT_TYPE => self.element = Some(ComponentType(value)),
+                tag::ELEMENT_STRIDE => self.stride = Some(value),
+                tag::FEEDBACK_KIND => self.feedback = Some(value),
+                tag::ATOMIC_64 => self.access.atomic_64 = value != 0,
+                tag::REORDER_COHERENT => self.access.reorder_coherent = value != 0,
+                _ => {}
+            }
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,544 @@
+//! The rules, and how each is judged.
+
+use super::Status::{Fail, Pass, Unclear};
+use super::facts::{Group, Groups};
+use super::target::short;
+use super::{Certainty, Judgement, LibraryFacts, Release, Rule, Status, Step, Target};
+use unshade_metallib::function_list::ShortVersion;
+use unshade_metallib::header::{LibraryType, Platform, Version};
+
+/// Every rule, in the order in which a loader comes to them.
+pub const RULES: &[Rule] = &[
+    Rule {
+        name: "file",
+        says: "The header gives the size that the file has.",
+        step: Step::Load,
+        certainty: Certainty::Known,
+        source: "the loader's code, as MetalLibraryArchive's author tells of it",
+        judge: file,
+    },
+    Rule {
+        name: "container-major",
+        says: "The container version is 1.2.x.",
+        step: Step::Load,
+        certainty: Certainty::Inferred,
+        source: "every real file",
+        judge: container_major,
+    },
+    Rule {
+        name: "platform-flag",
+        says: "Bit 15 of the container version is set for macOS and Mac Catalyst, and for nothing else.",
+        step: Step::Load,
+        certainty: Certainty::Known,
+        source: "the loader's code, as MetalLibraryArchive's author tells of it; public error reports",
+        judge: platform_flag,
+    },
+    Rule {
+        name: "platform",
+        says: "The header names the platform.",
+        step: Step::Load,
+        certainty: Certainty::Inferred,
+        source: "real files of all platforms; public error reports for simulators",
+        judge: platform,
+    },
+    Rule {
+        name: "library-type",
+        says: "The library is not a stub or a symbol companion.",
+        step: Step::Load,
+        certainty: Certainty::Inferred,
+        source: "what these are for",
+        judge: library_type,
+    },
+    Rule {
+        name: "container-version",
+        says: "The container version is none that Apple's linker writes for a newer OS only.",
+        step: Step::Load,
+        certainty: Certainty::Inferred,
+        source: "real files; nobody has told what an older OS does with it",
+        judge: container_version,
+    },
+    Rule {
+        name: "language-version",
+        says: "The OS knows the version of the Metal language of the first function.",
+        step: Step::Load,
+        certainty: Certainty::Known,
+        source: "public error reports; availability of MTLLanguageVersion; that it is the first function's was \
+                 measured by others",
+        judge: language_version,
+    },
+    Rule {
+        name: "air-version",
+        says: "The OS knows the version of AIR of the first function.",
+        step: Step::Load,
+        certainty: Certainty::Known,
+        source: "public error reports; that the number in the message is the version of AIR is inferred",
+        judge: air_version,
+    },
+    Rule {
+        name: "header-os-version",
+        says: "The OS is not older than the one in the header.",
+        step: Step::Load,
+        certainty: Certainty::Measured,
+        source: "measured by others: the OS check uses the triple, not the header",
+        judge: header_os_version,
+    },
+    Rule {
+        name: "bitcode",
+        says: "Every function has a module that can be read.",
+        step: Step::Pipeline,
+        certainty: Certainty::Inferred,
+        source: "the compiler of the OS reads it with LLVM",
+        judge: bitcode,
+    },
+    Rule {
+        name: "triple-platform",
+        says: "The triple of every module names the platform.",
+        step: Step::Pipeline,
+        certainty: Certainty::Measured,
+        source: "measured by others; public error reports",
+        judge: triple_platform,
+    },
+    Rule {
+        name: "triple-os-version",
+        says: "The OS is not older than the one in the triple of any module.",
+        step: Step::Pipeline,
+        certainty: Certainty::Inferred,
+        source: "what a deployment target means",
+        judge: triple_os_version,
+    },
+    Rule {
+        name: "function-language-version",
+        says: "The OS knows the version of the Metal language of every function.",
+        step: Step::Pipeline,
+        certainty: Certainty::Known,
+        source: "public error reports; availability of MTLLanguageVersion",
+        judge: function_language_version,
+    },
+    Rule {
+        name: "function-air-version",
+        says: "The OS knows the version of AIR of every function.",
+        step: Step::Pipeline,
+        certainty: Certainty::Inferred,
+        source: "as for the first function",
+        judge: function_air_version,
+    },
+    Rule {
+        name: "pointer-kind",
+        says: "Pointers say what they point to, unless the AIR is 2.8 or newer.",
+        step: Step::Pipeline,
+        certainty: Certainty::Measured,
+        source: "measured by others: up to 2.7 an upgrader refuses opaque pointers; 2.8 takes them on an M3, but not \
+                 on a virtual GPU",
+        judge: pointer_kind,
+    },
+    Rule {
+        name: "architecture",
+        says: "The AIR is 64-bit.",
+        step: Step::Pipeline,
+        certainty: Certainty::Inferred,
+        source: "no OS of today runs 32-bit apps",
+        judge: architecture,
+    },
+];
+
+/// What the loader says of a library for another platform, or of one it does not understand.
+const WRONG_FORMAT: &str =
+    "This library format is not supported on this platform (or was built with an old version of the tools)";
+/// What the compiler says of a module for another OS.
+const WRONG_OS: &str = "Target OS is incompatible.";
+/// The same, of a module for devices in a simulator.
+const NOT_FOR_SIMULATOR: &str = "Target OS is incompatible: library was not compiled for the simulator";
+
+impl Judgement {
+    fn new(status: Status, found: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { status, found: found.into(), expected: expected.into(), message: None, hint: None }
+    }
+
+    /// The words of the loader, if it refuses.
+    fn message(mut self, words: impl Into<String>) -> Self {
+        self.message = (self.status == Fail).then(|| words.into());
+        self
+    }
+
+    /// Advice, unless all is well.
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = (self.status != Pass).then(|| hint.into());
+        self
+    }
+}
+
+fn file(facts: &LibraryFacts, _: Target) -> Judgement {
+    let status = if facts.header.file_size == facts.size { Pass } else { Fail };
+    Judgement::new(status, format!("{} bytes", facts.size), format!("{} bytes", facts.header.file_size))
+        .message("Invalid library file")
+        .hint("`unshade verify` tells more")
+}
+
+fn container_major(facts: &LibraryFacts, _: Target) -> Judgement {
+    let version = facts.header.version();
+    let status = if (version.major, version.minor) == (1, 2) { Pass } else { Fail };
+    Judgement::new(status, format!("container {version}"), "1.2.x").message(WRONG_FORMAT)
+}
+
+fn is_mac(platform: Platform) -> bool {
+    matches!(platform, Platform::MACOS | Platform::MAC_CATALYST)
+}
+
+fn platform_flag(facts: &LibraryFacts, target: Target) -> Judgement {
+    let shown = |flag: bool| if flag { "macOS flag" } else { "no macOS flag" };
+    let (found, expected) = (facts.header.macos_flag(), is_mac(target.platform));
+    let status = match (found == expected, facts.function_count) {
+        (true, _) => Pass,
+        // Old empty libraries for iOS have the flag, too.
+        (false, 0) if found => Unclear,
+        (false, _) => Fail,
+    };
+    Judgement::new(status, shown(found), shown(expected)).message(WRONG_FORMAT)
+}
+
+/// Whether an app for `made` can run where `target` is, so that its libraries are loaded there, too.
+fn may_stand_in(made: Platform, target: Platform) -> bool {
+    matches!(
+        (made, target),
+        (Platform::MACOS, Platform::MAC_CATALYST)
+            | (Platform::MAC_CATALYST, Platform::MACOS)
+            | (Platform::IOS, Platform::VISIONOS)
+            | (Platform::IOS_SIMULATOR, Platform::VISIONOS_SIMULATOR)
+    )
+}
+
+fn compare_platforms(made: Platform, target: Platform) -> Status {
+    if made == target {
+        Pass
+    } else if may_stand_in(made, target) {
+        Unclear
+    } else {
+        Fail
+    }
+}
+
+fn is_simulator(platform: Platform) -> bool {
+    matches!(
+        platform,
+        Platform::IOS_SIMULATOR
+            | Platform::TVOS_SIMULATOR
+            | Platform::WATCHOS_SIMULATOR
+            | Platform::VISIONOS_SIMULATOR
+    )
+}
+
+fn platform(facts: &LibraryFacts, target: Target) -> Judgement {
+    let made = facts.header.platform();
+    if made == Platform::UNKNOWN {
+        return Judgement::new(Pass, "none: containers before 1.2.6 have none", "");
+    }
+    let judged = Judgement::new(
+        compare_platforms(made, target.platform),
+        made.to_string(),
+        target.platform.to_string(),
+    );
+    if is_simulator(target.platform) && !is_simulator(made) {
+        judged.message(NOT_FOR_SIMULATOR)
+    } else {
+        judged
+    }
+    .hint(format!("build it for {}: a library is for one platform", target.platform))
+}
+
+fn library_type(facts: &LibraryFacts, _: Target) -> Judgement {
+    let kind = facts.header.library_type();
+    let (status, hint) = match kind {
+        _ if facts.header.is_stub() => (Fail, "a stub has declarations only, to be linked against"),
+        LibraryType::SYMBOL_COMPANION => (Unclear, "a companion is for debuggers; the library is beside it"),
+        kind if kind.name().is_none() => (Unclear, "nobody has told of this type"),
+        _ => (Pass, ""),
+    };
+    let stub = if facts.header.is_stub() { ", stub" } else { "" };
+    Judgement::new(status, format!("{kind}{stub}"), "").hint(hint)
+}
+
+/// The release that the target belongs to, or why nothing can be said of it.
+fn release(target: Target, found: &str) -> Result<&'static Release, Judgement> {
+    Release::of(target.platform, target.version).ok_or_else(|| {
+        let first = Release::of(target.platform, Version { major: u16::MAX, minor: 0, patch: 0 });
+        Judgement::new(Unclear, found, "").hint(match first {
+            Some(_) => format!("nothing is known of {target}, which is older than all that are"),
+            None => format!("Metal is not for apps on {}", target.platform),
+        })
+    })
+}
+
+fn container_version(facts: &LibraryFacts, target: Target) -> Judgement {
+    let found = format!("container {}", facts.header.version());
+    let release = match release(target, &found) {
+        Ok(release) => release,
+        Err(judgement) => return judgement,
+    };
+    let Some(newest) = release.container_patch else {
+        return Judgement::new(Pass, found, "");
+    };
+    let status = if facts.header.patch <= newest { Pass } else { Unclear };
+    Judgement::new(status, found, format!("up to 1.2.{newest}"))
+        .hint(format!("Apple's linker writes it only for systems newer than {target}; link for that target"))
+}
+
+/// What the newest version that a target takes is, of the language or of AIR.
+struct Limit {
+    of: &'static str,
+    newest: fn(&Release) -> Option<ShortVersion>,
+}
+
+const LANGUAGE: Limit = Limit { of: "Metal", newest: |release| Some(release.language) };
+const AIR: Limit = Limit { of: "AIR", newest: |release| release.air };
+
+impl Limit {
+    fn judge(&self, found: Option<ShortVersion>, target: Target) -> Judgement {
+        let Some(version) = found else {
+            return Judgement::new(Pass, "no function tells", "");
+        };
+        let text = format!("{} {version}", self.of);
+        let release = match release(target, &text) {
+            Ok(release) => release,
+            Err(judgement) => return judgement,
+        };
+        match (self.newest)(release) {
+            Some(newest) if version <= newest => Judgement::new(Pass, text, format!("up to {newest}")),
+            Some(newest) => Judgement::new(Fail, text, format!("up to {newest}"))
+                .hint(format!("compile with a deployment target of {target} or older")),
+            None if RELEASES_AIR.is_some_and(|known| version <= known) => Judgement::new(Pass, text, ""),
+            None => Judgement::new(Unclear, text, "").hint(format!("what {target} takes is not known")),
+        }
+    }
+
+    /// Of all functions: how many are too new, and one of them.
+    fn judge_all(&self, groups: &Groups<ShortVersion>, target: Target) -> (Judgement, Option<Group>) {
+        let newest = groups.last_key_value();
+        let judgement = self.judge(newest.map(|(version, _)| *version), target);
+        let broken = groups.iter().filter(|(version, _)| self.judge(Some(**version), target).status == Fail);
+        let broken = broken.map(|(_, group)| group.clone()).reduce(|mut all, group| {
+            all.count += group.count;
+            all
+        });
+        (judgement, broken)
+    }
+}
+
+/// The newest version of AIR that is known of any release.
+const RELEASES_AIR: Option<ShortVersion> = {
+    let mut newest = None;
+    let mut index = 0;
+    while index < super::RELEASES.len() {
+        if super::RELEASES[index].air.is_some() {
+            newest = super::RELEASES[index].air;
+        }
+        index += 1;
+    }
+    newest
+};
+
+fn language_version(facts: &LibraryFacts, target: Target) -> Judgement {
+    let found = facts.first_versions.map(|versions| versions.language);
+    let words = |version: ShortVersion| {
+        format!("This library is using language version {version} which is not supported on this OS.")
+    };
+    LANGUAGE.judge(found, target).message(found.map(words).unwrap_or_default())
+}
+
+fn air_version(facts: &LibraryFacts, target: Target) -> Judgement {
+    let found = facts.first_versions.map(|versions| versions.air);
+    let words = |version: ShortVersion| {
+        let number = u32::from(version.major) << 16 | u32::from(version.minor);
+        format!(
+            "This library is using a deployment target ({number:#010x}) that is not supported on this OS."
+        )
+    };
+    AIR.judge(found, target).message(found.map(words).unwrap_or_default())
+}
+
+fn function_language_version(facts: &LibraryFacts, target: Target) -> Judgement {
+    let (mut judgement, broken) = LANGUAGE.judge_all(&facts.languages, target);
+    if let (Some(group), Some((version, _))) = (&broken, facts.languages.last_key_value()) {
+        judgement.found = format!("{} in {group}", judgement.found);
+        let name = &group.first;
+        judgement = judgement.message(format!(
+            "Function {name} is using language version {version} which is incompatible with this OS."
+        ));
+    }
+    judgement
+}
+
+fn function_air_version(facts: &LibraryFacts, target: Target) -> Judgement {
+    let (mut judgement, broken) = AIR.judge_all(&facts.airs, target);
+    if let Some(group) = broken {
+        judgement.found = format!("{} in {group}", judgement.found);
+    }
+    judgement
+}
+
+fn header_os_version(facts: &LibraryFacts, target: Target) -> Judgement {
+    let Some(version) = facts.header.os_version() else {
+        return Judgement::new(Pass, "none", "");
+    };
+    if facts.header.platform() != target.platform {
+        return Judgement::new(Pass, format!("{} {}", facts.header.platform(), short(version)), "");
+    }
+    let status = if version <= target.version { Pass } else { Unclear };
+    Judgement::new(status, short(version), format!("up to {}", short(target.version)))
+        .hint("the loader was seen not to look at it")
+}
+
+fn bitcode(facts: &LibraryFacts, _: Target) -> Judgement {
+    match &facts.unreadable {
+        None if facts.header.is_stub() => Judgement::new(Pass, "none: a stub", ""),
+        None => Judgement::new(Pass, "readable", ""),
+        Some(group) => Judgement::new(Fail, format!("no readable module: {group}"), "LLVM bitcode")
+            .hint("`unshade verify` tells more"),
+    }
+}
+
+fn triple_platform(facts: &LibraryFacts, target: Target) -> Judgement {
+    let status = |platform| compare_platforms(platform, target.platform);
+    let worst = facts.triples.iter().max_by_key(|(triple, _)| status(triple.platform));
+    let Some((triple, group)) = worst else {
+        return Judgement::new(Pass, "no module", "");
+    };
+    let status = match triple.platform {
+        Platform::UNKNOWN => Unclear,
+        platform => status(platform),
+    };
+    let found = if status == Pass { triple.text.clone() } else { format!("{} in {group}", triple.text) };
+    Judgement::new(status, found, target.platform.to_string())
+        .message(WRONG_OS)
+        .hint(format!("compile for {}", target.platform))
+}
+
+fn triple_os_version(facts: &LibraryFacts, target: Target) -> Judgement {
+    let same = facts.triples.iter().filter(|(triple, _)| triple.platform == target.platform);
+    let Some((triple, group)) = same.max_by_key(|(triple, _)| triple.version) else {
+        return Judgement::new(Pass, "no module for this platform", "");
+    };
+    let Some(version) = triple.version else {
+        return Judgement::new(Pass, "none", "");
+    };
+    let year = |version| Release::of(target.platform, version).map(|release| release.language);
+    let status = if version <= target.version {
+        Pass
+    } else if year(version).is_some() && year(version) == year(target.version) {
+        // The same system but for an update.
+        Unclear
+    } else {
+        Fail
+    };
+    let found = if status == Pass { short(version) } else { format!("{} in {group}", short(version)) };
+    Judgement::new(status, found, format!("up to {}", short(target.version)))
+        .hint(format!("compile with a deployment target of {target} or older"))
+}
+
+fn pointer_kind(facts: &LibraryFacts, _: Target) -> Judgement {
+    /// From this version on no upgrader comes before the compiler.
+    const TAKES_OPAQUE: ShortVersion = ShortVersion { major: 2, minor: 8 };
+    let Some((air, group)) = facts.opaque.first_key_value() else {
+        return Judgement::new(Pass, "typed", "");
+    };
+    let (status, hint) = match air {
+        Some(air) if *air >= TAKES_OPAQUE => {
+            (Unclear, "AIR 2.8 was seen to work on an M3, and not on a virtual GPU")
+        }
+        _ => (Fail, "write typed pointers, as Apple's compiler does"),
+    };
+    Judgement::new(status, format!("opaque in {group}"), "typed").hint(hint)
+}
+
+fn architecture(facts: &LibraryFacts, _: Target) -> Judgement {
+    if facts.header.raw_platform == 0 || facts.header.is_64_bit() {
+        return Judgement::new(Pass, if facts.header.is_64_bit() { "air64" } else { "not told" }, "");
+    }
+    Judgement::new(Unclear, "air32", "air64").hint("compile for air64")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Outcome, check, minimum};
+    use super::*;
+    use unshade_metallib::Library;
+
+    const LINKER: &[u8] = include_bytes!("../../../../tests/fixtures/metallib/linker_1_2_7.metallib");
+
+    /// What breaks a rule or can't be judged, of a library whose bytes are changed first.
+    fn broken(target: &str, change: impl FnOnce(&mut Vec<u8>)) -> (Outcome, Vec<&'static str>) {
+        let mut bytes = LINKER.to_vec();
+        change(&mut bytes);
+        let facts = LibraryFacts::read(&Library::parse(&bytes).unwrap());
+        let report = check(&facts, target.parse().unwrap());
+        let broken = report.findings.iter().filter(|finding| finding.status != Pass);
+        (report.outcome, broken.map(|finding| finding.rule).collect())
+    }
+
+    fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
+        let at = bytes.windows(from.len()).position(|window| window == from).unwrap();
+        bytes[at..at + to.len()].copy_from_slice(to);
+    }
+
+    #[test]
+    fn a_library_loads_where_it_was_made_for() {
+        assert_eq!(broken("macos-14.0", |_| ()), (Outcome::Loads, vec![]));
+        assert_eq!(broken("macos-26.0", |_| ()), (Outcome::Loads, vec![]));
+        assert_eq!(broken("macos-27.0", |_| ()), (Outcome::Loads, vec![]));
+    }
+
+    #[test]
+    fn each_rule_can_be_broken() {
+        let refused = |rules: &[&'static str]| (Outcome::Refused, rules.to_vec());
+        assert_eq!(broken("macos-14.0", |bytes| bytes[16] ^= 1), refused(&["file"]));
+        assert_eq!(broken("macos-14.0", |bytes| bytes[6] = 3), refused(&["container-major"]));
+        assert_eq!(broken("macos-14.0", |bytes| bytes[5] = 0), refused(&["platform-flag"]));
+        assert_eq!(broken("macos-14.0", |bytes| bytes[11] = 0x82), refused(&["platform"]));
+        assert_eq!(broken("macos-14.0", |bytes| bytes[10] = 0x80), refused(&["library-type"]));
+        let unclear = |rules: &[&'static str]| (Outcome::Unclear, rules.to_vec());
+        assert_eq!(broken("macos-14.0", |bytes| bytes[8] = 9), unclear(&["container-version"]));
+        assert_eq!(broken("macos-14.0", |bytes| bytes[14] = 4), unclear(&["header-os-version"]));
+        assert_eq!(broken("macos-14.0", |bytes| bytes[11] = 1), unclear(&["architecture"]));
+        let versions = |language: u8, air: u8| {
+            move |bytes: &mut Vec<u8>| {
+                replace(
+                    bytes,
+                    b"VERS\x08\0",
+                    &[b'V', b'E', b'R', b'S', 8, 0, 2, 0, air, 0, 3, 0, language, 0],
+                )
+            }
+        };
+        assert_eq!(
+            broken("macos-14.0", versions(2, 6)),
+            refused(&["language-version", "function-language-version"])
+        );
+        assert_eq!(broken("macos-14.0", versions(1, 7)), refused(&["air-version", "function-air-version"]));
+        let partly = |rules: &[&'static str]| (Outcome::Partly, rules.to_vec());
+        let wrap = |bytes: &mut Vec<u8>| replace(bytes, b"\xde\xc0\x17\x0b", b"xxxx");
+        assert_eq!(broken("macos-14.0", wrap), partly(&["bitcode"]));
+        // The whole library is for another platform.
+        let foreign = refused(&["platform-flag", "platform", "triple-platform"]);
+        assert_eq!(broken("ios-17.0", |_| ()), foreign);
+    }
+
+    #[test]
+    fn simulators_and_stand_ins() {
+        let facts = LibraryFacts::read(&Library::parse(LINKER).unwrap());
+        let report = check(&facts, "ios-simulator-17.0".parse().unwrap());
+        let words = report.findings.iter().find(|finding| finding.rule == "platform").unwrap();
+        assert_eq!(words.message.as_deref(), Some(NOT_FOR_SIMULATOR));
+        let report = check(&facts, "maccatalyst-17.0".parse().unwrap());
+        assert_eq!(report.outcome, Outcome::Unclear);
+        assert_eq!(minimum(&facts, Platform::VISIONOS), None);
+    }
+
+    #[test]
+    fn opaque_pointers_need_the_newest_air() {
+        let mut facts = LibraryFacts::read(&Library::parse(LINKER).unwrap());
+        let group = Group { count: 2, first: "f".into() };
+        for (minor, status) in [(7, Fail), (8, Unclear)] {
+            facts.opaque = Groups::from([(Some(ShortVersion { major: 2, minor }), group.clone())]);
+            let judgement = pointer_kind(&facts, "macos-26.0".parse().unwrap());
+            assert_eq!((judgement.status, judgement.found.as_str()), (status, "opaque in f and 1 more"));
+        }
+    }
+}

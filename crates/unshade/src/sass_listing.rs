@@ -1,0 +1,140 @@
+//! Listings of cubins: the code sections of a cubin, disassembled.
+//!
+//! A code section is one function that the host or others call, with the functions inside of it; cuobjdump prints a
+//! listing for each.
+
+use std::ops::Range;
+use unshade_core::{Diagnostics, Error, ErrorKind, Escaped, Reader, TokenKind, TokenSink};
+use unshade_nv::Cubin;
+use unshade_nv::cubin::Role;
+use unshade_nv::elf::Section;
+use unshade_nv::function::Function;
+use unshade_sass::isa;
+use unshade_sass::listing::{self, Context};
+use unshade_sass::table::Isa;
+
+/// So many words that no instruction has are told of in each function.
+const MAX_UNDECODED: usize = 8;
+
+/// How a listing is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SassOptions {
+    /// As `cuobjdump -sass` prints it.
+    pub raw: bool,
+    /// With what the scheduler is told behind each instruction.
+    pub control: bool,
+}
+
+/// The instruction set of a cubin; none if it is of a chip whose encoding is not known here.
+pub fn instruction_set(cubin: &Cubin<'_>) -> Option<&'static Isa> {
+    isa::by_architecture(cubin.arch())
+}
+
+/// Prints the code sections whose functions are wanted, and says how many those were.
+pub fn cubin<S: TokenSink>(
+    cubin: &Cubin<'_>,
+    wanted: &dyn Fn(&Function<'_>) -> bool,
+    options: SassOptions,
+    diagnostics: &mut Diagnostics,
+    sink: &mut S,
+) -> usize {
+    let Some(isa) = instruction_set(cubin) else {
+        let message = format!("sm_{}: the encoding of this chip is not known", cubin.arch());
+        diagnostics.warning("sass-arch", Error::new(ErrorKind::BadValue, cubin.file().base(), message));
+        return 0;
+    };
+    let functions: Vec<Function<'_>> = cubin.functions().collect();
+    let mut count = 0;
+    if options.raw {
+        sink.put(TokenKind::Text, &format!("\n\tcode for sm_{}\n", cubin.arch()));
+    }
+    for section in cubin.code_sections() {
+        let inside: Vec<&Function<'_>> =
+            functions.iter().filter(|function| u32::from(function.symbol.section) == section.index).collect();
+        if !inside.iter().any(|function| wanted(function)) && !(inside.is_empty() && options.raw) {
+            continue;
+        }
+        let Some(bytes) = diagnostics.take("sass-code", cubin.elf().bytes(&section)) else { continue };
+        count += 1;
+        one(cubin, isa, &section, &inside, bytes, options, diagnostics, sink);
+    }
+    count
+}
+
+#[expect(clippy::too_many_arguments, reason = "a section and where it goes")]
+fn one<S: TokenSink>(
+    cubin: &Cubin<'_>,
+    isa: &'static Isa,
+    section: &Section<'_>,
+    inside: &[&Function<'_>],
+    bytes: Reader<'_>,
+    options: SassOptions,
+    diagnostics: &mut Diagnostics,
+    sink: &mut S,
+) {
+    let name = Escaped(Role::of(section).1).to_string();
+    let function =
+        listing::Function { name: &name, isa, bytes: bytes.data(), address: 0, file_offset: bytes.base() };
+    if options.raw {
+        sink.put(TokenKind::Text, "\t\tFunction : ");
+        sink.put(TokenKind::Function, &name);
+        sink.put(TokenKind::Text, &headerflags(cubin));
+        function.raw(sink);
+        sink.put(TokenKind::Text, "\t\t..........\n\n\n");
+    } else {
+        let names = symbols(inside);
+        let parameters = parameters(cubin, inside);
+        let symbols: Vec<(u64, &str)> =
+            names.iter().map(|(address, name)| (*address, name.as_str())).collect();
+        let parameters: Vec<(Range<u64>, &str)> =
+            parameters.iter().map(|(range, name)| (range.clone(), name.as_str())).collect();
+        let context = Context { symbols: &symbols, parameters: &parameters, control: options.control };
+        sink.put(
+            TokenKind::Comment,
+            &format!("// {name}, sm_{}, {} bytes\n", cubin.arch(), bytes.data().len()),
+        );
+        function.annotated(&context, sink);
+    }
+    let mut undecoded = function.undecoded();
+    for fault in undecoded.by_ref().take(MAX_UNDECODED) {
+        let message = format!("{name}: no instruction of {} has the word {:#018x}", isa.name, fault.word);
+        diagnostics.warning("sass-word", Error::new(ErrorKind::BadValue, fault.file_offset, message));
+    }
+    let more = undecoded.count();
+    if more > 0 {
+        let message = format!("{name}: {more} more words that no instruction has");
+        diagnostics.warning("sass-word", Error::new(ErrorKind::BadValue, bytes.base(), message));
+    }
+}
+
+/// The functions of a section by address.
+fn symbols(inside: &[&Function<'_>]) -> Vec<(u64, String)> {
+    let mut symbols: Vec<(u64, String)> = inside
+        .iter()
+        .map(|function| (function.symbol.value, Escaped(function.own_name()).to_string()))
+        .collect();
+    symbols.sort();
+    symbols.dedup_by_key(|symbol| symbol.0);
+    symbols
+}
+
+/// The parameters of the section's kernel by their place in constant bank 0.
+fn parameters(cubin: &Cubin<'_>, inside: &[&Function<'_>]) -> Vec<(Range<u64>, String)> {
+    let Some(kernel) = inside.iter().find(|function| function.symbol.is_kernel()) else { return Vec::new() };
+    let mut parameters: Vec<(Range<u64>, String)> = kernel
+        .parameters(cubin)
+        .into_iter()
+        .map(|(offset, parameter)| {
+            let start = u64::from(offset);
+            (start..start + u64::from(parameter.size), format!("param_{}", u32::from(parameter.ordinal) + 1))
+        })
+        .collect();
+    parameters.sort_by_key(|parameter| parameter.0.start);
+    parameters
+}
+
+/// The line below a function's name. cuobjdump names the chip twice, also where the code was made for an older one.
+fn headerflags(cubin: &Cubin<'_>) -> String {
+    let arch = cubin.arch();
+    format!("\n\t.headerflags    @\"EF_CUDA_SM{arch} EF_CUDA_PTX_SM(EF_CUDA_SM{arch})\"\n")
+}

@@ -1,0 +1,231 @@
+//! Which values go together, told from the signatures of records.
+//!
+//! Fields whose values always change together are *alike*. A field *decides* another one if each of its values comes
+//! with one value of the other only, or nearly: exceptions are counted, as those are what one looks for.
+
+use super::collect::{PRESENT, SEVERAL, Survey};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+
+/// So many dependencies are told of a kind of record.
+const MAX_DEPENDENCIES: usize = 100;
+/// So many cases are told of a dependency.
+const MAX_CASES: usize = 16;
+/// Of so many records one may be an exception.
+const EXCEPTION_RATE: u64 = 500;
+/// A kind of record that was seen less often says nothing.
+const MIN_RECORDS: u64 = 4;
+
+/// A kind of record, and what goes together in it.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecordReport {
+    /// Its names from the outside in.
+    pub record: String,
+    /// How often it was seen.
+    pub count: u64,
+    /// How many combinations of values there are.
+    pub signatures: u64,
+    /// Fields whose values change together; each list begins with the one that stands for them below.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub alike: Vec<Vec<String>>,
+    /// What follows from what.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dependencies: Vec<Dependency>,
+}
+
+/// A field whose value says what another one's is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Dependency {
+    /// The field that decides.
+    pub field: String,
+    /// The field that follows.
+    pub decides: String,
+    /// What comes with what, the most frequent first.
+    pub cases: Vec<Case>,
+    /// How many cases are not listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_cases: usize,
+    /// How many records are exceptions.
+    pub exceptions: u64,
+}
+
+/// What comes with a value.
+#[derive(Clone, Debug, Serialize)]
+pub struct Case {
+    /// The value of the field that decides; `absent`, `present` or `several` where that is all.
+    pub when: String,
+    /// The value of the other.
+    pub then: String,
+    /// How often that was seen.
+    pub count: u64,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// The value of a field in a signature; nothing if it is not there.
+type Class = Option<u32>;
+
+/// A field with its class in each signature of a kind of record.
+struct Column {
+    field: u32,
+    classes: Vec<Class>,
+}
+
+/// Finds what goes together. If `wanted` is given, only what concerns such fields is told.
+pub(super) fn records(survey: &Survey, wanted: Option<&dyn Fn(u32) -> bool>) -> Vec<RecordReport> {
+    let mut kinds: BTreeMap<u32, Vec<(Vec<(u32, u32)>, u64)>> = BTreeMap::new();
+    for ((kind, features), count) in survey.categorical() {
+        kinds.entry(kind).or_default().push((features, count));
+    }
+    let mut reports = Vec::new();
+    for (kind, mut signatures) in kinds {
+        signatures.sort();
+        let report = record(survey, kind, &signatures, wanted);
+        if report.count >= MIN_RECORDS && !(report.alike.is_empty() && report.dependencies.is_empty()) {
+            reports.push(report);
+        }
+    }
+    reports
+}
+
+fn record(
+    survey: &Survey,
+    kind: u32,
+    signatures: &[(Vec<(u32, u32)>, u64)],
+    wanted: Option<&dyn Fn(u32) -> bool>,
+) -> RecordReport {
+    let counts: Vec<u64> = signatures.iter().map(|(_, count)| *count).collect();
+    let (columns, groups) = distinct_columns(signatures);
+    let is_wanted = |fields: &[u32]| wanted.is_none_or(|wanted| fields.iter().any(|field| wanted(*field)));
+    let path = |field: u32| survey.path_below(field, Some(kind));
+    let mut dependencies = Vec::new();
+    for (index, column) in columns.iter().enumerate() {
+        for (other, follower) in columns.iter().enumerate() {
+            let concerns = groups.get(index).zip(groups.get(other));
+            if index == other || !concerns.is_some_and(|(one, two)| is_wanted(one) || is_wanted(two)) {
+                continue;
+            }
+            if let Some(found) = decides(column, follower, &counts) {
+                dependencies.push(found.tell(survey, column.field, follower.field, &path));
+            }
+        }
+    }
+    dependencies.sort_by(|a: &Dependency, b| {
+        (a.exceptions > 0, &a.field, &a.decides).cmp(&(b.exceptions > 0, &b.field, &b.decides))
+    });
+    dependencies.truncate(MAX_DEPENDENCIES);
+    let alike = groups.iter().filter(|group| group.len() > 1 && is_wanted(group));
+    RecordReport {
+        record: survey.path(kind),
+        count: counts.iter().sum(),
+        signatures: counts.len() as u64,
+        alike: alike.map(|group| group.iter().map(|&field| path(field)).collect()).collect(),
+        dependencies,
+    }
+}
+
+/// The fields whose class is not always the same, one for each way of changing, and those that each stands for.
+fn distinct_columns(signatures: &[(Vec<(u32, u32)>, u64)]) -> (Vec<Column>, Vec<Vec<u32>>) {
+    let mut columns: BTreeMap<u32, Vec<Class>> = BTreeMap::new();
+    for (row, (features, _)) in signatures.iter().enumerate() {
+        for &(field, value) in features {
+            let classes = columns.entry(field).or_insert_with(|| vec![None; signatures.len()]);
+            if let Some(class) = classes.get_mut(row) {
+                *class = Some(value);
+            }
+        }
+    }
+    let mut by_partition: HashMap<Vec<u32>, usize> = HashMap::new();
+    let (mut distinct, mut groups): (Vec<Column>, Vec<Vec<u32>>) = (Vec::new(), Vec::new());
+    for (field, classes) in columns {
+        let partition = partition(&classes);
+        if partition.iter().all(|&class| class == 0) {
+            continue;
+        }
+        let place = *by_partition.entry(partition).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(field),
+            None => {
+                groups.push(vec![field]);
+                distinct.push(Column { field, classes });
+            }
+        }
+    }
+    (distinct, groups)
+}
+
+/// Classes by the order in which they come first, so that fields that change together have the same.
+fn partition(classes: &[Class]) -> Vec<u32> {
+    let mut numbers: HashMap<Class, u32> = HashMap::new();
+    classes
+        .iter()
+        .map(|class| {
+            let next = numbers.len() as u32;
+            *numbers.entry(*class).or_insert(next)
+        })
+        .collect()
+}
+
+/// What comes with each class of a field that decides another.
+struct Decision {
+    cases: Vec<(Class, Class, u64)>,
+    exceptions: u64,
+}
+
+fn decides(column: &Column, follower: &Column, counts: &[u64]) -> Option<Decision> {
+    let mut seen: BTreeMap<Class, BTreeMap<Class, u64>> = BTreeMap::new();
+    let mut rows: BTreeMap<Class, usize> = BTreeMap::new();
+    for ((class, other), count) in column.classes.iter().zip(&follower.classes).zip(counts) {
+        *seen.entry(*class).or_default().entry(*other).or_default() += count;
+        *rows.entry(*class).or_default() += 1;
+    }
+    // A field that is another one in every record decides everything, and says nothing.
+    if rows.values().all(|&rows| rows < 2) {
+        return None;
+    }
+    let total: u64 = counts.iter().sum();
+    let mut cases = Vec::new();
+    let mut exceptions = 0;
+    for (class, others) in seen {
+        let sum: u64 = others.values().sum();
+        let (other, most) = others.into_iter().max_by_key(|&(other, count)| (count, other))?;
+        exceptions += sum - most;
+        cases.push((class, other, most));
+    }
+    let is_constant = cases.iter().all(|case| Some(case.1) == cases.first().map(|first| first.1));
+    if is_constant || exceptions.saturating_mul(EXCEPTION_RATE) > total {
+        return None;
+    }
+    cases.sort_by_key(|&(class, _, count)| (std::cmp::Reverse(count), class));
+    Some(Decision { cases, exceptions })
+}
+
+impl Decision {
+    fn tell(&self, survey: &Survey, field: u32, decides: u32, path: &dyn Fn(u32) -> String) -> Dependency {
+        let word = |field: u32, class: Class| match class {
+            None => "absent".to_owned(),
+            Some(PRESENT) => "present".to_owned(),
+            Some(SEVERAL) => "several".to_owned(),
+            Some(value) => {
+                let entry = survey.entries.get(field as usize);
+                entry
+                    .and_then(|entry| entry.values.get(value))
+                    .map_or_else(|| "other".to_owned(), |known| known.shown())
+            }
+        };
+        let case = |&(class, other, count): &(Class, Class, u64)| Case {
+            when: word(field, class),
+            then: word(decides, other),
+            count,
+        };
+        Dependency {
+            field: path(field),
+            decides: path(decides),
+            cases: self.cases.iter().take(MAX_CASES).map(case).collect(),
+            more_cases: self.cases.len().saturating_sub(MAX_CASES),
+            exceptions: self.exceptions,
+        }
+    }
+}

@@ -1,0 +1,726 @@
+//! NVIDIA's programs as they are shown: fat binaries and their entries, cubins, PTX, kernels.
+
+use super::{FindingView, shown};
+use crate::demangle;
+use crate::nv_units::{Unit, each_unit};
+use crate::program::Program;
+use serde::Serialize;
+use unshade_core::{Diagnostics, Severity};
+use unshade_nv::compression::Compression;
+use unshade_nv::fatbin::{Entry, Flags};
+use unshade_nv::function::{Function, FunctionKind};
+use unshade_nv::info::records;
+use unshade_nv::line_table::{LineRow, LineTable, SourceFile};
+use unshade_nv::{Cubin, Ptx};
+
+/// A fat binary, a cubin or PTX.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct NvidiaView {
+    /// The entries of a fat binary; of a cubin or PTX the one that it is.
+    pub units: Vec<UnitView>,
+}
+
+/// A cubin or PTX.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct UnitView {
+    /// `cubin` or `PTX`.
+    pub kind: String,
+    /// What it is for: `sm_90a`, `compute_90a`.
+    pub target: String,
+    /// How it stands in a fat binary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<EntryView>,
+    /// What a cubin is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cubin: Option<CubinView>,
+    /// What PTX says of itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ptx: Option<PtxView>,
+}
+
+/// How a unit stands in a fat binary.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct EntryView {
+    /// Its place, from 0.
+    pub index: u32,
+    /// The name that the compiler was given for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The options of ptxas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<String>,
+    /// Names and values of compatibility records.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub compatibility: Vec<(String, String)>,
+    /// The flags that are set, in words.
+    pub flags: Vec<String>,
+    /// All flags as a number.
+    pub raw_flags: u64,
+    /// `none`, `LZ4` or `Zstandard`.
+    pub compression: String,
+    /// The version that the entry states.
+    pub version: String,
+    /// Where the entry is in the file.
+    pub offset: u64,
+    /// Where the payload is in the file.
+    pub payload_offset: u64,
+    /// The size of the payload in the file, with padding.
+    pub payload_size: u64,
+    /// The size when unpacked.
+    pub size: u64,
+}
+
+/// What a cubin is.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CubinView {
+    /// The chip of the PTX that it was compiled from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub virtual_target: Option<String>,
+    /// The version of the toolkit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub toolkit: Option<String>,
+    /// The tool, its version and options, where the cubin tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<ToolView>,
+    /// 7 or 8.
+    pub abi: u8,
+    /// `relocatable` or `executable`.
+    pub file_type: String,
+    /// `e_flags`.
+    pub flags: u32,
+    /// 64 or 32.
+    pub address_bits: u32,
+    /// How many kernels there are.
+    pub kernels: u64,
+    /// How many device functions there are, those inside of others included.
+    pub device_functions: u64,
+    /// The size of all code.
+    pub code_size: u64,
+    /// The size of all variables.
+    pub global_memory: u64,
+    /// Bank and size of constants for all functions.
+    pub constants: Vec<(u8, u64)>,
+    /// How many sections there are.
+    pub sections: u32,
+    /// How many symbols there are.
+    pub symbols: u32,
+    /// How many rows the line table has.
+    pub line_rows: u64,
+}
+
+/// The tool that made a cubin.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ToolView {
+    /// `ptxas`.
+    pub name: String,
+    /// Its version, in words.
+    pub version: String,
+    /// The options that it was given.
+    pub arguments: String,
+}
+
+/// What PTX says of itself.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PtxView {
+    /// The version of the language.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// `64` or `32`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address_size: Option<String>,
+    /// How many kernels there are.
+    pub kernels: u64,
+    /// The size of the text.
+    pub size: u64,
+}
+
+/// A row of a listing.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct KernelRow {
+    /// Its place in the program, from 0; `#index` selects it.
+    pub index: u32,
+    /// The entry of the fat binary that it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<u32>,
+    /// What it is for.
+    pub target: String,
+    /// `kernel`, `device`, `inner`, or `PTX` for a text that was not unpacked.
+    pub kind: String,
+    /// Its name as it stands in the file.
+    pub name: String,
+    /// Its demangled name, if it is mangled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demangled: Option<String>,
+    /// Registers of a thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub registers: Option<u32>,
+    /// Bytes of stack of a thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<u32>,
+    /// Bytes of shared memory of a block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared: Option<u64>,
+    /// Bytes of local memory of a thread besides the stack.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local: Option<u64>,
+    /// Barriers of a block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub barriers: Option<u32>,
+    /// Constant banks, and the bytes in each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub constants: Vec<(u8, u64)>,
+    /// The number of parameters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameter_count: Option<u32>,
+    /// The size of the code in bytes; of PTX that of the text.
+    pub size: u64,
+    /// Where the code is in the file, if it did not have to be unpacked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+}
+
+impl KernelRow {
+    /// The name that people read: demangled if it is mangled.
+    pub fn readable_name(&self) -> &str {
+        self.demangled.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// Everything that is known of a function.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct KernelView {
+    /// What a listing shows of it.
+    #[serde(flatten)]
+    pub row: KernelRow,
+    /// Its place in the cubin, from 0.
+    pub place: u32,
+    /// Where its code is in the cubin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_offset: Option<u64>,
+    /// Its parameters.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<ParameterView>,
+    /// `.maxntid`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_threads: Option<[u32; 3]>,
+    /// `.reqntid`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required_threads: Option<[u32; 3]>,
+    /// Blocks of a cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<[u32; 3]>,
+    /// The most registers that the compiler was to use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_registers: Option<u16>,
+    /// The least stack of a thread with what it calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_stack: Option<u32>,
+    /// The most stack of a thread with what it calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_stack: Option<u32>,
+    /// Bytes of the stack of calls and joins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_stack: Option<u32>,
+    /// Textures, surfaces and samplers: kind and name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bound: Vec<(String, String)>,
+    /// The sections that belong to it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<SectionView>,
+    /// Names inside of its code, its own left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<LabelView>,
+    /// Its records: name and value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attributes: Vec<(String, String)>,
+    /// Its relocations: offset, type and symbol.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub relocations: Vec<RelocationView>,
+    /// The first line of its source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// How many rows of the line table are of it.
+    pub line_rows: u64,
+    /// Directives of PTX.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub directives: Vec<String>,
+    /// What could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<FindingView>,
+}
+
+/// A parameter.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ParameterView {
+    /// Its place, from 0.
+    pub ordinal: u32,
+    /// Its name and type, where PTX tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its type, where PTX tells.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub type_name: Option<String>,
+    /// Its offset among the parameters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u32>,
+    /// Its offset in constant bank 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub constant_offset: Option<u32>,
+    /// Its size in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+}
+
+/// A section.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SectionView {
+    /// Its index.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Where it is in the cubin.
+    pub offset: u64,
+    /// Its size.
+    pub size: u64,
+}
+
+/// A name inside of code.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct LabelView {
+    /// The offset in the code section.
+    pub offset: u64,
+    /// How many bytes it names.
+    pub size: u64,
+    /// The name.
+    pub name: String,
+}
+
+/// A relocation.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RelocationView {
+    /// The index of the section that it is of.
+    pub section: u32,
+    /// The offset in it.
+    pub offset: u64,
+    /// What is to be put there.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The symbol.
+    pub symbol: String,
+    /// What is added.
+    pub addend: i64,
+}
+
+/// How many items of a list a view holds.
+const MAX_LIST: usize = 10_000;
+
+/// A version times ten, in words.
+fn version(number: u32) -> String {
+    format!("{}.{}", number / 10, number % 10)
+}
+
+impl NvidiaView {
+    /// What is shown of a program that is one of NVIDIA's.
+    pub fn new(program: &Program<'_>, diagnostics: &mut Diagnostics) -> Option<Self> {
+        if !matches!(program, Program::Fatbin(_) | Program::Cubin(_) | Program::Ptx(_)) {
+            return None;
+        }
+        let mut view = Self::default();
+        each_unit(program, true, diagnostics, &mut |entry, unit| {
+            view.units.push(UnitView::new(entry, unit));
+        });
+        Some(view)
+    }
+}
+
+impl UnitView {
+    fn new(entry: Option<&Entry<'_>>, unit: &Unit<'_>) -> Self {
+        let (kind, target) = names_of(entry, unit);
+        Self {
+            kind,
+            target,
+            entry: entry.map(EntryView::new),
+            cubin: match unit {
+                Unit::Cubin(cubin) => Some(CubinView::new(cubin)),
+                _ => None,
+            },
+            ptx: match unit {
+                Unit::Ptx(ptx) => Some(PtxView::new(ptx)),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// The kind of a unit, and what it is for.
+fn names_of(entry: Option<&Entry<'_>>, unit: &Unit<'_>) -> (String, String) {
+    if let Some(entry) = entry {
+        return (entry.kind.to_string(), entry.target());
+    }
+    match unit {
+        Unit::Cubin(cubin) => ("cubin".into(), format!("sm_{}", cubin.arch())),
+        Unit::Ptx(ptx) => {
+            let target = shown(ptx.target().unwrap_or_default());
+            ("PTX".into(), target.replace("sm_", "compute_"))
+        }
+        Unit::Unread => ("unread".into(), String::new()),
+    }
+}
+
+impl EntryView {
+    fn new(entry: &Entry<'_>) -> Self {
+        let options = entry.options().ok().flatten();
+        let has_records = entry.flags.has(Flags::COMPATIBILITY);
+        let compatibility = options.filter(|_| has_records).map(records).into_iter().flatten();
+        let is_packed = entry.compression() != Compression::None;
+        Self {
+            index: entry.index,
+            name: entry.name().map(shown),
+            options: options.filter(|_| !has_records).map(|text| shown(text.data())),
+            compatibility: compatibility
+                .map_while(Result::ok)
+                .take(MAX_LIST)
+                .map(|record| (record.compatibility().to_string(), record.value_text()))
+                .collect(),
+            flags: entry.flags.names().map(String::from).collect(),
+            raw_flags: entry.flags.0,
+            compression: entry.compression().to_string(),
+            version: format!("{}.{}", entry.major, entry.minor),
+            offset: entry.offset(),
+            payload_offset: entry.payload.base(),
+            payload_size: entry.padded_size,
+            size: if is_packed { entry.unpacked_size } else { entry.padded_size },
+        }
+    }
+}
+
+impl CubinView {
+    fn new(cubin: &Cubin<'_>) -> Self {
+        let header = cubin.elf().header();
+        let (mut kernels, mut device_functions) = (0, 0);
+        for function in cubin.functions() {
+            match function.kind {
+                FunctionKind::Kernel => kernels += 1,
+                _ => device_functions += 1,
+            }
+        }
+        Self {
+            virtual_target: cubin.virtual_arch().map(|arch| format!("compute_{arch}")),
+            toolkit: cubin.toolkit().map(version),
+            tool: cubin.tool_info().map(|tool| ToolView {
+                name: shown(tool.name),
+                version: shown(tool.version),
+                arguments: shown(tool.arguments.trim_ascii()),
+            }),
+            abi: header.abi_version,
+            file_type: header.file_type.to_string(),
+            flags: header.flags,
+            address_bits: if cubin.has_64_bit_addresses() { 64 } else { 32 },
+            kernels,
+            device_functions,
+            code_size: cubin.code_sections().fold(0, |sum, section| section.size.saturating_add(sum)),
+            global_memory: cubin.global_memory(),
+            constants: cubin.common_constants().collect(),
+            sections: cubin.elf().section_count(),
+            symbols: cubin.elf().symbols().map_or(0, |symbols| symbols.count()),
+            line_rows: LineTable::of(cubin).ok().flatten().map_or(0, |table| table.rows.len() as u64),
+        }
+    }
+}
+
+impl PtxView {
+    fn new(ptx: &Ptx<'_>) -> Self {
+        Self {
+            version: ptx.version().map(shown),
+            address_size: ptx.address_size().map(shown),
+            kernels: ptx.functions().filter(|function| function.is_kernel).count() as u64,
+            size: ptx.text().len() as u64,
+        }
+    }
+}
+
+/// Calls `visit` with a row for each function that `wanted` takes by its index and name. PTX in a fat binary is one row and
+/// not unpacked, unless `unpack_ptx`.
+pub fn kernel_rows(
+    program: &Program<'_>,
+    unpack_ptx: bool,
+    diagnostics: &mut Diagnostics,
+    wanted: &dyn Fn(u32, &[u8]) -> bool,
+    visit: &mut dyn FnMut(KernelRow),
+) {
+    let mut index = 0_u32;
+    each_unit(program, unpack_ptx, diagnostics, &mut |entry, unit| {
+        each_function(entry, unit, &mut index, &mut |row_index, one| {
+            if wanted(row_index, one.name()) {
+                visit(one.row(row_index, entry));
+            }
+        });
+    });
+}
+
+/// Calls `visit` with everything that is known of each function that `wanted` takes.
+pub fn kernels(
+    program: &Program<'_>,
+    diagnostics: &mut Diagnostics,
+    wanted: &dyn Fn(u32, &[u8]) -> bool,
+    visit: &mut dyn FnMut(KernelView),
+) {
+    let mut index = 0_u32;
+    each_unit(program, true, diagnostics, &mut |entry, unit| {
+        // Read once for all functions of a cubin, if one is wanted.
+        let mut lines = None;
+        each_function(entry, unit, &mut index, &mut |row_index, one| {
+            if wanted(row_index, one.name()) {
+                visit(one.view(row_index, entry, &mut lines));
+            }
+        });
+    });
+}
+
+/// A function of whatever unit.
+enum One<'d, 'c> {
+    Cubin(&'c Cubin<'d>, Function<'d>),
+    Ptx(unshade_nv::ptx::PtxFunction<'d>, Option<String>),
+    Unread,
+}
+
+/// Rows count on over the units; PTX that was not unpacked is one of them.
+fn each_function(
+    entry: Option<&Entry<'_>>,
+    unit: &Unit<'_>,
+    index: &mut u32,
+    visit: &mut dyn FnMut(u32, One<'_, '_>),
+) {
+    let mut next = |one: One<'_, '_>| {
+        visit(*index, one);
+        *index = index.saturating_add(1);
+    };
+    match unit {
+        Unit::Cubin(cubin) => cubin.functions().for_each(|function| next(One::Cubin(cubin, function))),
+        Unit::Ptx(ptx) if entry.is_none() => {
+            let target = ptx.target().map(|target| shown(target).replace("sm_", "compute_"));
+            ptx.functions().for_each(|function| next(One::Ptx(function, target.clone())));
+        }
+        _ => next(One::Unread),
+    }
+}
+
+impl One<'_, '_> {
+    fn name(&self) -> &[u8] {
+        match self {
+            Self::Cubin(_, function) => function.name(),
+            Self::Ptx(function, _) => function.name,
+            Self::Unread => b"",
+        }
+    }
+
+    fn row(&self, index: u32, entry: Option<&Entry<'_>>) -> KernelRow {
+        let mut row = KernelRow {
+            index,
+            entry: entry.map(|entry| entry.index),
+            target: entry.map(Entry::target).unwrap_or_default(),
+            name: shown(self.name()),
+            demangled: demangle(self.name()),
+            ..KernelRow::default()
+        };
+        match self {
+            Self::Cubin(cubin, function) => row.take_function(cubin, function, entry),
+            Self::Ptx(function, target) => {
+                row.kind = if function.is_kernel { "kernel" } else { "device" }.into();
+                row.target = target.clone().unwrap_or_default();
+                row.parameter_count = u32::try_from(function.parameters.len()).ok();
+                row.offset = Some(function.offset);
+            }
+            Self::Unread => {
+                let Some(entry) = entry else { return row };
+                row.kind = entry.kind.to_string();
+                row.name = entry.name().map(shown).unwrap_or_default();
+                row.size = EntryView::new(entry).size;
+                row.offset = Some(entry.payload.base());
+            }
+        }
+        row
+    }
+
+    fn view(
+        &self,
+        index: u32,
+        entry: Option<&Entry<'_>>,
+        lines: &mut Option<Option<LineRows>>,
+    ) -> KernelView {
+        let mut view = KernelView { row: self.row(index, entry), ..KernelView::default() };
+        match self {
+            Self::Cubin(cubin, function) => {
+                view.take_function(cubin, function);
+                let lines = lines.get_or_insert_with(|| LineRows::new(cubin, &mut view.findings));
+                view.take_lines(function, lines.as_ref());
+            }
+            Self::Ptx(function, _) => view.take_ptx(function),
+            Self::Unread => {}
+        }
+        view
+    }
+}
+
+impl KernelRow {
+    fn take_function(&mut self, cubin: &Cubin<'_>, function: &Function<'_>, entry: Option<&Entry<'_>>) {
+        let resources = function.resources(cubin);
+        self.kind = function.kind.to_string();
+        if self.target.is_empty() {
+            self.target = format!("sm_{}", cubin.arch());
+        }
+        self.demangled = demangle(function.own_name());
+        self.registers = resources.registers;
+        self.stack = resources.stack;
+        self.barriers = resources.barriers;
+        self.constants = resources.constants;
+        self.size = function.symbol.size;
+        if function.kind != FunctionKind::Inner {
+            self.shared = Some(resources.shared);
+            self.local = Some(resources.local);
+        }
+        if function.kind == FunctionKind::Kernel {
+            let is_parameter = |record: unshade_nv::info::Record<'_>| record.parameter().is_some();
+            let records = function.records(cubin).map_while(Result::ok);
+            self.parameter_count = u32::try_from(records.filter(|one| is_parameter(*one)).count()).ok();
+        }
+        let is_there = entry.is_none_or(|entry| entry.compression() == Compression::None);
+        self.offset = function.code(cubin).ok().filter(|_| is_there).map(|code| code.base());
+    }
+}
+
+impl KernelView {
+    fn take_function(&mut self, cubin: &Cubin<'_>, function: &Function<'_>) {
+        let details = function.details(cubin);
+        self.place = function.index;
+        match function.code(cubin) {
+            Ok(code) => self.code_offset = code.base().checked_sub(cubin.file().base()),
+            Err(error) => self.findings.push(FindingView::from_error(Severity::Error, "nv-function", &error)),
+        }
+        if let Some(fault) = &details.fault {
+            self.findings.push(FindingView::from_error(Severity::Error, "nv-info", fault));
+        }
+        let base = details.parameter_base(cubin);
+        self.parameters = details
+            .parameters
+            .iter()
+            .map(|parameter| ParameterView {
+                ordinal: parameter.ordinal.into(),
+                offset: Some(parameter.offset.into()),
+                constant_offset: Some(base.saturating_add(parameter.offset.into())),
+                size: Some(parameter.size.into()),
+                ..ParameterView::default()
+            })
+            .collect();
+        self.max_threads = details.max_threads;
+        self.required_threads = details.required_threads;
+        self.cluster = details.cluster;
+        self.max_registers = details.max_registers;
+        self.min_stack = details.min_stack;
+        self.max_stack = details.max_stack;
+        self.call_stack = details.call_stack;
+        self.bound = function
+            .bound(cubin)
+            .iter()
+            .map(|symbol| (symbol.kind.to_string(), shown(symbol.name)))
+            .take(MAX_LIST)
+            .collect();
+        self.sections = function
+            .sections(cubin)
+            .iter()
+            .take(MAX_LIST)
+            .map(|section| SectionView {
+                index: section.index,
+                name: shown(section.name),
+                kind: section.kind.to_string(),
+                offset: section.offset,
+                size: section.size,
+            })
+            .collect();
+        let labels = function.labels(cubin).into_iter().filter(|label| label.name != function.name());
+        self.labels = labels
+            .take(MAX_LIST)
+            .map(|label| LabelView { offset: label.offset, size: label.size, name: shown(label.name) })
+            .collect();
+        self.attributes = details
+            .records
+            .iter()
+            .take(MAX_LIST)
+            .map(|record| (record.attribute.to_string(), record.value_text()))
+            .collect();
+        let symbols = cubin.elf().symbols();
+        self.relocations = function
+            .relocations(cubin)
+            .take(MAX_LIST)
+            .map(|(section, relocation)| RelocationView {
+                section,
+                offset: relocation.offset,
+                kind: relocation.kind.to_string(),
+                symbol: symbols
+                    .and_then(|symbols| symbols.get(relocation.symbol))
+                    .map(|symbol| shown(symbol.name))
+                    .unwrap_or_default(),
+                addend: relocation.addend,
+            })
+            .collect();
+    }
+
+    fn take_lines(&mut self, function: &Function<'_>, lines: Option<&LineRows>) {
+        let Some(lines) = lines else { return };
+        let section = u32::from(function.symbol.section);
+        let range = function.symbol.value..function.symbol.value.saturating_add(function.symbol.size);
+        let is_inside = |row: &&LineRow| row.section == section && range.contains(&row.offset) && !row.is_end;
+        self.line_rows = lines.rows.iter().filter(is_inside).count() as u64;
+        self.source = lines.rows.iter().find(is_inside).map(|row| lines.place(row));
+    }
+
+    fn take_ptx(&mut self, function: &unshade_nv::ptx::PtxFunction<'_>) {
+        self.parameters = (0..)
+            .zip(&function.parameters)
+            .map(|(ordinal, parameter)| ParameterView {
+                ordinal,
+                name: Some(shown(parameter.name)),
+                type_name: Some(shown(parameter.type_name)),
+                size: parameter.size(),
+                ..ParameterView::default()
+            })
+            .collect();
+        let words = |(name, numbers): &(&[u8], Vec<&[u8]>)| {
+            let numbers: Vec<String> = numbers.iter().map(|number| shown(number)).collect();
+            format!("{} {}", shown(name), numbers.join(", ")).trim_end().to_owned()
+        };
+        self.directives = function.directives.iter().map(words).collect();
+    }
+}
+
+/// The rows of a line table, and the paths of the files.
+struct LineRows {
+    files: Vec<String>,
+    rows: Vec<LineRow>,
+}
+
+impl LineRows {
+    fn new(cubin: &Cubin<'_>, findings: &mut Vec<FindingView>) -> Option<Self> {
+        let table = match LineTable::of(cubin) {
+            Ok(table) => table?,
+            Err(error) => {
+                findings.push(FindingView::from_error(Severity::Error, "nv-line-table", &error));
+                return None;
+            }
+        };
+        let path = |file: &SourceFile<'_>| match file.folder {
+            b"" => shown(file.name),
+            folder => format!("{}/{}", shown(folder), shown(file.name)),
+        };
+        Some(Self { files: table.files.iter().map(path).collect(), rows: table.rows })
+    }
+
+    /// The place of a row in the sources.
+    fn place(&self, row: &LineRow) -> String {
+        let file = row.file.and_then(|file| self.files.get(file as usize));
+        format!("{}:{}", file.map_or("?", String::as_str), row.line)
+    }
+}

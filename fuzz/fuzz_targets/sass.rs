@@ -1,0 +1,4 @@
+//! Words of machine code: see `unshade_tests::fuzz_targets::sass`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| unshade_tests::fuzz_targets::sass(data));

@@ -1,0 +1,123 @@
+//! Every kind of edit of a DXContainer, and what has to hold after it: the digest is right, the container is read as
+//! what was written, and the parts that the edit does not name are the same bytes in the same order.
+
+use unshade_dxcontainer::edit::{DEBUG_PARTS, PRIVATE_PARTS, REFLECTION_PARTS, ROOT_SIGNATURE_PARTS};
+use unshade_dxcontainer::file::{OwnedPart, sign};
+use unshade_dxcontainer::{Container, DxFile};
+
+/// A part that no compiler writes.
+const NEW: [u8; 4] = *b"NEW0";
+
+/// Private data of an odd size, as compilers write it.
+const PRIVATE: &[u8] = b"odd";
+
+/// An edit.
+pub struct Edit {
+    /// What it is called.
+    pub name: &'static str,
+    /// Changes the file; says which parts it touched, or nothing if there was nothing to do.
+    edit: fn(&mut DxFile) -> Option<Vec<[u8; 4]>>,
+    /// Whether the parts may stand in another order afterwards.
+    moves: bool,
+}
+
+/// All kinds of edits.
+pub const EDITS: &[Edit] = &[
+    Edit { name: "add a part", edit: add, moves: false },
+    Edit { name: "replace a part", edit: replace, moves: false },
+    Edit { name: "remove a part", edit: remove, moves: false },
+    Edit { name: "reorder the parts", edit: reorder, moves: true },
+    Edit { name: "strip debug information", edit: |file| strip(file, DEBUG_PARTS), moves: false },
+    Edit { name: "strip reflection", edit: |file| strip(file, REFLECTION_PARTS), moves: false },
+    Edit { name: "strip the root signature", edit: |file| strip(file, ROOT_SIGNATURE_PARTS), moves: false },
+    Edit { name: "set private data", edit: set_private, moves: false },
+    Edit { name: "strip private data", edit: strip_private, moves: false },
+    Edit { name: "sign", edit: |_| Some(Vec::new()), moves: false },
+];
+
+fn add(file: &mut DxFile) -> Option<Vec<[u8; 4]>> {
+    file.add(OwnedPart::from_bytes(NEW, &[1, 2, 3, 4]));
+    Some(vec![NEW])
+}
+
+/// Replaces the last part by one of another size.
+fn replace(file: &mut DxFile) -> Option<Vec<[u8; 4]>> {
+    let name = file.parts.last()?.name.0;
+    if file.parts.iter().filter(|part| part.name.0 == name).count() > 1 {
+        return None;
+    }
+    file.set(name, &[0x5a; 36]);
+    Some(vec![name])
+}
+
+fn remove(file: &mut DxFile) -> Option<Vec<[u8; 4]>> {
+    let name = file.parts.first()?.name.0;
+    file.remove(&[name]);
+    Some(vec![name])
+}
+
+fn reorder(file: &mut DxFile) -> Option<Vec<[u8; 4]>> {
+    let name = file.parts.last()?.name.0;
+    file.reorder(&[name]).ok()?;
+    Some(Vec::new())
+}
+
+fn strip(file: &mut DxFile, names: &[[u8; 4]]) -> Option<Vec<[u8; 4]>> {
+    (file.remove(names) > 0).then(|| names.to_vec())
+}
+
+fn set_private(file: &mut DxFile) -> Option<Vec<[u8; 4]>> {
+    file.set_private(Some(PRIVATE.to_vec()));
+    Some(PRIVATE_PARTS.to_vec())
+}
+
+/// Few files have private data: it is put in before, so that there is some to strip.
+fn strip_private(file: &mut DxFile) -> Option<Vec<[u8; 4]>> {
+    file.set_private(Some(PRIVATE.to_vec()));
+    strip(file, PRIVATE_PARTS)
+}
+
+impl Edit {
+    /// Edits a container. None if there is nothing of the kind in it to edit, otherwise what does not hold.
+    ///
+    /// # Panics
+    /// If the container can't be read, or not be written after the edit.
+    pub fn check(&self, data: &[u8]) -> Option<Vec<String>> {
+        let mut file = DxFile::parse(data).expect("a sound container");
+        let touched = (self.edit)(&mut file)?;
+        let written = file.write_signed().expect("an edited container is written");
+        let mut faults = Vec::new();
+        let container = match Container::parse(&written) {
+            Ok(container) => container,
+            Err(error) => return Some(vec![format!("is not read: {error}")]),
+        };
+        if container.header().digest != container.computed_digest() {
+            faults.push("digest is wrong".into());
+        }
+        let mut signed = written.clone();
+        if sign(&mut signed).is_err() || signed != written {
+            faults.push("signing again changes it".into());
+        }
+        let meant: Vec<_> =
+            file.parts.iter().map(|part| (part.name.0, part.data.write().unwrap_or_default())).collect();
+        if untouched(&written, &[]) != meant {
+            faults.push("is not read as what was written".into());
+        }
+        let (mut before, mut after) = (untouched(data, &touched), untouched(&written, &touched));
+        if self.moves {
+            before.sort();
+            after.sort();
+        }
+        if before != after {
+            faults.push("other parts were changed".into());
+        }
+        Some(faults)
+    }
+}
+
+/// The parts but for those of these names.
+fn untouched(data: &[u8], touched: &[[u8; 4]]) -> Vec<([u8; 4], Vec<u8>)> {
+    let container = Container::parse(data).expect("a sound container");
+    let parts = container.found_parts().filter(|part| !touched.contains(&part.name.0));
+    parts.map(|part| (part.name.0, part.data.data().to_vec())).collect()
+}

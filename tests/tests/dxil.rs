@@ -1,0 +1,155 @@
+//! What DXIL says in its metadata: of the fixtures, and of damaged ones.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use unshade::dxil::{DxilModule, ResourceClass};
+use unshade::llvm::Module;
+use unshade::{check_dxcontainer, view::ContainerView};
+use unshade_core::Severity;
+use unshade_dxcontainer::file::OwnedPart;
+use unshade_dxcontainer::psv0::{Interpolation, ResourceKind};
+use unshade_dxcontainer::{Container, DxFile, PartData, program};
+use unshade_tests::dxcontainers::{self, Fixture, exercise_program};
+use unshade_tests::mutate::{self, Random};
+use unshade_tests::parallel;
+
+fn fixture(name: &str) -> Vec<u8> {
+    dxcontainers::all().into_iter().find(|fixture| fixture.name == name).expect("the fixture").data
+}
+
+/// What a part of a fixture says.
+fn dxil(name: &str, part: &[u8; 4]) -> DxilModule {
+    let data = fixture(name);
+    let container = Container::parse(&data).unwrap();
+    let (_, bitcode) = program::bitcode(container.find(part).unwrap().data).unwrap();
+    let module = Module::parse(bitcode.data(), bitcode.base()).unwrap();
+    let dxil = DxilModule::read(&module, bitcode.base());
+    assert!(dxil.diagnostics.is_empty(), "{name}");
+    dxil
+}
+
+#[test]
+fn a_compute_shader() {
+    let program = dxil("compute", b"DXIL");
+    assert_eq!((program.version, program.validator), (Some([1, 0]), Some([1, 10])));
+    // The names are in the reflection alone.
+    assert!(program.resources.iter().all(|resource| resource.name.0.is_empty()));
+    let dxil = dxil("compute", b"STAT");
+    assert_eq!(dxil.entries[0].properties.threads, Some([8, 4, 2]));
+    let buffer = dxil.resources_of(ResourceClass::UAV).next().unwrap();
+    assert_eq!((buffer.kind, buffer.stride, buffer.space), (ResourceKind::STRUCTURED_BUFFER, Some(44), 2));
+    let constants = dxil.resources_of(ResourceClass::CBUFFER).next().unwrap();
+    assert_eq!((constants.size, constants.register_range().as_str()), (Some(20), "b3"));
+    let names = dxil.annotations.values().flat_map(|known| &known.fields).map(|field| field.name.to_string());
+    assert!(names.collect::<Vec<_>>().contains(&"idx".to_owned()));
+}
+
+#[test]
+fn a_domain_shader_has_a_state_of_three_signatures() {
+    let dxil = dxil("domain", b"DXIL");
+    let [inputs, outputs, patch] = &dxil.entries[0].signatures;
+    assert!(!inputs.is_empty() && !outputs.is_empty() && !patch.is_empty());
+    let state = dxil.view_id.unwrap();
+    assert!(state.patch_inputs.is_some_and(|count| count > 0));
+    assert!(!state.patch_dependencies.is_empty());
+}
+
+#[test]
+fn interpolation_comes_to_the_rows_of_parts() {
+    let dxil = dxil("pixel_1_6", b"DXIL");
+    assert!(dxil.entries[0].signatures[0].iter().any(|e| e.interpolation == Interpolation::LINEAR_SAMPLE));
+    let data = fixture("pixel_1_6");
+    let view = ContainerView::new(&Container::parse(&data).unwrap());
+    let row = view.signatures.iter().find(|row| row.name == "SMP0").unwrap();
+    assert_eq!(row.interpolation, "LinearSample");
+}
+
+#[test]
+fn a_work_graph_has_nodes() {
+    let dxil = dxil("work_graph", b"DXIL");
+    assert!(dxil.is_library());
+    let launches = dxil.entries.iter().filter_map(|entry| entry.properties.node.as_ref()?.launch_type);
+    assert_eq!(launches.map(|launch| launch.0).collect::<Vec<_>>(), [1, 2, 3]);
+}
+
+/// The rules that a container breaks, errors alone.
+fn errors(file: &DxFile) -> Vec<&'static str> {
+    let bytes = file.write().unwrap();
+    let findings = check_dxcontainer(&Container::parse(&bytes).unwrap());
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+    errors.map(|finding| finding.rule).filter(|rule| *rule != "dx-digest").collect()
+}
+
+/// Changes a part of a fixture and expects to be told of it.
+fn changed(name: &str, part: &[u8; 4], rule: &str, change: impl FnOnce(&mut PartData)) {
+    let mut file = DxFile::parse(&fixture(name)).unwrap();
+    assert!(errors(&file).is_empty(), "{name}: {:?}", errors(&file));
+    let found = file.parts.iter_mut().find(|found: &&mut OwnedPart| found.name.0 == *part).unwrap();
+    change(&mut found.data);
+    assert!(errors(&file).contains(&rule), "{name}: {:?}", errors(&file));
+}
+
+#[test]
+fn parts_are_held_against_the_module() {
+    changed("mesh", b"SFI0", "dx-features", |part| {
+        if let PartData::Features(features) = part {
+            features.flags |= 1 << 14;
+        }
+    });
+    changed("library", b"SFI0", "dx-features", |part| {
+        if let PartData::Features(features) = part {
+            features.flags |= 1;
+        }
+    });
+    changed("pixel_1_6", b"ISG1", "dx-signature", |part| {
+        if let PartData::Signature(signature) = part {
+            signature.elements[0].core.index = 7;
+        }
+    });
+    changed("compute", b"PSV0", "dx-psv", |part| {
+        if let PartData::Psv0(psv0) = part {
+            psv0.info.threads = Some([1, 1, 1]);
+        }
+    });
+    changed("compute", b"PSV0", "dx-psv", |part| {
+        if let PartData::Psv0(psv0) = part {
+            psv0.resources[0].binding.space = 9;
+        }
+    });
+    changed("compute", b"DXIL", "dx-program", |part| {
+        if let PartData::Program(program) = part {
+            program.header.version = 0x0005_0066;
+        }
+    });
+}
+
+#[test]
+fn tables_of_every_fixture() {
+    let fixtures = dxcontainers::programs();
+    assert!(fixtures.len() > 8);
+    for Fixture { name, data } in fixtures {
+        let text = exercise_program(&data).unwrap();
+        assert!(text.contains("; Resource Bindings:\n"), "{name}: {text}");
+    }
+}
+
+#[test]
+fn damaged_modules() {
+    let fixtures = dxcontainers::programs();
+    parallel::for_each(&fixtures, |Fixture { name, data }| {
+        let container = Container::parse(data).unwrap();
+        let parts: Vec<_> = [b"DXIL", b"STAT"].into_iter().filter_map(|part| container.find(part)).collect();
+        let mut random = Random::new(name.len() as u64);
+        for run in 0..300 {
+            // The bitcode alone: what a container makes of damage is tested with its parts.
+            let part = &parts[run % parts.len()];
+            let start = part.data.base() as usize + 24;
+            let end = start + part.data.data().len() - 24;
+            let mut bitcode = data[start..end].to_vec();
+            mutate::mutate(&mut bitcode, &[], &mut random);
+            bitcode.resize(end - start, 0);
+            let changed = [&data[..start], &bitcode, &data[end..]].concat();
+            catch_unwind(AssertUnwindSafe(|| exercise_program(&changed)))
+                .unwrap_or_else(|_| panic!("{name}, run {run}: see the panic above"));
+        }
+    });
+}

@@ -1,0 +1,72 @@
+//! Libraries that are written: every fixture and every real file comes back to the byte.
+
+use unshade_metallib::{LibraryFile, Universal, document};
+use unshade_tests::fixtures;
+use unshade_tests::{corpus, fuzz_targets};
+
+#[test]
+fn every_fixture_comes_back_to_the_byte() {
+    for fixture in fixtures::all() {
+        let (bytes, _) = fixture.build();
+        if Universal::parse(&bytes).is_ok() {
+            continue;
+        }
+        let file = LibraryFile::parse(&bytes).unwrap_or_else(|error| panic!("{}: {error}", fixture.name));
+        assert!(file.write().unwrap().to_vec() == bytes, "{} is written otherwise", fixture.name);
+        fuzz_targets::metallib_write(&bytes);
+    }
+}
+
+#[test]
+fn yaml_and_back_is_the_same_file() {
+    let real = corpus::smallest_libraries(20, "YAML of real libraries", |data| data.len() > 8);
+    let fixtures = fixtures::all().into_iter().map(|fixture| (fixture.name.clone(), fixture.build().0));
+    for (name, bytes) in fixtures.chain(real.into_iter().map(|file| (file.name, file.data))) {
+        if Universal::parse(&bytes).is_ok() {
+            continue;
+        }
+        let text = document::to_yaml(&LibraryFile::parse(&bytes).unwrap()).unwrap();
+        let back = document::from_yaml(&text).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
+        assert!(back.write().unwrap().to_vec() == bytes, "{name} comes back otherwise:\n{text}");
+    }
+}
+
+#[test]
+fn faults_of_a_document_have_their_line() {
+    for (text, expected) in [
+        ("A: 1\n", "--- !metallib"),
+        ("--- !metallib\nMacOS: true\n", "key `Version` is missing"),
+        ("--- !metallib\nVersion: 1.2.7\nColour: red\n", "line 3, column 9: unknown key `Colour`"),
+        ("--- !metallib\nVersion: 1.2.x\n", "line 2, column 10: wrong kind of value"),
+        (
+            "--- !metallib\nVersion: 1.2.7\nFunctions:\n  - Name: a\n",
+            "line 4, column 5: key `Module` is missing",
+        ),
+        ("--- !metallib\nVersion: 1.2.7\nModules:\n  - File: a.air\n", "line 4, column 11"),
+        ("--- !metallib\nVersion: 1.2.7\nVersion: 1.2.8\n", "line 3"),
+    ] {
+        let error = document::from_yaml(text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    let dangling = "--- !metallib\nVersion: 1.2.7\nFunctions:\n  - Name: a\n    Module: 3\n";
+    let error = document::from_yaml(dangling).unwrap().write().unwrap_err().to_string();
+    assert!(error.contains("function 0 \"a\"") && error.contains("no such module"), "{error}");
+}
+
+#[test]
+fn every_real_library_comes_back_to_the_byte() {
+    for file in corpus::smallest_libraries(usize::MAX, "writing every real library", |data| data.len() > 8) {
+        let parsed = LibraryFile::parse(&file.data).unwrap_or_else(|error| panic!("{}: {error}", file.name));
+        assert!(parsed.write().unwrap().to_vec() == file.data, "{} is written otherwise", file.name);
+    }
+}
+
+#[test]
+fn what_would_come_back_otherwise_is_refused_with_its_place() {
+    let fixture = fixtures::all().into_iter().find(|fixture| fixture.name == "linker_1_2_7").unwrap();
+    let (mut bytes, _) = fixture.build();
+    bytes.push(0);
+    let error = LibraryFile::parse(&bytes).unwrap_err();
+    assert!(error.to_string().contains("laid out in a way that is not written"), "{error}");
+    assert_eq!(error.offset(), Some(bytes.len() as u64 - 1));
+}
