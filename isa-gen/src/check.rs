@@ -60,49 +60,6 @@ pub fn operations(isa: &Isa) -> Vec<Error> {
     errors
 }
 
-<<<<<<< HEAD
-=======
-fn semantic_faults(isa: &Isa, operation: &crate::model::Operation) -> Vec<String> {
-    let mut own = HashSet::new();
-    assigned(&operation.semantics, &mut own);
-    let mut used = Vec::new();
-    semantics::names(&operation.semantics, &mut used);
-    let mut faults = Vec::new();
-    for (name, value) in used {
-        let modifier =
-            operation.modifiers.iter().find(|entry| entry.0 == name).map(|entry| &isa.modifiers[entry.1]);
-        let known = match (&value, modifier) {
-            (Some(value), Some(modifier)) => modifier.values.iter().any(|entry| &entry.name == value),
-            (Some(_), None) => false,
-            (None, _) => {
-                own.contains(&name)
-                    || MACHINE.contains(&name.as_str())
-                    || operation.operands.iter().any(|role| role.name == name)
-            }
-        };
-        if !known {
-            faults.push(format!("{}: the semantics name '{name}', which is nothing", operation.name));
-        }
-    }
-    faults
-}
-
-fn assigned(statements: &[semantics::Statement], own: &mut HashSet<String>) {
-    for statement in statements {
-        match statement {
-            semantics::Statement::Assign(place, _) => {
-                own.insert(place.clone());
-            }
-            semantics::Statement::If(_, yes, no) | semantics::Statement::When(_, yes, no) => {
-                assigned(yes, own);
-                assigned(no, own);
-            }
-            semantics::Statement::Call(..) | semantics::Statement::Goto(_) => {}
-        }
-    }
-}
-
->>>>>>> sass
 /// Checks a generation's encodings, one by one and in pairs.
 pub fn generation(isa: &Isa, generation: &Generation) -> Vec<Error> {
     let mut errors = Vec::new();

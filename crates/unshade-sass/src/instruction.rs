@@ -62,7 +62,6 @@ impl Instruction {
 
     /// What it does.
     pub fn operation(&self) -> &'static Operation {
-<<<<<<< HEAD
         static NOTHING: Operation = Operation {
             name: "",
             mnemonic: "",
@@ -71,10 +70,6 @@ impl Instruction {
             operands: &[],
             modifiers: &[],
         };
-=======
-        static NOTHING: Operation =
-            Operation { name: "", mnemonic: "", meaning: "", flow: crate::table::Flow::Next, operands: &[] };
->>>>>>> sass
         isa::operations().get(usize::from(self.encoding.operation)).unwrap_or(&NOTHING)
     }
 

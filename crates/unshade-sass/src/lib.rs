@@ -40,12 +40,9 @@ pub mod isa;
 pub mod listing;
 mod number;
 pub mod print;
-<<<<<<< HEAD
-pub mod semantics;
-=======
 #[cfg(feature = "reference")]
 pub mod reference;
->>>>>>> sass
+pub mod semantics;
 pub mod table;
 
 pub use instruction::Instruction;

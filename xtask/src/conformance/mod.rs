@@ -5,6 +5,7 @@ mod dxcontainer;
 mod metallib;
 mod metallib_write;
 mod sass;
+mod sleigh;
 
 use anyhow::Result;
 
@@ -38,6 +39,7 @@ enum Format {
     Metallib,
     MetallibWrite,
     Sass,
+    Sleigh,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -46,6 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Dxcontainer => dxcontainer::run(),
         Format::Metallib => metallib::run(),
         Format::Sass => sass::run(args.sample),
+        Format::Sleigh => sleigh::run(),
         Format::MetallibWrite => metallib_write::run(),
     }
 }

@@ -22,7 +22,7 @@ pub mod functions;
 mod lift;
 pub mod table;
 
-pub use execute::{Fault, Host, Next, State, execute};
+pub use execute::{Fault, Host, Next, State, execute, operate};
 pub use lift::Lifted;
 
 /// Where a varnode is.
