@@ -7,6 +7,7 @@
 //! | `m` | a modifier: how it is spelled |
 //! | `o` | an operand: how it is written |
 //! | `v` | an operand: its value, as p-code |
+//! | `r` | a register whose number stands in several places |
 //! | `n` | the number of a modifier's value |
 //! | `a` | a branch's target |
 //! | `s` | a piece of the semantics: a constructor for each choice of modifiers that makes a difference |
@@ -123,11 +124,24 @@ impl<'a> Writer<'a> {
 
     /// A field whose numbers are registers: `g`, `w` for pairs, `p` for predicates; so many registers further.
     fn register_field(&mut self, bits: &Bits, set: char, lane: u32) -> String {
+        if bits.ranges.len() > 1 {
+            return self.scattered(bits, set, lane);
+        }
         let (low, count) = bits.ranges.first().copied().unwrap_or((0, 1));
         let name = if lane == 0 { format!("{set}_{low}") } else { format!("{set}{lane}_{low}") };
         let attached = files::attached(set, count, lane, self.zero_register);
         self.fields.insert(name.clone(), (low, low + count - 1, false, attached));
         name
+    }
+
+    /// A register whose number stands in several places: a table that exports it.
+    fn scattered(&mut self, bits: &Bits, set: char, lane: u32) -> String {
+        let registers = files::attached(set, bits.width(), lane, self.zero_register);
+        let mut body = String::new();
+        for (number, register) in registers.split(' ').enumerate() {
+            let _ = writeln!(body, "@: {register} is {register} & {} {{ export {register}; }}", self.equals(bits, number as u128));
+        }
+        self.table('r', &body)
     }
 
     /// `f_1_2=3` for each range of bits.
@@ -162,7 +176,7 @@ impl<'a> Writer<'a> {
         (terms.join(" | "), fields)
     }
 
-    /// The name of a table of this text, in which `@` stands for the name; new ones are written.
+    /// The name of a table of these constructors, whose lines begin with `@:` for the name; new ones are written.
     fn table(&mut self, prefix: char, body: &str) -> String {
         if let Some(name) = self.names.get(body) {
             return name.clone();
@@ -170,7 +184,11 @@ impl<'a> Writer<'a> {
         let count = self.counts.entry(prefix).or_insert(0);
         let name = format!("{prefix}{count}");
         *count += 1;
-        self.tables.push(body.replace('@', &name));
+        let lines = body.lines().map(|line| match line.strip_prefix('@') {
+            Some(rest) => format!("{name}{rest}\n"),
+            None => format!("{line}\n"),
+        });
+        self.tables.push(lines.collect());
         self.names.insert(body.to_owned(), name.clone());
         name
     }
