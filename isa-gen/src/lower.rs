@@ -350,6 +350,9 @@ impl Expander<'_> {
                         out.push(Statement::Call(self.function(name, scope), arguments));
                         continue;
                     };
+                    if let Some(taken) = found.parameters.iter().find(|parameter| self.isa.modifier(parameter).is_some()) {
+                        return Err(format!("macro '{name}': '{taken}' is the name of a modifier"));
+                    }
                     if found.parameters.len() != arguments.len() {
                         return Err(format!("macro '{name}' has {} parameters", found.parameters.len()));
                     }
