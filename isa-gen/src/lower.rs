@@ -209,6 +209,21 @@ pub const NATIVE: [Native; 46] = [
 /// Flags of the condition code and predicates: places of one bit.
 pub const FLAGS: [&str; 11] = ["carry", "zero", "sign", "overflow", "P0", "P1", "P2", "P3", "P4", "P5", "P6"];
 
+/// A slot that tells back ends apart: `backend.ghidra` holds in SLEIGH alone.
+pub const BACKEND: &str = "backend";
+
+/// Places that only Ghidra has: a product that two instructions share, and its factors; with their widths.
+pub const WHOLE: [(&str, u32); 3] = [("whole", 64), ("whole_factor", 32), ("whole_power", 32)];
+
+fn is_flag(name: &str) -> bool {
+    FLAGS.contains(&name) || WHOLE.iter().any(|place| place.0 == name)
+}
+
+/// The bits of a flag or another place of the machine's.
+pub fn flag_width(name: &str) -> u32 {
+    WHOLE.iter().find(|place| place.0 == name).map_or(1, |place| place.1)
+}
+
 /// Spaces: their names, and the bits of an address in them.
 pub const SPACES: [(&str, u32); 5] = [("ram", 64), ("local", 32), ("shared", 32), ("constant", 32), ("special", 32)];
 
@@ -386,7 +401,7 @@ impl Expander<'_> {
 
     /// A name of a macro's own is another one wherever the macro is put.
     fn local(&self, name: &str, scope: &Scope) -> String {
-        let shared = FLAGS.contains(&name)
+        let shared = is_flag(name)
             || ["next", "none"].contains(&name)
             || SPACES.iter().any(|space| space.0 == name)
             || self.operation.operands.iter().any(|role| role.name == name)
@@ -474,7 +489,7 @@ impl Lowering<'_> {
     }
 
     fn is_fixed(&self, name: &str) -> bool {
-        FLAGS.contains(&name) || name == "none" || self.role(name).is_some()
+        is_flag(name) || name == "none" || self.role(name).is_some()
     }
 
     fn role(&self, name: &str) -> Option<&crate::model::Role> {
@@ -490,7 +505,7 @@ impl Lowering<'_> {
     fn width(&self, expression: &Expression) -> Option<u32> {
         match expression {
             Expression::Number(_, width) => *width,
-            Expression::Name(name) if FLAGS.contains(&name.as_str()) => Some(1),
+            Expression::Name(name) if is_flag(name) => Some(flag_width(name)),
             Expression::Name(name) if name == "next" => Some(64),
             Expression::Name(name) => match (self.widths.get(name), self.role(name)) {
                 (Some(width), _) => Some(*width),
@@ -607,6 +622,9 @@ impl Lowering<'_> {
 
     /// Whether the operation has this slot; an error if the slot has no such value.
     fn known_value(&self, slot: &str, value: &str) -> Result<bool, String> {
+        if slot == BACKEND {
+            return Ok(true);
+        }
         if slot == "form" {
             return Ok(self.operation.forms.iter().any(|form| form.name == value));
         }
@@ -635,7 +653,7 @@ impl Lowering<'_> {
         let name = place.name.as_str();
         let output = if name == "none" {
             None
-        } else if FLAGS.contains(&name) {
+        } else if is_flag(name) {
             Some(Value::Flag(name.to_owned()))
         } else if let Some(role) = self.role(name) {
             if role.access == Access::In {
@@ -658,7 +676,7 @@ impl Lowering<'_> {
         match value {
             Value::Temporary(index) => self.temporaries.get(*index).copied().unwrap_or(0),
             Value::Number(_, width) | Value::Operand { width, .. } => *width,
-            Value::Flag(_) => 1,
+            Value::Flag(name) => flag_width(name),
             Value::Next => 64,
             Value::Choice(_) | Value::Select(_) | Value::Negated(_) => 8,
         }
@@ -725,7 +743,7 @@ impl Lowering<'_> {
         if let Some(width) = self.widths.get(name).copied() {
             return Ok(self.named(name, width));
         }
-        if FLAGS.contains(&name) {
+        if is_flag(name) {
             return Ok(Value::Flag(name.to_owned()));
         }
         if name == "next" {

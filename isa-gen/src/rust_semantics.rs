@@ -65,6 +65,7 @@ fn flatten(step: &Step, program: &Program, out: &mut Vec<String>) {
             let output = pcode.output.as_ref().map_or_else(|| String::from("None"), |output| format!("Some({})", value(output)));
             return out.push(format!("Do(Code::{code}, {output}, &[{}])", inputs.join(", ")));
         }
+        Step::When(test, _, no) if test.slot == crate::lower::BACKEND => return out.extend(nested(no)),
         Step::When(test, yes, no) => (format!("When({:?}, &{:?}", test.slot, test.values), nested(yes), nested(no)),
         Step::If(condition, yes, no) => (format!("Unless({}", value(condition)), nested(yes), nested(no)),
     };

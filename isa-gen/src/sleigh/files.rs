@@ -153,7 +153,8 @@ pub(super) fn spaces_and_registers(out: &mut String, zero: u32, scratch: &BTreeM
     let _ = writeln!(out, "define register offset=4 size=8 [ {} ];", list(1, 2, "_64"));
     let _ = writeln!(out, "define register offset={PREDICATES:#x} size=1 [ P0 P1 P2 P3 P4 P5 P6 PT CF ZF SF OF ];");
     let _ = writeln!(out, "define register offset={:#x} size=8 [ pc SP ];", PREDICATES + 0x100);
-    let _ = writeln!(out, "define register offset={RETURN_ADDRESS:#x} size=8 [ return_address exit_address ];");
+    let _ = writeln!(out, "define register offset={RETURN_ADDRESS:#x} size=8 [ return_address exit_address whole ];");
+    let _ = writeln!(out, "define register offset={:#x} size=4 [ whole_factor whole_power ];", RETURN_ADDRESS + 0x18);
     for (bytes, count) in scratch {
         let names: Vec<String> = (0..*count).map(|number| format!("t{bytes}_{number}")).collect();
         let _ = writeln!(out, "define register offset={:#x} size={bytes} [ {} ];", SCRATCH + bytes * 0x100, names.join(" "));

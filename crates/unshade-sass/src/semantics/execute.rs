@@ -121,7 +121,7 @@ pub fn execute<H: Host + ?Sized>(lifted: &Lifted, state: &mut State, host: &mut 
                 continue;
             }
             Code::Function(index) => {
-                let function = super::functions().get(usize::from(index)).ok_or(Fault::Malformed)?;
+                let function = functions().get(usize::from(index)).ok_or(Fault::Malformed)?;
                 match functions::call(function.name, &values) {
                     Some(result) if function.pure => result,
                     _ => running.host.call(function.name, &values)?,
