@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::lex::error;
-use crate::model::{Encoding, Generation, Isa, Kind, Part, Piece, ones};
-use crate::lower::{self, Program};
 use crate::Error;
+use crate::lex::error;
+use crate::lower::{self, Program};
+use crate::model::{Encoding, Generation, Isa, Kind, Part, Piece, ones};
 
 /// The file of operations, for messages.
 const OPERATIONS_FILE: &str = "operations.isa";

@@ -25,8 +25,8 @@ pub mod model;
 pub mod pages;
 pub mod parse_generation;
 pub mod parse_operations;
-pub mod rust_tables;
 pub mod rust_semantics;
+pub mod rust_tables;
 pub mod semantics;
 pub mod sleigh;
 

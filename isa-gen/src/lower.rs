@@ -152,7 +152,13 @@ pub struct Native {
     pub sleigh: &'static str,
 }
 
-const fn native(name: &'static str, variant: &'static str, inputs: usize, width: Width, sleigh: &'static str) -> Native {
+const fn native(
+    name: &'static str,
+    variant: &'static str,
+    inputs: usize,
+    width: Width,
+    sleigh: &'static str,
+) -> Native {
     Native { name, variant, inputs, width, sleigh }
 }
 
@@ -225,11 +231,15 @@ pub fn flag_width(name: &str) -> u32 {
 }
 
 /// Spaces: their names, and the bits of an address in them.
-pub const SPACES: [(&str, u32); 5] = [("ram", 64), ("local", 32), ("shared", 32), ("constant", 32), ("special", 32)];
+pub const SPACES: [(&str, u32); 5] =
+    [("ram", 64), ("local", 32), ("shared", 32), ("constant", 32), ("special", 32)];
 
 /// Names of values that test an operand and not a modifier.
-pub const SIGNS: [(&str, crate::model::Part); 3] =
-    [("neg", crate::model::Part::Negate), ("abs", crate::model::Part::Absolute), ("inv", crate::model::Part::Invert)];
+pub const SIGNS: [(&str, crate::model::Part); 3] = [
+    ("neg", crate::model::Part::Negate),
+    ("abs", crate::model::Part::Absolute),
+    ("inv", crate::model::Part::Invert),
+];
 
 /// Types and lowers what an operation does.
 ///
@@ -240,7 +250,8 @@ pub fn program(isa: &Isa, operation: &Operation) -> Result<Program, String> {
     let mut expanded = Vec::new();
     let mut expander = Expander { isa, operation, count: 0 };
     expander.statements(&operation.semantics, &Scope::default(), &mut expanded, 0)?;
-    let mut lowering = Lowering { isa, operation, widths: HashMap::new(), temporaries: Vec::new(), names: HashMap::new() };
+    let mut lowering =
+        Lowering { isa, operation, widths: HashMap::new(), temporaries: Vec::new(), names: HashMap::new() };
     // Names take their widths from what is assigned to them, in whatever order.
     loop {
         let before = lowering.widths.len();
@@ -260,10 +271,16 @@ pub fn program(isa: &Isa, operation: &Operation) -> Result<Program, String> {
 type Written<'a> = Vec<(&'a str, Vec<&'a Test>)>;
 
 /// SLEIGH reads operands once, before anything else, so that no operand may be read after one was written.
-fn read_after_write<'a>(steps: &'a [Step], path: &mut Vec<&'a Test>, written: &mut Written<'a>) -> Result<(), String> {
+fn read_after_write<'a>(
+    steps: &'a [Step],
+    path: &mut Vec<&'a Test>,
+    written: &mut Written<'a>,
+) -> Result<(), String> {
     let excluded = |first: &[&Test], second: &[&Test]| {
         first.iter().any(|one| {
-            second.iter().any(|other| one.slot == other.slot && one.values.iter().all(|value| !other.values.contains(value)))
+            second.iter().any(|other| {
+                one.slot == other.slot && one.values.iter().all(|value| !other.values.contains(value))
+            })
         })
     };
     for step in steps {
@@ -302,7 +319,9 @@ fn read_after_write<'a>(steps: &'a [Step], path: &mut Vec<&'a Test>, written: &m
 /// A temporary that is read must have been written somewhere before.
 fn undefined(steps: &[Step], known: &mut HashSet<usize>) -> Result<(), String> {
     let defined = |value: &Value, known: &HashSet<usize>| match value {
-        Value::Temporary(index) if !known.contains(index) => Err(String::from("a name is read before it is assigned to")),
+        Value::Temporary(index) if !known.contains(index) => {
+            Err(String::from("a name is read before it is assigned to"))
+        }
         _ => Ok(()),
     };
     for step in steps {
@@ -343,7 +362,13 @@ struct Expander<'a> {
 }
 
 impl Expander<'_> {
-    fn statements(&mut self, body: &[Statement], scope: &Scope, out: &mut Vec<Statement>, depth: usize) -> Result<(), String> {
+    fn statements(
+        &mut self,
+        body: &[Statement],
+        scope: &Scope,
+        out: &mut Vec<Statement>,
+        depth: usize,
+    ) -> Result<(), String> {
         if depth > 16 {
             return Err(String::from("macros nest too deeply"));
         }
@@ -360,12 +385,15 @@ impl Expander<'_> {
                     out.push(Statement::Assign(place, value));
                 }
                 Statement::Call(name, arguments) => {
-                    let arguments: Vec<Expression> = arguments.iter().map(|argument| self.expression(argument, scope)).collect();
+                    let arguments: Vec<Expression> =
+                        arguments.iter().map(|argument| self.expression(argument, scope)).collect();
                     let Some(found) = self.isa.macros.iter().find(|entry| &entry.name == name) else {
                         out.push(Statement::Call(self.function(name, scope), arguments));
                         continue;
                     };
-                    if let Some(taken) = found.parameters.iter().find(|parameter| self.isa.modifier(parameter).is_some()) {
+                    if let Some(taken) =
+                        found.parameters.iter().find(|parameter| self.isa.modifier(parameter).is_some())
+                    {
                         return Err(format!("macro '{name}': '{taken}' is the name of a modifier"));
                     }
                     if found.parameters.len() != arguments.len() {
@@ -376,7 +404,12 @@ impl Expander<'_> {
                         parameters: found.parameters.iter().cloned().zip(arguments).collect(),
                         suffix: format!("'{}", self.count),
                     };
-                    let body = &self.isa.macros.iter().find(|entry| &entry.name == name).map_or(&[][..], |entry| &entry.body);
+                    let body = &self
+                        .isa
+                        .macros
+                        .iter()
+                        .find(|entry| &entry.name == name)
+                        .map_or(&[][..], |entry| &entry.body);
                     self.statements(body, &inner, out, depth + 1)?;
                 }
                 Statement::Goto(target) => out.push(Statement::Goto(self.expression(target, scope))),
@@ -407,7 +440,9 @@ impl Expander<'_> {
             || self.operation.operands.iter().any(|role| role.name == name)
             || self.isa.modifiers.iter().any(|modifier| modifier.name == name)
             || self.operation.modifiers.iter().any(|entry| entry.0 == name);
-        if shared && (scope.suffix.is_empty() || !self.operation.operands.iter().any(|role| role.name == name)) {
+        if shared
+            && (scope.suffix.is_empty() || !self.operation.operands.iter().any(|role| role.name == name))
+        {
             name.to_owned()
         } else {
             format!("{name}{}", scope.suffix)
@@ -434,7 +469,9 @@ impl Expander<'_> {
                 None => expression.clone(),
             },
             Expression::Unary(operator, one) => Expression::Unary(operator, inner(one)),
-            Expression::Binary(operator, left, right) => Expression::Binary(operator, inner(left), inner(right)),
+            Expression::Binary(operator, left, right) => {
+                Expression::Binary(operator, inner(left), inner(right))
+            }
             Expression::Call(name, arguments) => Expression::Call(
                 self.function(name, scope),
                 arguments.iter().map(|argument| self.expression(argument, scope)).collect(),
@@ -473,10 +510,9 @@ impl Lowering<'_> {
         for statement in statements {
             match statement {
                 Statement::Assign(place, value) => {
-                    if !self.is_fixed(&place.name) && !self.widths.contains_key(&place.name) {
-                        if let Some(width) = self.width(value) {
-                            self.widths.insert(place.name.clone(), width);
-                        }
+                    let open = !self.is_fixed(&place.name) && !self.widths.contains_key(&place.name);
+                    if let (true, Some(width)) = (open, self.width(value)) {
+                        self.widths.insert(place.name.clone(), width);
                     }
                 }
                 Statement::If(_, yes, no) | Statement::When(_, yes, no) => {
@@ -604,17 +640,17 @@ impl Lowering<'_> {
             }
             Expression::Binary("||", left, right) => {
                 let inner = self.when(right, yes.clone(), no.clone())?;
-                match (self.when(left, yes.clone(), inner)?, self.when(right, yes, no)?) {
-                    // Two values of one slot are one test.
-                    (mut steps, second) => match (&mut steps[..], &second[..]) {
-                        ([Step::When(first, _, otherwise)], [Step::When(test, _, last)]) if first.slot == test.slot => {
-                            first.values.extend(test.values.iter().cloned());
-                            otherwise.clone_from(last);
-                            steps
-                        }
-                        _ => steps,
-                    },
+                let mut steps = self.when(left, yes.clone(), inner)?;
+                let second = self.when(right, yes, no)?;
+                // Two values of one slot are one test.
+                if let ([Step::When(first, _, otherwise)], [Step::When(test, _, last)]) =
+                    (&mut steps[..], &second[..])
+                    && first.slot == test.slot
+                {
+                    first.values.extend(test.values.iter().cloned());
+                    otherwise.clone_from(last);
                 }
+                steps
             }
             _ => return Err(String::from("'when' tests modifiers")),
         })
@@ -634,7 +670,11 @@ impl Lowering<'_> {
         }
         if self.role(slot).is_some() {
             let part = SIGNS.iter().any(|sign| sign.0 == value);
-            let select = self.isa.modifiers.iter().any(|modifier| modifier.values.iter().any(|entry| entry.name == value));
+            let select = self
+                .isa
+                .modifiers
+                .iter()
+                .any(|modifier| modifier.values.iter().any(|entry| entry.name == value));
             return if part || select { Ok(true) } else { Err(format!("'{slot}.{value}' is nothing")) };
         }
         let Some(entry) = self.operation.modifiers.iter().find(|entry| entry.0 == slot) else {
@@ -649,7 +689,12 @@ impl Lowering<'_> {
         Ok(modifier.values.iter().any(|entry| entry.name == value))
     }
 
-    fn assign(&mut self, place: &semantics::Place, value: &Expression, steps: &mut Vec<Step>) -> Result<(), String> {
+    fn assign(
+        &mut self,
+        place: &semantics::Place,
+        value: &Expression,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), String> {
         let name = place.name.as_str();
         let output = if name == "none" {
             None
@@ -660,7 +705,12 @@ impl Lowering<'_> {
                 return Err(format!("'{name}' is written, and is an operand that is read"));
             }
             let width = place.width.unwrap_or(if place.lane.is_some() { 32 } else { role_width(&role.ty) });
-            Some(Value::Operand { slot: name.to_owned(), width, lane: place.lane.unwrap_or(0), class: Class::Raw })
+            Some(Value::Operand {
+                slot: name.to_owned(),
+                width,
+                lane: place.lane.unwrap_or(0),
+                class: Class::Raw,
+            })
         } else {
             let width = *self.widths.get(name).ok_or_else(|| format!("how wide is '{name}'?"))?;
             Some(self.named(name, width))
@@ -683,7 +733,13 @@ impl Lowering<'_> {
     }
 
     /// Computes a value into a place.
-    fn into(&mut self, value: &Expression, wanted: Option<u32>, output: Option<Value>, steps: &mut Vec<Step>) -> Result<(), String> {
+    fn into(
+        &mut self,
+        value: &Expression,
+        wanted: Option<u32>,
+        output: Option<Value>,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), String> {
         let first = steps.len();
         let result = self.value_into(value, wanted, output.clone(), steps)?;
         match (result, output) {
@@ -692,7 +748,11 @@ impl Lowering<'_> {
                 if has != wants {
                     return Err(format!("{has} bits where {wants} are wanted: {value:?}"));
                 }
-                steps.push(Step::Do(Pcode { code: Code::Native(0), output: Some(output), inputs: vec![result] }));
+                steps.push(Step::Do(Pcode {
+                    code: Code::Native(0),
+                    output: Some(output),
+                    inputs: vec![result],
+                }));
             }
             (None, Some(_)) => return Err(String::from("a value is wanted")),
             (Some(_), None) if steps.len() == first => return Err(String::from("a value that nobody uses")),
@@ -702,11 +762,18 @@ impl Lowering<'_> {
     }
 
     /// A value; of this width, if that is known.
-    fn value(&mut self, expression: &Expression, wanted: Option<u32>, steps: &mut Vec<Step>) -> Result<Value, String> {
+    fn value(
+        &mut self,
+        expression: &Expression,
+        wanted: Option<u32>,
+        steps: &mut Vec<Step>,
+    ) -> Result<Value, String> {
         let result = self.value_into(expression, wanted, None, steps)?.ok_or("a value is wanted")?;
         let has = self.width_of(&result);
         match wanted {
-            Some(wanted) if wanted != has => Err(format!("{has} bits where {wanted} are wanted: {expression:?}")),
+            Some(wanted) if wanted != has => {
+                Err(format!("{has} bits where {wanted} are wanted: {expression:?}"))
+            }
             _ => Ok(result),
         }
     }
@@ -734,7 +801,9 @@ impl Lowering<'_> {
             // p-code has no greater: the sides change places.
             Expression::Binary(">", left, right) => self.binary("<", right, left, wanted, output, steps)?,
             Expression::Binary(">=", left, right) => self.binary("<=", right, left, wanted, output, steps)?,
-            Expression::Binary(operator, left, right) => self.binary(operator, left, right, wanted, output, steps)?,
+            Expression::Binary(operator, left, right) => {
+                self.binary(operator, left, right, wanted, output, steps)?
+            }
             Expression::Call(name, arguments) => return self.call(name, arguments, wanted, output, steps),
         }))
     }
@@ -821,7 +890,10 @@ impl Lowering<'_> {
         output: Option<Value>,
         steps: &mut Vec<Step>,
     ) -> Result<Value, String> {
-        let index = NATIVE.iter().position(|native| native.name == name).ok_or_else(|| format!("there is no operator '{name}'"))?;
+        let index = NATIVE
+            .iter()
+            .position(|native| native.name == name)
+            .ok_or_else(|| format!("there is no operator '{name}'"))?;
         let native = &NATIVE[index];
         if inputs.len() != native.inputs {
             return Err(format!("'{name}' has {} inputs", native.inputs));
@@ -836,7 +908,12 @@ impl Lowering<'_> {
         };
         let output = match output {
             Some(output) if self.width_of(&output) == width => output,
-            Some(output) => return Err(format!("'{name}' gives {width} bits where {} are wanted", self.width_of(&output))),
+            Some(output) => {
+                return Err(format!(
+                    "'{name}' gives {width} bits where {} are wanted",
+                    self.width_of(&output)
+                ));
+            }
             None => self.temporary(width),
         };
         steps.push(Step::Do(Pcode { code: Code::Native(index), output: Some(output.clone()), inputs }));
@@ -860,7 +937,9 @@ impl Lowering<'_> {
                 Ok(Some(Value::Operand { slot: slot.clone(), width, lane: 0, class: Class::Raw }))
             }
             // A macro's parameter may be a value that has no signs.
-            ("raw", [Expression::Call(inner, arguments)]) if inner == "raw" => self.call("raw", arguments, wanted, output, steps),
+            ("raw", [Expression::Call(inner, arguments)]) if inner == "raw" => {
+                self.call("raw", arguments, wanted, output, steps)
+            }
             ("raw", [other]) => self.value(other, wanted, steps).map(Some),
             ("sel", [Expression::Name(slot)]) => Ok(Some(Value::Select(slot.clone()))),
             ("neg", [Expression::Name(slot)]) => Ok(Some(Value::Negated(slot.clone()))),
@@ -868,7 +947,8 @@ impl Lowering<'_> {
                 let place = number(place).ok_or("a bit has a number")?;
                 let value = self.value(value, None, steps)?;
                 let width = self.width_of(&value);
-                let masked = self.native("&", vec![value, Value::Number(1 << place, width)], None, None, steps)?;
+                let masked =
+                    self.native("&", vec![value, Value::Number(1 << place, width)], None, None, steps)?;
                 self.native("!=", vec![masked, Value::Number(0, width)], None, output, steps).map(Some)
             }
             ("load", [Expression::Name(space), address, width]) => {
@@ -912,7 +992,10 @@ impl Lowering<'_> {
     }
 
     fn address(&mut self, space: &str, address: &Expression, steps: &mut Vec<Step>) -> Result<Value, String> {
-        let found = SPACES.iter().find(|entry| entry.0 == space).ok_or_else(|| format!("there is no space '{space}'"))?;
+        let found = SPACES
+            .iter()
+            .find(|entry| entry.0 == space)
+            .ok_or_else(|| format!("there is no space '{space}'"))?;
         self.value(address, Some(found.1), steps)
     }
 
@@ -924,7 +1007,10 @@ impl Lowering<'_> {
         output: Option<Value>,
         steps: &mut Vec<Step>,
     ) -> Result<Value, String> {
-        let native = NATIVE.iter().find(|native| native.name == name).ok_or_else(|| format!("there is no function '{name}'"))?;
+        let native = NATIVE
+            .iter()
+            .find(|native| native.name == name)
+            .ok_or_else(|| format!("there is no function '{name}'"))?;
         if let (2, [left, right]) = (native.inputs, arguments) {
             return self.binary(name, left, right, wanted, output, steps);
         }
@@ -945,8 +1031,11 @@ impl Lowering<'_> {
         if function.inputs.len() != arguments.len() {
             return Err(format!("'{}' has {} inputs", function.name, function.inputs.len()));
         }
-        let inputs: Result<Vec<Value>, String> =
-            arguments.iter().zip(&function.inputs).map(|(argument, width)| self.value(argument, Some(*width), steps)).collect();
+        let inputs: Result<Vec<Value>, String> = arguments
+            .iter()
+            .zip(&function.inputs)
+            .map(|(argument, width)| self.value(argument, Some(*width), steps))
+            .collect();
         let inputs = inputs.map_err(|message| format!("{}: {message}", function.name))?;
         let output = match (output, function.output) {
             (Some(output), Some(width)) if self.width_of(&output) == width => Some(output),

@@ -1,7 +1,9 @@
 //! `operations.isa`: modifiers and operations, as text.
 
 use crate::lex::{Block, Line, blocks, error};
-use crate::model::{Access, Flow, Form, Function, Isa, Macro, Modifier, ModifierValue, Operation, Piece, Role};
+use crate::model::{
+    Access, Flow, Form, Function, Isa, Macro, Modifier, ModifierValue, Operation, Piece, Role,
+};
 use crate::{Result, semantics};
 
 /// Reads the file of operations.
@@ -20,7 +22,8 @@ pub fn parse(file: &str, text: &str) -> Result<Isa> {
             "function" => parser.function(&block, false)?,
             "macro" => parser.shared_statements(&block)?,
             other => {
-                let message = format!("'{other}' is none of: modifier, pure, function, macro, common, operation");
+                let message =
+                    format!("'{other}' is none of: modifier, pure, function, macro, common, operation");
                 return Err(error(file, block.head.number, message));
             }
         }
@@ -98,7 +101,10 @@ impl Parser<'_> {
         let name = words.get(1).ok_or_else(|| self.error(&block.head, "a macro has a name"))?;
         let text: String = block.body.iter().map(|line| format!("{}\n", line.text)).collect();
         let body = semantics::parse(&text).map_err(|(offset, message)| {
-            let line = block.body.get(text[..offset].matches('\n').count()).map_or(block.head.number, |line| line.number);
+            let line = block
+                .body
+                .get(text[..offset].matches('\n').count())
+                .map_or(block.head.number, |line| line.number);
             error(self.file, line, message)
         })?;
         let parameters = words[2..].iter().map(|word| (*word).to_owned()).collect();

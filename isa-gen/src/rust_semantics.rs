@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::lower::{Code, NATIVE, Program, Step, Value};
+use crate::lower::{Code, NATIVE, Step, Value};
 use crate::model::Isa;
 
 /// The module `semantics` of the generated tables.
@@ -12,7 +12,11 @@ pub fn semantics(isa: &Isa) -> String {
          Function, Program, Step, Value};\nuse crate::semantics::Space;\nuse Step::{Do, Otherwise, Unless, When};\nuse \
          Value::{Choice, Flag, Negated, Next, Number, Operand, Select, Temporary};\n\n",
     );
-    let _ = writeln!(out, "/// What the machine does beyond the operators of p-code.\npub(crate) static FUNCTIONS: [Function; {}] = [", isa.functions.len());
+    let _ = writeln!(
+        out,
+        "/// What the machine does beyond the operators of p-code.\npub(crate) static FUNCTIONS: [Function; {}] = [",
+        isa.functions.len()
+    );
     for function in &isa.functions {
         let _ = writeln!(
             out,
@@ -24,11 +28,15 @@ pub fn semantics(isa: &Isa) -> String {
             function.meaning
         );
     }
-    let _ = writeln!(out, "];\n\n/// What each operation does, in the order of the operations.\npub(crate) static PROGRAMS: [Program; {}] = [", isa.programs.len());
+    let _ = writeln!(
+        out,
+        "];\n\n/// What each operation does, in the order of the operations.\npub(crate) static PROGRAMS: [Program; {}] = [",
+        isa.programs.len()
+    );
     for (program, operation) in isa.programs.iter().zip(&isa.operations) {
         let mut steps = Vec::new();
         for step in &program.steps {
-            flatten(step, program, &mut steps);
+            flatten(step, &mut steps);
         }
         let _ = writeln!(
             out,
@@ -43,10 +51,10 @@ pub fn semantics(isa: &Isa) -> String {
 }
 
 /// Nested steps one after the other: a test says how many follow that are its own, and at their end how many to leave out.
-fn flatten(step: &Step, program: &Program, out: &mut Vec<String>) {
+fn flatten(step: &Step, out: &mut Vec<String>) {
     let nested = |steps: &[Step]| {
         let mut inner = Vec::new();
-        steps.iter().for_each(|step| flatten(step, program, &mut inner));
+        steps.iter().for_each(|step| flatten(step, &mut inner));
         inner
     };
     let (head, yes, no) = match step {
@@ -62,11 +70,16 @@ fn flatten(step: &Step, program: &Program, out: &mut Vec<String>) {
                 Code::Exit => String::from("Exit"),
             };
             let inputs: Vec<String> = pcode.inputs.iter().map(value).collect();
-            let output = pcode.output.as_ref().map_or_else(|| String::from("None"), |output| format!("Some({})", value(output)));
+            let output = pcode
+                .output
+                .as_ref()
+                .map_or_else(|| String::from("None"), |output| format!("Some({})", value(output)));
             return out.push(format!("Do(Code::{code}, {output}, &[{}])", inputs.join(", ")));
         }
         Step::When(test, _, no) if test.slot == crate::lower::BACKEND => return out.extend(nested(no)),
-        Step::When(test, yes, no) => (format!("When({:?}, &{:?}", test.slot, test.values), nested(yes), nested(no)),
+        Step::When(test, yes, no) => {
+            (format!("When({:?}, &{:?}", test.slot, test.values), nested(yes), nested(no))
+        }
         Step::If(condition, yes, no) => (format!("Unless({}", value(condition)), nested(yes), nested(no)),
     };
     let skipped = yes.len() + usize::from(!no.is_empty());
@@ -86,8 +99,12 @@ fn title(space: &str) -> String {
 fn value(value: &Value) -> String {
     match value {
         Value::Temporary(index) => format!("Temporary({index})"),
-        Value::Number(number, width) => format!("Number({:#x}, {width})", number & crate::model::ones(*width)),
-        Value::Operand { slot, width, lane, class } => format!("Operand({slot:?}, {width}, {lane}, Class::{})", class.name()),
+        Value::Number(number, width) => {
+            format!("Number({:#x}, {width})", number & crate::model::ones(*width))
+        }
+        Value::Operand { slot, width, lane, class } => {
+            format!("Operand({slot:?}, {width}, {lane}, Class::{})", class.name())
+        }
         Value::Flag(name) => {
             let number = crate::lower::FLAGS.iter().position(|flag| flag == name).unwrap_or(0);
             format!("Flag({number})")

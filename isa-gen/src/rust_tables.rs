@@ -73,7 +73,11 @@ pub fn declared_number(isa: &Isa, declared: usize, bound: usize, value: usize) -
 
 /// The value that a modifier has where an encoding does not choose: the one that goes without saying, or the first.
 pub fn default_number(isa: &Isa, modifier: usize) -> usize {
-    isa.modifiers[modifier].values.iter().position(|value| value.spelling.is_empty() && value.name != "-").unwrap_or(0)
+    isa.modifiers[modifier]
+        .values
+        .iter()
+        .position(|value| value.spelling.is_empty() && value.name != "-")
+        .unwrap_or(0)
 }
 
 /// The first word that an operation prints.

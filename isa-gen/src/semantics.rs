@@ -111,8 +111,17 @@ pub fn names(statements: &[Statement], found: &mut Vec<(String, Option<String>)>
 }
 
 /// Operators by how tightly they bind, the loosest first.
-const OPERATORS: [&[&str]; 9] =
-    [&["||", "^^"], &["&&"], &["|"], &["^"], &["&"], &["==", "!="], &["<=", ">=", "<", ">"], &["<<", ">>"], &["+", "-"]];
+const OPERATORS: [&[&str]; 9] = [
+    &["||", "^^"],
+    &["&&"],
+    &["|"],
+    &["^"],
+    &["&"],
+    &["==", "!="],
+    &["<=", ">=", "<", ">"],
+    &["<<", ">>"],
+    &["+", "-"],
+];
 
 /// Those that bind tighter still.
 const PRODUCTS: &[&str] = &["*", "/", "%"];
@@ -169,7 +178,11 @@ impl<'a> Parser<'a> {
                 self.expect(")")?;
                 let yes = self.block()?;
                 let no = if self.take("else") { self.block()? } else { Vec::new() };
-                Ok(if name == "if" { Statement::If(condition, yes, no) } else { Statement::When(condition, yes, no) })
+                Ok(if name == "if" {
+                    Statement::If(condition, yes, no)
+                } else {
+                    Statement::When(condition, yes, no)
+                })
             }
             "goto" => {
                 let target = self.expression(0)?;
@@ -239,7 +252,9 @@ impl<'a> Parser<'a> {
     fn operator(&mut self, operators: &[&'static str]) -> Option<&'static str> {
         let rest = self.rest();
         let longer = |operator: &str| {
-            ["||", "&&", "^^", "<<", ">>", "<=", ">="].iter().any(|other| other.len() > operator.len() && rest.starts_with(other))
+            ["||", "&&", "^^", "<<", ">>", "<=", ">="]
+                .iter()
+                .any(|other| other.len() > operator.len() && rest.starts_with(other))
         };
         let found = operators.iter().find(|operator| rest.starts_with(**operator) && !longer(operator))?;
         self.at += found.len();
@@ -279,7 +294,8 @@ impl<'a> Parser<'a> {
     fn number(&mut self) -> Result<u128, Fault> {
         let rest = self.rest();
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-        let value = crate::lex::number(&rest[..end]).ok_or_else(|| (self.at, String::from("expected a value")))?;
+        let value =
+            crate::lex::number(&rest[..end]).ok_or_else(|| (self.at, String::from("expected a value")))?;
         self.at += end;
         Ok(value)
     }
@@ -296,7 +312,8 @@ impl<'a> Parser<'a> {
             }
             if self.text[self.at..].starts_with('.') {
                 self.at += 1;
-                let value = self.name().ok_or_else(|| (self.at, String::from("expected a modifier's value")))?;
+                let value =
+                    self.name().ok_or_else(|| (self.at, String::from("expected a modifier's value")))?;
                 return Ok(Expression::Modifier(name.to_owned(), value.to_owned()));
             }
             return Ok(Expression::Name(name.to_owned()));
@@ -318,7 +335,8 @@ mod tests {
 
     #[test]
     fn statements() {
-        let parsed = parse("t = zext(a, 64) + b * 2; when (cc.cc) { carry = bit(t, 32); } else { stop(); }").unwrap();
+        let parsed =
+            parse("t = zext(a, 64) + b * 2; when (cc.cc) { carry = bit(t, 32); } else { stop(); }").unwrap();
         assert_eq!(parsed.len(), 2);
         let mut found = Vec::new();
         names(&parsed, &mut found);

@@ -65,7 +65,9 @@ fn made(root: &Path) -> Result<Vec<(PathBuf, String)>> {
         files.push((path, isa_gen::rust_tables::examples(generation)));
     }
     files.push((root.join(GENERATED).join("semantics.rs"), isa_gen::rust_semantics::semantics(&isa)));
-    files.extend(isa_gen::sleigh::module(&isa).into_iter().map(|(name, text)| (root.join(GHIDRA).join(name), text)));
+    files.extend(
+        isa_gen::sleigh::module(&isa).into_iter().map(|(name, text)| (root.join(GHIDRA).join(name), text)),
+    );
     let pages = isa_gen::pages::pages(&isa);
     files.push((root.join(GENERATED).join("reference.rs"), isa_gen::rust_tables::reference(&pages)));
     files.extend(pages.into_iter().map(|(name, text)| (root.join(PAGES).join(format!("{name}.md")), text)));

@@ -30,7 +30,8 @@ impl Host for Memory {
 /// Runs a line of sm_35.
 fn run(text: &str, state: &mut State, memory: &mut Memory) -> Next {
     let kepler = isa::by_architecture(35).unwrap();
-    let word = assemble::instruction(kepler, text, 0x40, 0).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    let word =
+        assemble::instruction(kepler, text, 0x40, 0).unwrap_or_else(|error| panic!("{text}: {error:?}"));
     let instruction = Instruction::decode(kepler, word).unwrap();
     let mut lifted = Lifted::default();
     lifted.lift(&instruction, 0x40);

@@ -27,7 +27,11 @@ impl Writer<'_> {
         let body = match operand.kind {
             Kind::Guard => self.guard(operand),
             Kind::Relative | Kind::Absolute => return self.target(operand),
-            Kind::Register | Kind::Constant | Kind::ConstantSpaced | Kind::RegisterPlus1 | Kind::RegisterPlus2 => {
+            Kind::Register
+            | Kind::Constant
+            | Kind::ConstantSpaced
+            | Kind::RegisterPlus1
+            | Kind::RegisterPlus2 => {
                 let core = self.core(operand);
                 self.with_signs(operand, &core, ["-", "~", "|"])
             }
@@ -80,11 +84,16 @@ impl Writer<'_> {
     /// A constructor for every choice of signs. Registers have them before, immediates behind.
     fn with_signs(&mut self, operand: &Operand, core: &(String, String), texts: [&str; 3]) -> String {
         let parts = [Part::Negate, Part::Invert, Part::Absolute];
-        let present: Vec<(usize, Bits)> =
-            parts.iter().enumerate().filter_map(|(index, part)| Some((index, operand.part(*part)?.clone()))).collect();
-        let select = operand.part(Part::Select).cloned().zip(operand.select.clone()).map(|(bits, (modifier, order))| {
-            self.spellings(&bits, modifier, &order)
-        });
+        let present: Vec<(usize, Bits)> = parts
+            .iter()
+            .enumerate()
+            .filter_map(|(index, part)| Some((index, operand.part(*part)?.clone())))
+            .collect();
+        let select = operand
+            .part(Part::Select)
+            .cloned()
+            .zip(operand.select.clone())
+            .map(|(bits, (modifier, order))| self.spellings(&bits, modifier, &order));
         let behind = texts[0].starts_with('.');
         let mut body = String::new();
         for choice in 0..1_u32 << present.len() {
@@ -126,13 +135,19 @@ impl Writer<'_> {
             };
             pattern.push(fields.to_owned());
             pattern.extend(select.clone());
-            let _ = writeln!(body, "@: {before}{}{after} is {}{actions} {{ export 0:1; }}", core.0, pattern.join(" & "));
+            let _ = writeln!(
+                body,
+                "@: {before}{}{after} is {}{actions} {{ export 0:1; }}",
+                core.0,
+                pattern.join(" & ")
+            );
         }
         body
     }
 
     fn guard(&mut self, operand: &Operand) -> String {
-        let (Some(value), Some(not)) = (operand.part(Part::Value).cloned(), operand.part(Part::Not).cloned()) else {
+        let (Some(value), Some(not)) = (operand.part(Part::Value).cloned(), operand.part(Part::Not).cloned())
+        else {
             return String::new();
         };
         let field = self.register_field(&value, 'p', 0);
@@ -152,7 +167,11 @@ impl Writer<'_> {
         let mut body = String::new();
         if !before.is_empty() {
             let none = self.equals(&value, crate::model::ones(value.width()));
-            let plain = operand.part(Part::Not).cloned().map(|not| format!(" & {}", self.equals(&not, 0))).unwrap_or_default();
+            let plain = operand
+                .part(Part::Not)
+                .cloned()
+                .map(|not| format!(" & {}", self.equals(&not, 0)))
+                .unwrap_or_default();
             let _ = writeln!(body, "@: is {none}{plain} {{ export 0:1; }}");
         }
         match operand.part(Part::Not).cloned() {
@@ -207,10 +226,13 @@ impl Writer<'_> {
         let (bank, mut fields) = self.number(&part(Part::Bank));
         let (number, more) = self.number(&offset);
         let register = self.register_field(&base, 'g', 0);
-        let (no_register, no_offset) = (self.equals(&base, crate::model::ones(base.width())), self.equals(&offset, 0));
+        let (no_register, no_offset) =
+            (self.equals(&base, crate::model::ones(base.width())), self.equals(&offset, 0));
         fields.extend(more);
         let (all, actions) = (fields.join(" & "), format!("[ bank = {bank}; offset = {number}; ]"));
-        let with_zero = format!("@: \"c[\"^bank^\"][\"^{register}^\"]\" is {all} & {register} & {no_offset} [ bank = {bank}; ] {{ export 0:1; }}\n");
+        let with_zero = format!(
+            "@: \"c[\"^bank^\"][\"^{register}^\"]\" is {all} & {register} & {no_offset} [ bank = {bank}; ] {{ export 0:1; }}\n"
+        );
         let mut body = format!(
             "@: \"c[\"^bank^\"][\"^{register}^\"+\"^offset^\"]\" is {all} & {register} {actions} {{ export 0:1; }}\n{with_zero}\
              @: \"c[\"^bank^\"][\"^offset^\"]\" is {all} & {no_register} {actions} {{ export 0:1; }}\n"
@@ -252,7 +274,10 @@ impl Writer<'_> {
     pub(super) fn target(&mut self, operand: &Operand) -> String {
         let (number, fields) = self.number(&operand.part(Part::Value).cloned().unwrap_or_default());
         let from = if operand.kind == Kind::Relative { "inst_next + " } else { "" };
-        let body = format!("@: target is {} [ target = {from}({number}); ] {{ export *[ram]:8 target; }}\n", fields.join(" & "));
+        let body = format!(
+            "@: target is {} [ target = {from}({number}); ] {{ export *[ram]:8 target; }}\n",
+            fields.join(" & ")
+        );
         self.table('a', &body)
     }
 }

@@ -17,7 +17,10 @@ pub fn module(isa: &Isa) -> Vec<(PathBuf, String)> {
         (languages.join("functions.sinc"), functions(isa)),
     ];
     for generation in &isa.generations {
-        files.push((languages.join(format!("{}.slaspec", generation.name)), super::specification(isa, generation)));
+        files.push((
+            languages.join(format!("{}.slaspec", generation.name)),
+            super::specification(isa, generation),
+        ));
         files.push((languages.join(format!("{}.pspec", generation.name)), processor(isa)));
     }
     files
@@ -43,7 +46,9 @@ fn definitions(isa: &Isa) -> String {
 
 /// Cubins are ELF of machine 190, whose flags name the architecture in their low byte.
 fn opinion(isa: &Isa) -> String {
-    let mut out = format!("{XML}<opinions>\n  <constraint loader=\"Executable and Linking Format (ELF)\" compilerSpecID=\"default\">\n");
+    let mut out = format!(
+        "{XML}<opinions>\n  <constraint loader=\"Executable and Linking Format (ELF)\" compilerSpecID=\"default\">\n"
+    );
     for generation in &isa.generations {
         for architecture in &generation.architectures {
             let _ = writeln!(
@@ -72,13 +77,12 @@ fn compiler() -> String {
          alignment=\"2\"/>\n      <entry size=\"4\" alignment=\"4\"/>\n      <entry size=\"8\" alignment=\"8\"/>\n    \
          </size_alignment_map>\n  </data_organization>\n  <global>\n    <range space=\"ram\"/>\n    <range \
          space=\"shared\"/>\n    <range space=\"special\"/>\n    <range space=\"constant\"/>\n  </global>\n  <stackpointer \
-         register=\"SP\" space=\"local_memory\"/>\n  <returnaddress>\n    <varnode space=\"register\" offset=\"{:#x}\" size=\"8\"/>\n  \
+         register=\"SP\" space=\"local_memory\"/>\n  <returnaddress>\n    <varnode space=\"register\" offset=\"{RETURN_ADDRESS:#x}\" size=\"8\"/>\n  \
          </returnaddress>\n  <default_proto>\n    <prototype name=\"kernel\" extrapop=\"0\" stackshift=\"0\">\n      \
          <input>\n        <pentry minsize=\"1\" maxsize=\"4096\" align=\"4\">\n          <addr space=\"constant\" \
          offset=\"0x140\"/>\n        </pentry>\n      </input>\n      <output>\n        <pentry minsize=\"1\" \
          maxsize=\"4\">\n          <register name=\"R4\"/>\n        </pentry>\n      </output>\n    </prototype>\n  \
-         </default_proto>\n</compiler_spec>\n",
-        RETURN_ADDRESS
+         </default_proto>\n</compiler_spec>\n"
     )
 }
 
@@ -109,14 +113,25 @@ const CONSTANTS: [(u32, &str); 6] = [
 ];
 
 fn processor(isa: &Isa) -> String {
-    let mut out = format!("{XML}<processor_spec>\n  <programcounter register=\"pc\"/>\n  <default_symbols>\n");
+    let mut out =
+        format!("{XML}<processor_spec>\n  <programcounter register=\"pc\"/>\n  <default_symbols>\n");
     let registers = isa.modifier("sreg").map(|index| &isa.modifiers[index].values);
     for (number, value) in registers.into_iter().flatten().enumerate() {
-        let name = SPECIAL.iter().find(|entry| entry.0 == value.name).map_or(value.spelling.as_str(), |entry| entry.1);
-        let _ = writeln!(out, "    <symbol name=\"{name}\" address=\"special:{:#x}\" entry=\"false\" type=\"code_ptr\"/>", number * 4);
+        let name = SPECIAL
+            .iter()
+            .find(|entry| entry.0 == value.name)
+            .map_or(value.spelling.as_str(), |entry| entry.1);
+        let _ = writeln!(
+            out,
+            "    <symbol name=\"{name}\" address=\"special:{:#x}\" entry=\"false\" type=\"code_ptr\"/>",
+            number * 4
+        );
     }
     for (offset, name) in CONSTANTS {
-        let _ = writeln!(out, "    <symbol name=\"{name}\" address=\"constant:{offset:#x}\" entry=\"false\" type=\"code_ptr\"/>");
+        let _ = writeln!(
+            out,
+            "    <symbol name=\"{name}\" address=\"constant:{offset:#x}\" entry=\"false\" type=\"code_ptr\"/>"
+        );
     }
     out.push_str("  </default_symbols>\n</processor_spec>\n");
     out.replace(" type=\"code_ptr\"", "")
@@ -144,20 +159,37 @@ pub(super) fn spaces_and_registers(out: &mut String, zero: u32, scratch: &BTreeM
          type=ram_space size=4;\ndefine space shared type=ram_space size=4;\ndefine space constant type=ram_space \
          size=4;\ndefine space special type=ram_space size=4;\ndefine space register type=register_space size=4;\n\n",
     );
-    let name = |number: u32, suffix: &str| if number == zero { format!("RZ{suffix}") } else { format!("R{number}{suffix}") };
+    let name = |number: u32, suffix: &str| {
+        if number == zero { format!("RZ{suffix}") } else { format!("R{number}{suffix}") }
+    };
     let list = |from: u32, step: usize, suffix: &str| {
         (from..=zero).step_by(step).map(|number| name(number, suffix)).collect::<Vec<_>>().join(" ")
     };
     let _ = writeln!(out, "define register offset=0 size=4 [ {} ];", list(0, 1, ""));
     let _ = writeln!(out, "define register offset=0 size=8 [ {} ];", list(0, 2, "_64"));
     let _ = writeln!(out, "define register offset=4 size=8 [ {} ];", list(1, 2, "_64"));
-    let _ = writeln!(out, "define register offset={PREDICATES:#x} size=1 [ P0 P1 P2 P3 P4 P5 P6 PT CF ZF SF OF ];");
+    let _ = writeln!(
+        out,
+        "define register offset={PREDICATES:#x} size=1 [ P0 P1 P2 P3 P4 P5 P6 PT CF ZF SF OF ];"
+    );
     let _ = writeln!(out, "define register offset={:#x} size=8 [ pc SP ];", PREDICATES + 0x100);
-    let _ = writeln!(out, "define register offset={RETURN_ADDRESS:#x} size=8 [ return_address exit_address whole ];");
-    let _ = writeln!(out, "define register offset={:#x} size=4 [ whole_factor whole_power ];", RETURN_ADDRESS + 0x18);
+    let _ = writeln!(
+        out,
+        "define register offset={RETURN_ADDRESS:#x} size=8 [ return_address exit_address whole ];"
+    );
+    let _ = writeln!(
+        out,
+        "define register offset={:#x} size=4 [ whole_factor whole_power ];",
+        RETURN_ADDRESS + 0x18
+    );
     for (bytes, count) in scratch {
         let names: Vec<String> = (0..*count).map(|number| format!("t{bytes}_{number}")).collect();
-        let _ = writeln!(out, "define register offset={:#x} size={bytes} [ {} ];", SCRATCH + bytes * 0x100, names.join(" "));
+        let _ = writeln!(
+            out,
+            "define register offset={:#x} size={bytes} [ {} ];",
+            SCRATCH + bytes * 0x100,
+            names.join(" ")
+        );
     }
     out.push('\n');
 }
@@ -171,7 +203,11 @@ pub(super) fn attached(set: char, bits: u32, lane: u32, zero: u32) -> String {
         _ => {
             let suffix = if set == 'w' { "_64" } else { "" };
             let shifted = number + lane;
-            if number >= zero || shifted >= zero { format!("RZ{suffix}") } else { format!("R{shifted}{suffix}") }
+            if number >= zero || shifted >= zero {
+                format!("RZ{suffix}")
+            } else {
+                format!("R{shifted}{suffix}")
+            }
         }
     });
     names.collect::<Vec<_>>().join(" ")

@@ -26,15 +26,19 @@ mod values;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
-use crate::model::{Bits, Encoding, Generation, Isa, Kind, Operand, Part, Piece};
+use crate::model::{Bits, Encoding, Generation, Isa, Kind, Part, Piece};
 
 pub use files::module;
 
 /// The specification of a generation.
 pub fn specification(isa: &Isa, generation: &Generation) -> String {
     let mut writer = Writer::new(isa, generation);
-    let roots: Vec<String> = generation.encodings.iter().map(|encoding| writer.constructor(encoding)).collect();
-    let mut out = format!("# Written by `cargo xtask codegen` from isa/nvidia. Do not edit.\n#\n# {}.\n\n", generation.title);
+    let roots: Vec<String> =
+        generation.encodings.iter().map(|encoding| writer.constructor(encoding)).collect();
+    let mut out = format!(
+        "# Written by `cargo xtask codegen` from isa/nvidia. Do not edit.\n#\n# {}.\n\n",
+        generation.title
+    );
     files::spaces_and_registers(&mut out, writer.zero_register, &writer.scratch);
     writer.token(&mut out);
     out.push_str("@include \"functions.sinc\"\n\n");
@@ -45,9 +49,14 @@ pub fn specification(isa: &Isa, generation: &Generation) -> String {
     let schedule = &generation.schedule;
     if schedule.every != 0 {
         let bits = fixed_bits(schedule.mask, schedule.value);
-        let pattern: Vec<String> = bits.iter().map(|(low, high, value)| format!("f_{low}_{high}={value:#x}")).collect();
+        let pattern: Vec<String> =
+            bits.iter().map(|(low, high, value)| format!("f_{low}_{high}={value:#x}")).collect();
         // Nothing is done; the table is there so that the constructor is not taken for one that was forgotten.
-        let _ = writeln!(out, "nothing: is epsilon {{ export 0:1; }}\n:SCHED is {} & nothing {{ build nothing; }}", pattern.join(" & "));
+        let _ = writeln!(
+            out,
+            "nothing: is epsilon {{ export 0:1; }}\n:SCHED is {} & nothing {{ build nothing; }}",
+            pattern.join(" & ")
+        );
     }
     for root in &roots {
         out.push_str(root);
@@ -95,10 +104,11 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(isa: &'a Isa, generation: &Generation) -> Self {
-        let widest = generation.encodings.iter().flat_map(|encoding| &encoding.operands).filter_map(|operand| {
-            let bits = operand.part(Part::Value)?;
-            (operand.kind == Kind::Register).then(|| bits.width())
-        });
+        let widest =
+            generation.encodings.iter().flat_map(|encoding| &encoding.operands).filter_map(|operand| {
+                let bits = operand.part(Part::Value)?;
+                (operand.kind == Kind::Register).then(|| bits.width())
+            });
         let zero_register = (1 << widest.max().unwrap_or(8)) - 1;
         let mut writer = Self {
             isa,
@@ -139,7 +149,11 @@ impl<'a> Writer<'a> {
         let registers = files::attached(set, bits.width(), lane, self.zero_register);
         let mut body = String::new();
         for (number, register) in registers.split(' ').enumerate() {
-            let _ = writeln!(body, "@: {register} is {register} & {} {{ export {register}; }}", self.equals(bits, number as u128));
+            let _ = writeln!(
+                body,
+                "@: {register} is {register} & {} {{ export {register}; }}",
+                self.equals(bits, number as u128)
+            );
         }
         self.table('r', &body)
     }
@@ -195,7 +209,8 @@ impl<'a> Writer<'a> {
 
     /// A second table of the same text.
     fn again(&mut self, table: &str) -> String {
-        let body = self.names.iter().find(|entry| entry.1 == table).map(|entry| entry.0.clone()).unwrap_or_default();
+        let body =
+            self.names.iter().find(|entry| entry.1 == table).map(|entry| entry.0.clone()).unwrap_or_default();
         self.table('o', &format!("{body}# once more\n"))
     }
 
@@ -276,7 +291,14 @@ impl<'a> Writer<'a> {
         }
         // A table that two slots share stands in the pattern once.
         let mut seen = Vec::new();
-        pattern.retain(|part| if seen.contains(part) { false } else { seen.push(part.clone()); true });
+        pattern.retain(|part| {
+            if seen.contains(part) {
+                false
+            } else {
+                seen.push(part.clone());
+                true
+            }
+        });
         let operands = if operands.is_empty() { String::new() } else { format!(" {}", operands.join("^")) };
         let builds: String = builds.iter().map(|name| format!(" build {name};")).collect();
         format!(":^{}{operands} is {} {{{builds} }}", mnemonic.join("^"), pattern.join(" & "))
@@ -297,10 +319,5 @@ impl<'a> Writer<'a> {
                 self.table('b', &format!("@: is {} {{{builds} export 0:1; }}\n", unique.join(" & ")))
             })
             .collect()
-    }
-
-    /// The bits of a part of an operand that is one bit or a few.
-    fn part<'b>(operand: &'b Operand, part: Part) -> Option<&'b Bits> {
-        operand.part(part)
     }
 }

@@ -34,9 +34,11 @@ impl Writer<'_> {
         let mut tables = Vec::new();
         let cut = cut(&program.steps);
         let shared = shared_names(&cut);
-        let mut names = Names { program: &program, shared: HashMap::new(), counts: BTreeMap::new(), is_shared: shared };
+        let mut names =
+            Names { program: &program, shared: HashMap::new(), counts: BTreeMap::new(), is_shared: shared };
         for steps in cut {
-            let leaves = self.leaves(encoding, steps, Leaf { conditions: Conditions::new(), steps: Vec::new() });
+            let leaves =
+                self.leaves(encoding, steps, Leaf { conditions: Conditions::new(), steps: Vec::new() });
             let table = self.piece(encoding, leaves, &mut names);
             tables.extend(table);
         }
@@ -53,7 +55,10 @@ impl Writer<'_> {
         let choice = encoding.choices.get(encoding.choice("join")?)?;
         let bits = choice.bits.clone();
         let (off, on) = (self.equals(&bits, 0), self.equals(&bits, 1));
-        Some(self.table('s', &format!("@: is {off} {{ export 0:1; }}\n@: is {on} {{ reconverge(); export 0:1; }}\n")))
+        Some(self.table(
+            's',
+            &format!("@: is {off} {{ export 0:1; }}\n@: is {on} {{ reconverge(); export 0:1; }}\n"),
+        ))
     }
 
     /// The bits that a test looks at and the numbers for which it holds; or the answer, if the encoding decides it.
@@ -67,8 +72,11 @@ impl Writer<'_> {
         }
         let by_name = |bits: &Bits, modifier: usize, order: &[Option<usize>]| {
             let values = &self.isa.modifiers[modifier].values;
-            let all: Vec<u128> = (0..order.len() as u128).filter(|number| order[*number as usize].is_some()).collect();
-            let holds = |number: &u128| order[*number as usize].is_some_and(|value| test.values.contains(&values[value].name));
+            let all: Vec<u128> =
+                (0..order.len() as u128).filter(|number| order[*number as usize].is_some()).collect();
+            let holds = |number: &u128| {
+                order[*number as usize].is_some_and(|value| test.values.contains(&values[value].name))
+            };
             (bits.clone(), all.iter().copied().filter(holds).collect(), all.clone())
         };
         if let Some(index) = encoding.operand(&test.slot) {
@@ -90,7 +98,8 @@ impl Writer<'_> {
                 Ok(by_name(&choice.bits, choice.modifier, &choice.order))
             }
             None => {
-                let declared = operation.modifiers.iter().find(|entry| entry.0 == test.slot).map(|entry| entry.1);
+                let declared =
+                    operation.modifiers.iter().find(|entry| entry.0 == test.slot).map(|entry| entry.1);
                 Err(declared.is_some_and(|modifier| {
                     let number = crate::rust_tables::default_number(self.isa, modifier);
                     test.values.contains(&self.isa.modifiers[modifier].values[number].name)
@@ -112,12 +121,21 @@ impl Writer<'_> {
                     }
                     Step::If(value, yes, no) => {
                         let inner = |steps, conditions: &Conditions| {
-                            self.leaves(encoding, steps, Leaf { conditions: conditions.clone(), steps: Vec::new() })
+                            self.leaves(
+                                encoding,
+                                steps,
+                                Leaf { conditions: conditions.clone(), steps: Vec::new() },
+                            )
                         };
                         for then in inner(yes, &leaf.conditions) {
                             for otherwise in inner(no, &then.conditions) {
-                                let mut with = Leaf { conditions: otherwise.conditions, steps: leaf.steps.clone() };
-                                with.steps.push(Decided::If(value.clone(), then.steps.clone(), otherwise.steps));
+                                let mut with =
+                                    Leaf { conditions: otherwise.conditions, steps: leaf.steps.clone() };
+                                with.steps.push(Decided::If(
+                                    value.clone(),
+                                    then.steps.clone(),
+                                    otherwise.steps,
+                                ));
                                 next.push(with);
                             }
                         }
@@ -126,11 +144,14 @@ impl Writer<'_> {
                         Err(true) => next.extend(self.leaves(encoding, yes, leaf)),
                         Err(false) => next.extend(self.leaves(encoding, no, leaf)),
                         Ok((bits, holds, all)) => {
-                            let (ranges, now) = joined(&mut leaf.conditions, &bits, &all, (encoding.mask, encoding.value));
+                            let (ranges, now) =
+                                joined(&mut leaf.conditions, &bits, &all, (encoding.mask, encoding.value));
                             let key = Bits { ranges: ranges.clone(), ..Bits::default() };
                             for (steps, wanted) in [(yes, true), (no, false)] {
-                                let holds = |number: &u128| holds.contains(&bits.extract(placed(&key, *number)));
-                                let left: Vec<u128> = now.iter().copied().filter(|number| holds(number) == wanted).collect();
+                                let holds =
+                                    |number: &u128| holds.contains(&bits.extract(placed(&key, *number)));
+                                let left: Vec<u128> =
+                                    now.iter().copied().filter(|number| holds(number) == wanted).collect();
                                 if left.is_empty() {
                                     continue;
                                 }
@@ -167,7 +188,8 @@ impl Writer<'_> {
         let mut bodies: Vec<(Vec<String>, String, Vec<Conditions>)> = Vec::new();
         for mut leaf in leaves {
             self.without_unread(encoding, &mut leaf.steps, &names.is_shared);
-            let mut body = Body { pattern: Vec::new(), code: String::new(), locals: BTreeMap::new(), labels: 0 };
+            let mut body =
+                Body { pattern: Vec::new(), code: String::new(), locals: BTreeMap::new(), labels: 0 };
             self.statements(encoding, &leaf.steps, names, &mut body);
             let locals: String =
                 body.locals.values().map(|(name, bytes)| format!(" local {name}:{bytes};")).collect();
@@ -240,7 +262,9 @@ impl Writer<'_> {
     }
 
     fn statement(&mut self, encoding: &Encoding, pcode: &Pcode, names: &mut Names<'_>, body: &mut Body) {
-        let label = matches!(pcode.code, Code::Goto | Code::Call).then(|| self.direct_target(encoding, pcode.inputs.first())).flatten();
+        let label = matches!(pcode.code, Code::Goto | Code::Call)
+            .then(|| self.direct_target(encoding, pcode.inputs.first()))
+            .flatten();
         let inputs: Vec<String> = match label {
             Some(_) => Vec::new(),
             None => pcode.inputs.iter().map(|input| self.input(encoding, input, names, body)).collect(),
@@ -248,7 +272,10 @@ impl Writer<'_> {
         let text = match &pcode.code {
             Code::Native(index) => {
                 let bytes = pcode.output.as_ref().map_or(4, |output| names.bytes(output));
-                let mut text = NATIVE[*index].sleigh.replace("{n}", &bytes.to_string()).replace("{b}", &(bytes * 4).to_string());
+                let mut text = NATIVE[*index]
+                    .sleigh
+                    .replace("{n}", &bytes.to_string())
+                    .replace("{b}", &(bytes * 4).to_string());
                 for (index, input) in inputs.iter().enumerate() {
                     text = text.replace(&format!("{{{index}}}"), input);
                 }
@@ -309,11 +336,19 @@ impl Writer<'_> {
         matches!(operand.kind, Kind::Relative | Kind::Absolute).then(|| self.target(&operand))
     }
 
-    fn input(&mut self, encoding: &Encoding, value: &Value, names: &mut Names<'_>, body: &mut Body) -> String {
+    fn input(
+        &mut self,
+        encoding: &Encoding,
+        value: &Value,
+        names: &mut Names<'_>,
+        body: &mut Body,
+    ) -> String {
         let bytes = names.bytes(value);
         let table = match value {
             Value::Temporary(index) => return names.name(*index, body),
-            Value::Number(number, width) => return format!("{:#x}:{}", number & crate::model::ones(*width), width.div_ceil(8)),
+            Value::Number(number, width) => {
+                return format!("{:#x}:{}", number & crate::model::ones(*width), width.div_ceil(8));
+            }
             Value::Flag(name) => return flag(name).to_owned(),
             Value::Next => {
                 if !body.code.contains("local next:8") {
@@ -326,8 +361,12 @@ impl Writer<'_> {
                 let table = self.choice_number(encoding, slot);
                 if table.is_none() {
                     let operation = &self.isa.operations[encoding.operation];
-                    let declared = operation.modifiers.iter().find(|entry| &entry.0 == slot).map(|entry| entry.1);
-                    return format!("{}:1", declared.map_or(0, |modifier| crate::rust_tables::default_number(self.isa, modifier)));
+                    let declared =
+                        operation.modifiers.iter().find(|entry| &entry.0 == slot).map(|entry| entry.1);
+                    return format!(
+                        "{}:1",
+                        declared.map_or(0, |modifier| crate::rust_tables::default_number(self.isa, modifier))
+                    );
                 }
                 table
             }
@@ -343,7 +382,13 @@ impl Writer<'_> {
         }
     }
 
-    fn output(&mut self, encoding: &Encoding, value: &Value, names: &mut Names<'_>, body: &mut Body) -> String {
+    fn output(
+        &mut self,
+        encoding: &Encoding,
+        value: &Value,
+        names: &mut Names<'_>,
+        body: &mut Body,
+    ) -> String {
         match value {
             Value::Temporary(index) => names.name(*index, body),
             Value::Flag(name) => flag(name).to_owned(),
@@ -422,7 +467,12 @@ fn placed(bits: &Bits, number: u128) -> u128 {
 }
 
 /// Takes the conditions on bits that overlap these out, and gives the bits of all of them and the numbers that are left.
-fn joined(conditions: &mut Conditions, bits: &Bits, all: &[u128], fixed: (u128, u128)) -> (Vec<(u32, u32)>, Vec<u128>) {
+fn joined(
+    conditions: &mut Conditions,
+    bits: &Bits,
+    all: &[u128],
+    fixed: (u128, u128),
+) -> (Vec<(u32, u32)>, Vec<u128>) {
     let overlapping: Vec<Vec<(u32, u32)>> = conditions
         .keys()
         .filter(|ranges| Bits { ranges: (*ranges).clone(), ..Bits::default() }.mask() & bits.mask() != 0)
@@ -485,7 +535,9 @@ fn sweep(steps: &mut Vec<Decided>, wanted: &impl Fn(&Value) -> bool) -> bool {
     for step in steps.iter_mut() {
         match step {
             Decided::Do(pcode) => {
-                if pcode.output.as_ref().is_some_and(|output| !wanted(output)) && matches!(pcode.code, Code::Function(_)) {
+                if pcode.output.as_ref().is_some_and(|output| !wanted(output))
+                    && matches!(pcode.code, Code::Function(_))
+                {
                     pcode.output = None;
                     changed = true;
                 }
@@ -527,10 +579,10 @@ fn shared_names(pieces: &[&[Step]]) -> HashSet<usize> {
     let mut shared = HashSet::new();
     for (number, piece) in pieces.iter().enumerate() {
         visit(piece, &mut |value| {
-            if let Value::Temporary(index) = value {
-                if *first.entry(*index).or_insert(number) != number {
-                    shared.insert(*index);
-                }
+            if let Value::Temporary(index) = value
+                && *first.entry(*index).or_insert(number) != number
+            {
+                shared.insert(*index);
             }
         });
     }
@@ -565,8 +617,11 @@ fn merged(mut all: Vec<Conditions>) -> Vec<Conditions> {
                 if keys != all[second].keys().collect::<Vec<_>>() {
                     continue;
                 }
-                let differing: Vec<Vec<(u32, u32)>> =
-                    all[first].iter().filter(|entry| all[second][entry.0] != *entry.1).map(|entry| entry.0.clone()).collect();
+                let differing: Vec<Vec<(u32, u32)>> = all[first]
+                    .iter()
+                    .filter(|entry| all[second][entry.0] != *entry.1)
+                    .map(|entry| entry.0.clone())
+                    .collect();
                 if let [key] = differing.as_slice() {
                     let other = all.remove(second);
                     if let Some(numbers) = all[first].get_mut(key) {

@@ -8,9 +8,19 @@ use crate::model::{Bits, Encoding, Kind, Operand, Part, ones};
 
 impl Writer<'_> {
     /// The table that exports an operand's value; none if the encoding has no such operand.
-    pub(super) fn value(&mut self, encoding: &Encoding, slot: &str, width: u32, lane: u32, class: Class) -> Option<String> {
+    pub(super) fn value(
+        &mut self,
+        encoding: &Encoding,
+        slot: &str,
+        width: u32,
+        lane: u32,
+        class: Class,
+    ) -> Option<String> {
         let operand = encoding.operands.get(encoding.operand(slot)?)?.clone();
-        let label = self.isa.operations[encoding.operation].operands.iter().any(|role| role.name == slot && role.ty == "label");
+        let label = self.isa.operations[encoding.operation]
+            .operands
+            .iter()
+            .any(|role| role.name == slot && role.ty == "label");
         let bytes = width.div_ceil(8);
         let body = match operand.kind {
             Kind::Register | Kind::OptionalRegister => self.register(&operand, bytes, lane),
@@ -69,7 +79,9 @@ impl Writer<'_> {
 
     fn constant_target(&mut self, operand: &Operand) -> String {
         let (address, fields) = self.constant_address(operand, 0);
-        format!("@: address is {fields} [ address = {address}; ] {{ local p:4 = address; local w:4 = *[constant]:4 p; local t:8 = zext(w); export t; }}\n")
+        format!(
+            "@: address is {fields} [ address = {address}; ] {{ local p:4 = address; local w:4 = *[constant]:4 p; local t:8 = zext(w); export t; }}\n"
+        )
     }
 
     fn indexed(&mut self, operand: &Operand) -> String {
@@ -93,7 +105,9 @@ impl Writer<'_> {
         let register = self.register_field(&base, if bytes == 8 { 'w' } else { 'g' }, 0);
         let zero = self.equals(&base, ones(base.width()));
         let Some(offset) = operand.part(Part::Offset).cloned() else {
-            return format!("@: is {register} {{ export {register}; }}\n@: is {zero} {{ export 0:{bytes}; }}\n");
+            return format!(
+                "@: is {register} {{ export {register}; }}\n@: is {zero} {{ export 0:{bytes}; }}\n"
+            );
         };
         let (number, fields) = self.number(&offset);
         let (address, unsigned) = self.number(&Bits { signed: false, ..offset.clone() });
@@ -110,12 +124,18 @@ impl Writer<'_> {
     fn target_number(&mut self, operand: &Operand) -> String {
         let (number, fields) = self.number(&operand.part(Part::Value).cloned().unwrap_or_default());
         let from = if operand.kind == Kind::Relative { "inst_next + " } else { "" };
-        format!("@: target is {} [ target = {from}({number}); ] {{ export *[const]:8 target; }}\n", fields.join(" & "))
+        format!(
+            "@: target is {} [ target = {from}({number}); ] {{ export *[const]:8 target; }}\n",
+            fields.join(" & ")
+        )
     }
 
     fn immediate(&mut self, operand: &Operand, bytes: u32) -> String {
         let (number, fields) = self.number(&operand.part(Part::Value).cloned().unwrap_or_default());
-        format!("@: value is {} [ value = {number}; ] {{ export *[const]:{bytes} value; }}\n", fields.join(" & "))
+        format!(
+            "@: value is {} [ value = {number}; ] {{ export *[const]:{bytes} value; }}\n",
+            fields.join(" & ")
+        )
     }
 
     /// Inverted, made absolute, negated, in this order.
@@ -140,7 +160,9 @@ impl Writer<'_> {
                 code.push_str(&match (part, class) {
                     (Part::Invert, _) => String::from(" t = ~t;"),
                     (Part::Absolute, Class::Float) => format!(" t = t & {:#x};", sign - 1),
-                    (Part::Absolute, _) => String::from(" if (!(t s< 0)) goto <positive>; t = -t; <positive>"),
+                    (Part::Absolute, _) => {
+                        String::from(" if (!(t s< 0)) goto <positive>; t = -t; <positive>")
+                    }
                     (_, Class::Float) => format!(" t = t ^ {sign:#x};"),
                     _ => String::from(" t = -t;"),
                 });
@@ -163,18 +185,28 @@ impl Writer<'_> {
         let numbers: Vec<Option<usize>> = choice
             .order
             .iter()
-            .map(|value| value.map(|value| crate::rust_tables::declared_number(self.isa, declared, choice.modifier, value)))
+            .map(|value| {
+                value.map(|value| {
+                    crate::rust_tables::declared_number(self.isa, declared, choice.modifier, value)
+                })
+            })
             .collect();
-        let identity = choice.bits.ranges.len() == 1 && numbers.iter().enumerate().all(|(index, number)| number.is_none_or(|number| number == index));
+        let identity = choice.bits.ranges.len() == 1
+            && numbers.iter().enumerate().all(|(index, number)| number.is_none_or(|number| number == index));
         let mut body = String::new();
         if identity {
             let (low, count) = choice.bits.ranges[0];
             let field = self.field(low, low + count - 1, false);
-            let _ = writeln!(body, "@: value is {field} [ value = {field} + 0; ] {{ export *[const]:1 value; }}");
+            let _ =
+                writeln!(body, "@: value is {field} [ value = {field} + 0; ] {{ export *[const]:1 value; }}");
         } else {
             for (index, number) in numbers.iter().enumerate() {
                 let Some(number) = number else { continue };
-                let _ = writeln!(body, "@: is {} {{ export {number}:1; }}", self.equals(&choice.bits, index as u128));
+                let _ = writeln!(
+                    body,
+                    "@: is {} {{ export {number}:1; }}",
+                    self.equals(&choice.bits, index as u128)
+                );
             }
         }
         Some(self.table('n', &body))
@@ -183,9 +215,12 @@ impl Writer<'_> {
     /// The table that exports the number in a part of an operand.
     pub(super) fn part_number(&mut self, encoding: &Encoding, slot: &str, part: Part) -> Option<String> {
         let operand = encoding.operands.get(encoding.operand(slot)?)?;
-        let bits = Self::part(operand, part)?.clone();
+        let bits = operand.part(part)?.clone();
         let (number, fields) = self.number(&bits);
-        let body = format!("@: value is {} [ value = {number}; ] {{ export *[const]:1 value; }}\n", fields.join(" & "));
+        let body = format!(
+            "@: value is {} [ value = {number}; ] {{ export *[const]:1 value; }}\n",
+            fields.join(" & ")
+        );
         Some(self.table('n', &body))
     }
 }

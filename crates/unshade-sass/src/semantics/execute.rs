@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::lift::{Lifted, masked};
-use super::table::{Code, FLAGS, FIRST_PREDICATE};
+use super::table::{Code, FIRST_PREDICATE, FLAGS};
 use super::{Space, Varnode, functions};
 
 /// What a thread has of its own.
@@ -24,7 +24,10 @@ impl Default for State {
 impl State {
     /// A predicate; those from 7 on are true.
     pub fn predicate(&self, number: usize) -> bool {
-        self.flags.get(number.saturating_add(usize::try_from(FIRST_PREDICATE).unwrap_or(0))).copied().unwrap_or(true)
+        self.flags
+            .get(number.saturating_add(usize::try_from(FIRST_PREDICATE).unwrap_or(0)))
+            .copied()
+            .unwrap_or(true)
     }
 }
 
@@ -85,9 +88,15 @@ pub enum Next {
 ///
 /// What the host says of memory and functions.
 pub fn execute<H: Host + ?Sized>(lifted: &Lifted, state: &mut State, host: &mut H) -> Result<Next, Fault> {
-    let most = lifted.ops().iter().flat_map(|op| op.output).filter(|place| place.space == Space::Temporary).map(|place| place.offset);
+    let most = lifted
+        .ops()
+        .iter()
+        .flat_map(|op| op.output)
+        .filter(|place| place.space == Space::Temporary)
+        .map(|place| place.offset);
     let count = most.max().map_or(0, |most| most.saturating_add(1));
-    let mut running = Running { state, host, temporaries: alloc::vec![0; usize::try_from(count).unwrap_or(0)] };
+    let mut running =
+        Running { state, host, temporaries: alloc::vec![0; usize::try_from(count).unwrap_or(0)] };
     let mut at = 0;
     let mut values: Vec<u64> = Vec::new();
     while let Some(op) = lifted.ops().get(at) {
@@ -114,9 +123,12 @@ pub fn execute<H: Host + ?Sized>(lifted: &Lifted, state: &mut State, host: &mut 
             Code::Call => return Ok(Next::Call(first)),
             Code::Return => return Ok(Next::Return),
             Code::Exit => return Ok(Next::Exit),
-            Code::Load(space) => running.host.load(space, first, op.output.map_or(32, |place| place.width))?,
+            Code::Load(space) => {
+                running.host.load(space, first, op.output.map_or(32, |place| place.width))?
+            }
             Code::Store(space) => {
-                let (value, width) = (values.get(1).copied().unwrap_or(0), inputs.get(1).map_or(32, |input| input.width));
+                let (value, width) =
+                    (values.get(1).copied().unwrap_or(0), inputs.get(1).map_or(32, |input| input.width));
                 running.host.store(space, first, value, width)?;
                 continue;
             }
@@ -127,7 +139,8 @@ pub fn execute<H: Host + ?Sized>(lifted: &Lifted, state: &mut State, host: &mut 
                     _ => running.host.call(function.name, &values)?,
                 }
             }
-            code => operate(code, &values, width, op.output.map_or(32, |place| place.width)).ok_or(Fault::Malformed)?,
+            code => operate(code, &values, width, op.output.map_or(32, |place| place.width))
+                .ok_or(Fault::Malformed)?,
         };
         if let Some(place) = op.output {
             running.write(place, masked(result, place.width))?;
@@ -152,7 +165,8 @@ impl<H: Host + ?Sized> Running<'_, H> {
                 if varnode.width <= 32 {
                     return Ok(low);
                 }
-                let high = self.state.registers.get(index.saturating_add(1)).copied().ok_or(Fault::Malformed)?;
+                let high =
+                    self.state.registers.get(index.saturating_add(1)).copied().ok_or(Fault::Malformed)?;
                 Ok(u64::from(high).wrapping_shl(32) | low)
             }
             Space::Flag => self.state.flags.get(index).copied().map(u64::from).ok_or(Fault::Malformed),
@@ -168,7 +182,8 @@ impl<H: Host + ?Sized> Running<'_, H> {
             Space::Register => {
                 *self.state.registers.get_mut(index).ok_or(Fault::Malformed)? = value as u32;
                 if place.width > 32 {
-                    let high = self.state.registers.get_mut(index.saturating_add(1)).ok_or(Fault::Malformed)?;
+                    let high =
+                        self.state.registers.get_mut(index.saturating_add(1)).ok_or(Fault::Malformed)?;
                     *high = value.wrapping_shr(32) as u32;
                 }
             }
@@ -204,8 +219,20 @@ pub fn operate(code: Code, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
         Code::And => first & second,
         Code::Or => first | second,
         Code::Xor => first ^ second,
-        Code::ShiftLeft => if small < top { first.wrapping_shl(small) } else { 0 },
-        Code::ShiftRight => if small < top { first.wrapping_shr(small) } else { 0 },
+        Code::ShiftLeft => {
+            if small < top {
+                first.wrapping_shl(small)
+            } else {
+                0
+            }
+        }
+        Code::ShiftRight => {
+            if small < top {
+                first.wrapping_shr(small)
+            } else {
+                0
+            }
+        }
         Code::ShiftRightSigned => a.wrapping_shr(small.min(top.saturating_sub(1))).cast_unsigned(),
         Code::Negate => first.wrapping_neg(),
         Code::Not => !first,
@@ -216,8 +243,12 @@ pub fn operate(code: Code, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
         Code::SignedLess => truth(a < b),
         Code::SignedLessEqual => truth(a <= b),
         Code::Carry => truth(masked(first.wrapping_add(second), width) < first),
-        Code::SignedCarry => truth(signed(first.wrapping_add(second), width).wrapping_sub(a) != b || a.checked_add(b).is_none()),
-        Code::SignedBorrow => truth(a.checked_sub(b).is_none_or(|exact| exact != signed(first.wrapping_sub(second), width))),
+        Code::SignedCarry => truth(
+            signed(first.wrapping_add(second), width).wrapping_sub(a) != b || a.checked_add(b).is_none(),
+        ),
+        Code::SignedBorrow => {
+            truth(a.checked_sub(b).is_none_or(|exact| exact != signed(first.wrapping_sub(second), width)))
+        }
         Code::BoolAnd => truth(first != 0 && second != 0),
         Code::BoolOr => truth(first != 0 || second != 0),
         Code::BoolXor => truth((first != 0) != (second != 0)),

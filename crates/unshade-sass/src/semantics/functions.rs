@@ -50,7 +50,9 @@ pub fn call(name: &str, inputs: &[u64]) -> Option<u64> {
         "reciprocal" => single(1.0 / f64::from(float(0))),
         "reciprocal_sqrt" => single(1.0 / libm::sqrt(f64::from(float(0)))),
         "reciprocal64_high" => double(1.0 / f64::from_bits(at(0).wrapping_shl(32))).wrapping_shr(32),
-        "reciprocal_sqrt64_high" => double(1.0 / libm::sqrt(f64::from_bits(at(0).wrapping_shl(32)))).wrapping_shr(32),
+        "reciprocal_sqrt64_high" => {
+            double(1.0 / libm::sqrt(f64::from_bits(at(0).wrapping_shl(32)))).wrapping_shr(32)
+        }
         "reduce_range" => at(0),
         "half_to_float" => {
             let result: Single = Half::from_bits(u128::from(at(0))).convert(&mut false).value;
@@ -71,7 +73,11 @@ pub fn call(name: &str, inputs: &[u64]) -> Option<u64> {
         "video_part" => video_part(word(0), at(1)).cast_unsigned(),
         "video_clamp" => {
             let value = at(0).cast_signed();
-            let range = if at(1) != 0 { (i64::from(i32::MIN), i64::from(i32::MAX)) } else { (0, i64::from(u32::MAX)) };
+            let range = if at(1) != 0 {
+                (i64::from(i32::MIN), i64::from(i32::MAX))
+            } else {
+                (0, i64::from(u32::MAX))
+            };
             masked(value.clamp(range.0, range.1).cast_unsigned(), 32)
         }
         _ => return None,
@@ -181,7 +187,11 @@ fn rounded(value: f64, mode: u64) -> f64 {
 fn range(ty: u64) -> (i128, i128) {
     let bits = 8_u32.wrapping_shl(u32::try_from(ty & 3).unwrap_or(0));
     let end = 1_i128.wrapping_shl(bits);
-    if ty < 4 { (0, end.wrapping_sub(1)) } else { (end.wrapping_shr(1).wrapping_neg(), end.wrapping_shr(1).wrapping_sub(1)) }
+    if ty < 4 {
+        (0, end.wrapping_sub(1))
+    } else {
+        (end.wrapping_shr(1).wrapping_neg(), end.wrapping_shr(1).wrapping_sub(1))
+    }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the conversion saturates, and the result is clamped")]
@@ -200,7 +210,11 @@ fn clamped(value: u64, has_sign: bool, ty: u64) -> u64 {
 }
 
 fn from_integer<F: Float>(value: u64, has_sign: bool, rounding: Round) -> F {
-    if has_sign { F::from_i128_r(i128::from(value.cast_signed()), rounding).value } else { F::from_u128_r(u128::from(value), rounding).value }
+    if has_sign {
+        F::from_i128_r(i128::from(value.cast_signed()), rounding).value
+    } else {
+        F::from_u128_r(u128::from(value), rounding).value
+    }
 }
 
 /// Four bytes of eight; bit 3 of a nibble copies the byte's sign into all of its bits.
@@ -227,7 +241,7 @@ fn selector(value: u32, mode: u64) -> u32 {
         6 => [0x1010, 0x3232, 0x1010, 0x3232],
         _ => return value & 0x7777,
     };
-    table[usize::try_from(by).unwrap_or(0) & 3]
+    table.get(usize::try_from(by).unwrap_or(0)).copied().unwrap_or(0)
 }
 
 /// By the numbers of the modifier: four bytes, two halves, the whole; without a sign, then with.
@@ -239,5 +253,9 @@ fn video_part(value: u32, ty: u64) -> i64 {
         _ => (0, 32),
     };
     let part = masked(u64::from(value.wrapping_shr(shift)), width);
-    if ty & 8 != 0 { operate(Code::SignExtend, &[part], width, 64).unwrap_or(0).cast_signed() } else { part.cast_signed() }
+    if ty & 8 != 0 {
+        operate(Code::SignExtend, &[part], width, 64).unwrap_or(0).cast_signed()
+    } else {
+        part.cast_signed()
+    }
 }

@@ -41,7 +41,9 @@ impl Lifted {
         self.ops.clear();
         self.inputs.clear();
         self.pending.clear();
-        let Some(program) = crate::generated::semantics::PROGRAMS.get(usize::from(instruction.encoding.operation)) else {
+        let Some(program) =
+            crate::generated::semantics::PROGRAMS.get(usize::from(instruction.encoding.operation))
+        else {
             return;
         };
         self.temporaries = program.temporaries.len() as u64;
@@ -191,7 +193,8 @@ impl Lifting<'_> {
     /// What a modifier is that the encoding does not choose: its number and name.
     fn default_of(&self, slot: &str) -> Option<(usize, &'static str)> {
         let declared = self.declared(slot)?;
-        let number = declared.values.iter().position(|value| value.1.is_empty() && value.0 != "-").unwrap_or(0);
+        let number =
+            declared.values.iter().position(|value| value.1.is_empty() && value.0 != "-").unwrap_or(0);
         Some((number, declared.values.get(number)?.0))
     }
 
@@ -203,9 +206,14 @@ impl Lifting<'_> {
     /// The number of a modifier's value in the set that the operation declares.
     fn choice(&self, slot: &str) -> u64 {
         let Some(declared) = self.declared(slot) else { return 0 };
-        let found = self.instruction.fields().find(|field| field.modifier != NONE && self.instruction.isa.text(field.slot) == slot);
+        let found = self
+            .instruction
+            .fields()
+            .find(|field| field.modifier != NONE && self.instruction.isa.text(field.slot) == slot);
         let Some(field) = found else { return self.default_of(slot).map_or(0, |entry| entry.0 as u64) };
-        let (Some(bound), Some(number)) = (isa::modifiers().get(usize::from(field.modifier)), self.instruction.choice(field)) else {
+        let (Some(bound), Some(number)) =
+            (isa::modifiers().get(usize::from(field.modifier)), self.instruction.choice(field))
+        else {
             return 0;
         };
         let number = usize::from(number);
@@ -214,7 +222,8 @@ impl Lifting<'_> {
         }
         let Some(value) = bound.values.get(number) else { return 0 };
         let by_name = declared.values.iter().position(|other| other.0 == value.0);
-        by_name.or_else(|| declared.values.iter().position(|other| other.1 == value.1)).unwrap_or(number) as u64
+        by_name.or_else(|| declared.values.iter().position(|other| other.1 == value.1)).unwrap_or(number)
+            as u64
     }
 
     fn value(&mut self, value: Value) -> Varnode {
@@ -261,7 +270,9 @@ impl Lifting<'_> {
                         let offset = number.wrapping_add(FIRST_PREDICATE);
                         (number < 7).then_some(Varnode { space: Space::Flag, offset, width: 1 })
                     }
-                    _ => self.register(operand.value, u64::from(lane), width).filter(|varnode| varnode.space == Space::Register),
+                    _ => self
+                        .register(operand.value, u64::from(lane), width)
+                        .filter(|varnode| varnode.space == Space::Register),
                 }
             }
             _ => None,
@@ -302,16 +313,27 @@ impl Lifting<'_> {
         let lane = u64::from(lane);
         let none = Varnode::number(0, width);
         match operand.kind {
-            Kind::Register | Kind::OptionalRegister => self.register(operand.value, lane, width).unwrap_or(none),
+            Kind::Register | Kind::OptionalRegister => {
+                self.register(operand.value, lane, width).unwrap_or(none)
+            }
             Kind::RegisterPlus1 => self.register(operand.value, lane.wrapping_add(1), width).unwrap_or(none),
             Kind::RegisterPlus2 => self.register(operand.value, lane.wrapping_add(2), width).unwrap_or(none),
             Kind::Predicate | Kind::OptionalPredicate | Kind::Guard => self.truth(operand),
             Kind::Constant | Kind::ConstantSpaced => {
                 let offset = number(operand.offset).wrapping_add(lane.wrapping_mul(4)) & 0xffff;
                 let offset = number(operand.bank).wrapping_shl(16) | offset;
-                let label = self.instruction.operation().operands.iter().any(|role| role.slot == slot && role.ty == "label");
+                let label = self
+                    .instruction
+                    .operation()
+                    .operands
+                    .iter()
+                    .any(|role| role.slot == slot && role.ty == "label");
                 if label {
-                    return self.compute(Code::ZeroExtend, &[Varnode { space: Space::Constant, offset, width: 32 }], 64);
+                    return self.compute(
+                        Code::ZeroExtend,
+                        &[Varnode { space: Space::Constant, offset, width: 32 }],
+                        64,
+                    );
                 }
                 Varnode { space: Space::Constant, offset, width }
             }
@@ -321,10 +343,13 @@ impl Lifting<'_> {
             }
             Kind::Memory => {
                 let offset = number(operand.offset);
-                let no_register = self.register(operand.base, 0, width).is_none_or(|base| base.space == Space::Number);
+                let no_register =
+                    self.register(operand.base, 0, width).is_none_or(|base| base.space == Space::Number);
                 // Without a register, the offset is an address: it has no sign.
                 let offset = match self.instruction.field(operand.offset) {
-                    Some(field) if no_register => field.raw(self.instruction.word).wrapping_shl(u32::from(field.shift)),
+                    Some(field) if no_register => {
+                        field.raw(self.instruction.word).wrapping_shl(u32::from(field.shift))
+                    }
                     _ => offset,
                 };
                 self.sum(operand.base, offset, width)

@@ -43,7 +43,8 @@ impl Host for Outside {
     fn load(&mut self, space: Space, address: u64, width: u8) -> Result<u64, Fault> {
         let mut value = 0;
         for byte in (0..u64::from(width / 8)).rev() {
-            value = value << 8 | mixed(self.seed ^ address.wrapping_add(byte).wrapping_mul(31) ^ space as u64) & 0xff;
+            value = value << 8
+                | mixed(self.seed ^ address.wrapping_add(byte).wrapping_mul(31) ^ space as u64) & 0xff;
         }
         Ok(value)
     }
@@ -111,7 +112,8 @@ impl Machine {
                 continue;
             }
             if line.starts_with("! ") {
-                machines.push(Self { ops: vec![Op { name: line.to_owned(), output: None, inputs: Vec::new() }] });
+                machines
+                    .push(Self { ops: vec![Op { name: line.to_owned(), output: None, inputs: Vec::new() }] });
                 continue;
             }
             let mut words = line.split(' ').filter(|word| !word.is_empty());
@@ -124,7 +126,13 @@ impl Machine {
     }
 
     /// What it does to a state, where it goes on, and what it does outside.
-    pub(super) fn run(&self, start: &State, address: u64, seed: u64, isa: &Isa) -> Result<(State, Next, Outside)> {
+    pub(super) fn run(
+        &self,
+        start: &State,
+        address: u64,
+        seed: u64,
+        isa: &Isa,
+    ) -> Result<(State, Next, Outside)> {
         let zero = zero_register(isa);
         let mut running = Running { bytes: HashMap::new(), outside: Outside::new(seed) };
         for (number, value) in start.registers.iter().enumerate().take(zero) {
@@ -199,7 +207,8 @@ impl Running {
                     match (taken, target.space.as_str()) {
                         (false, _) => at += 1,
                         (true, "const") => {
-                            let by = i32::try_from(target.offset.cast_signed()).unwrap_or(target.offset as u32 as i32);
+                            let by = i32::try_from(target.offset.cast_signed())
+                                .unwrap_or(target.offset as u32 as i32);
                             at = usize::try_from(at as i64 + i64::from(by))?;
                         }
                         (true, _) => return Ok(place(target.offset)),
@@ -216,7 +225,13 @@ impl Running {
                     return Ok(Next::Call(to));
                 }
                 // The second of the two registers that addresses to return to are in.
-                "RETURN" => return Ok(if first.is_some_and(|node| node.offset % 16 == 8) { Next::Exit } else { Next::Return }),
+                "RETURN" => {
+                    return Ok(if first.is_some_and(|node| node.offset % 16 == 8) {
+                        Next::Exit
+                    } else {
+                        Next::Return
+                    });
+                }
                 _ => {}
             }
             let result = self.operation(op)?;
@@ -234,7 +249,11 @@ impl Running {
         match op.name.as_str() {
             "LOAD" => {
                 let address = self.read(&op.inputs[1])?;
-                return self.outside.load(space(&op.inputs[0].space)?, address, bits(out)).map(Some).map_err(fault);
+                return self
+                    .outside
+                    .load(space(&op.inputs[0].space)?, address, bits(out))
+                    .map(Some)
+                    .map_err(fault);
             }
             "STORE" => {
                 let (address, value) = (self.read(&op.inputs[1])?, self.read(&op.inputs[2])?);

@@ -68,7 +68,8 @@ fn compiled(python: &Path, folder: &Path) -> Result<PathBuf> {
     let sleigh = Path::new(String::from_utf8(place.stdout)?.trim()).join("bin/sleigh");
     for isa in isa::ALL {
         let output = Command::new(&sleigh).arg(languages.join(format!("{}.slaspec", isa.name))).output()?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let said =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         if !output.status.success() || said.contains("WARN") || said.contains("ERROR") {
             bail!("{}: sleigh is not content:\n{said}", isa.name);
         }
@@ -98,7 +99,8 @@ impl Reader<'_> {
         if p_code {
             command.arg("-p");
         }
-        let output = command.arg(&self.ldefs).arg(format!("NVIDIA:LE:64:{}", self.isa.name)).arg(&path).output()?;
+        let output =
+            command.arg(&self.ldefs).arg(format!("NVIDIA:LE:64:{}", self.isa.name)).arg(&path).output()?;
         if !output.status.success() {
             bail!("pypcode failed: {}", String::from_utf8_lossy(&output.stderr));
         }
@@ -116,7 +118,8 @@ fn texts(reader: &Reader<'_>) -> Result<usize> {
     let (mut same, mut different) = (0, 0);
     for ((index, word), line) in words.iter().enumerate().zip(read.lines()) {
         let address = index as u64 * 8;
-        let ours = Instruction::decode(reader.isa, u128::from(*word)).map(|found| text::ghidra(&found, address));
+        let ours =
+            Instruction::decode(reader.isa, u128::from(*word)).map(|found| text::ghidra(&found, address));
         let theirs = line.strip_prefix("= ").map(|line| match line.split_once('|') {
             Some((mnemonic, "")) => mnemonic.to_owned(),
             Some((mnemonic, operands)) => format!("{mnemonic} {operands}"),
@@ -127,7 +130,11 @@ fn texts(reader: &Reader<'_>) -> Result<usize> {
         } else {
             different += 1;
             if different <= 20 {
-                println!("{word:#018x}: {} is {}", ours.unwrap_or_default(), theirs.as_deref().unwrap_or(line));
+                println!(
+                    "{word:#018x}: {} is {}",
+                    ours.unwrap_or_default(),
+                    theirs.as_deref().unwrap_or(line)
+                );
             }
         }
     }
@@ -156,7 +163,11 @@ fn meanings(reader: &Reader<'_>) -> Result<usize> {
             }
         }
         if found == 0 {
-            println!("{}: no word of an encoding of {}", reader.isa.name, isa::operations()[usize::from(encoding.operation)].name);
+            println!(
+                "{}: no word of an encoding of {}",
+                reader.isa.name,
+                isa::operations()[usize::from(encoding.operation)].name
+            );
         }
     }
     let read = reader.read(&words, true)?;
@@ -171,13 +182,15 @@ fn meanings(reader: &Reader<'_>) -> Result<usize> {
             Some(message) => {
                 different += 1;
                 if different <= 20 {
-                    let text = Instruction::decode(reader.isa, u128::from(*word)).map(|read| read.text(index as u64 * 8));
+                    let text = Instruction::decode(reader.isa, u128::from(*word))
+                        .map(|read| read.text(index as u64 * 8));
                     println!("{word:#018x}: {}: {message}", text.unwrap_or_default());
                 }
             }
         }
     }
-    let operations: std::collections::BTreeSet<u16> = reader.isa.encodings.iter().map(|encoding| encoding.operation).collect();
+    let operations: std::collections::BTreeSet<u16> =
+        reader.isa.encodings.iter().map(|encoding| encoding.operation).collect();
     println!(
         "{}: {same} of {} words of {} encodings of {} operations do the same, on {STATES} states each",
         reader.isa.name,
@@ -208,7 +221,13 @@ fn has_last_register(read: &Instruction) -> bool {
     read.operands().any(|operand| {
         let registers = [
             (operand.base, true),
-            (operand.value, matches!(operand.kind, Kind::Register | Kind::OptionalRegister | Kind::RegisterPlus1 | Kind::RegisterPlus2)),
+            (
+                operand.value,
+                matches!(
+                    operand.kind,
+                    Kind::Register | Kind::OptionalRegister | Kind::RegisterPlus1 | Kind::RegisterPlus2
+                ),
+            ),
         ];
         registers.iter().any(|(part, is_register)| {
             let field = read.isa.fields.get(usize::from(*part)).filter(|_| *part != NONE && *is_register);

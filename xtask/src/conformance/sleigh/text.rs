@@ -14,7 +14,9 @@ pub(super) fn ghidra(instruction: &Instruction, address: u64) -> String {
             Piece::Modifier(index) => {
                 let field = &isa.fields[usize::from(index)];
                 let modifier = &isa::modifiers()[usize::from(field.modifier)];
-                text.push_str(instruction.choice(field).map_or("", |value| modifier.values[usize::from(value)].1));
+                text.push_str(
+                    instruction.choice(field).map_or("", |value| modifier.values[usize::from(value)].1),
+                );
             }
             Piece::Operand(index) => {
                 let operand = &isa.operands[usize::from(index)];
