@@ -241,6 +241,9 @@ fn libraries_are_merged() {
     for (index, (name, data)) in libraries.iter().enumerate() {
         // Each with a few others, so that all shapes meet.
         for (other_name, other) in libraries.iter().cycle().skip(index * 7 + 1).step_by(5).take(6) {
+            if !findings(other).is_empty() {
+                continue;
+            }
             let (one, two) = (plain_reader::read(data), plain_reader::read(other));
             let mut file = LibraryFile::parse(data).unwrap();
             let what = format!("merge with {other_name}");

@@ -281,6 +281,9 @@ impl<'a> LibraryFile<'a> {
             function.source = function.source.map(|source| source.saturating_add(archive_base));
             function.reflection = function.reflection.map(|index| index.saturating_add(reflection_base));
         }
+        if self.header.patch < FIRST_WITH_PLATFORM {
+            self.header.raw_platform = other.header.raw_platform;
+        }
         self.header.patch = self.header.patch.max(other.header.patch);
         let os = |header: &crate::Header| (header.os_major, header.os_minor, header.os_patch);
         let newest = os(&self.header).max(os(&other.header));
@@ -299,9 +302,10 @@ impl<'a> LibraryFile<'a> {
     }
 
     fn check_mergeable(&self, other: &LibraryFile<'a>) -> Result<()> {
-        let ours = (self.header.platform(), self.header.macos_flag(), self.header.is_64_bit());
-        let theirs = (other.header.platform(), other.header.macos_flag(), other.header.is_64_bit());
-        if ours != theirs {
+        // An old container says no more than whether it is for macOS.
+        let (ours, theirs) = (self.header.raw_platform, other.header.raw_platform);
+        let same = ours == theirs || ours == 0 || theirs == 0;
+        if !same || self.header.macos_flag() != other.header.macos_flag() {
             return Err(refused("libraries are for different platforms")
                 .expected(self.header.target())
                 .found(other.header.target()));
@@ -328,13 +332,15 @@ impl<'a> LibraryFile<'a> {
             };
             return Err(refused(format!("{code} can't be merged, as its content is unknown")));
         }
-        let (old, new) = (self.sources(), other.sources());
-        if let (Some(old), Some(new)) = (old, new)
-            && old.working_directory.is_some() != new.working_directory.is_some()
-        {
-            return Err(
-                refused("sources of HSRC and HSRD can't be merged").hint("strip the sources of one library")
-            );
+        // HSRC belongs to containers up to 1.2.5, and HSRD to later ones.
+        let is_new = |sources: Option<&OwnedSources<'_>>| sources.map(|one| one.working_directory.is_some());
+        let (ours, theirs) = (is_new(self.sources()), is_new(other.sources()));
+        let newest = self.header.patch.max(other.header.patch) >= FIRST_WITH_PLATFORM;
+        let crosses = self.header.patch != other.header.patch;
+        let misplaced = |one: Option<bool>| crosses && one.is_some_and(|is_new| is_new != newest);
+        if misplaced(ours) || misplaced(theirs) || (ours.is_some() && theirs.is_some() && ours != theirs) {
+            return Err(refused("sources of HSRC and HSRD do not go together")
+                .hint("strip the sources of the older library"));
         }
         Ok(())
     }

@@ -372,6 +372,10 @@ fn starts_ptx(data: &[u8]) -> bool {
 fn ptx_lead(before: &[u8]) -> usize {
     let from = before.len().saturating_sub(MAX_PTX_LEAD);
     let near = before.get(from..).unwrap_or_default();
+    // Text that a program holds starts behind something that is none.
+    let is_odd = |byte: &u8| *byte < 0x20 && !matches!(*byte, b'\n' | b'\r' | b'\t');
+    let text = near.iter().rposition(is_odd).map_or(0, |odd| odd.saturating_add(1));
+    let near = near.get(text..).unwrap_or_default();
     let mut lead = 0_usize;
     // Lines from the last to the first; the last one is what stands before the directive on its own line.
     for line in near.rsplit(|byte| *byte == b'\n') {
