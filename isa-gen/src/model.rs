@@ -104,6 +104,8 @@ pub struct Operation {
     pub flow: Flow,
     /// What it does; empty where that is not written down yet.
     pub semantics: Vec<Statement>,
+    /// The same as it is written.
+    pub does: String,
     /// Where it stands.
     pub line: usize,
 }

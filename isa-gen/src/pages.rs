@@ -18,6 +18,9 @@ fn page(isa: &Isa, name: &str) -> String {
     for (index, operation) in isa.operations.iter().enumerate().filter(|entry| mnemonic(entry.1) == name) {
         let _ = write!(out, "\n{}\n", operation.meaning);
         syntax(&mut out, operation);
+        if !operation.does.is_empty() {
+            let _ = write!(out, "\n```text\n{}```\n", operation.does);
+        }
         operands(&mut out, operation);
         modifiers(&mut out, isa, operation);
         for generation in &isa.generations {
@@ -104,7 +107,8 @@ fn diagram(out: &mut String, operation: &Operation, generation: &Generation, enc
         .into_iter()
         .filter(|name| !name.is_empty())
         .collect();
-    let _ = write!(out, "\n## {} {}\n\n```text\n", generation.name, names.join(" "));
+    let title = [&[generation.name.as_str()], names.as_slice()].concat().join(" ");
+    let _ = write!(out, "\n## {title}\n\n```text\n");
     let owners = owners(encoding, generation.word_bits);
     for row in (0..generation.word_bits / 32).rev() {
         let (low, high) = (row * 32, row * 32 + 31);

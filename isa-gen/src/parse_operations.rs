@@ -125,6 +125,7 @@ impl Parser<'_> {
             modifiers: Vec::new(),
             flow: Flow::Next,
             semantics: Vec::new(),
+            does: String::new(),
             line: block.head.number,
         };
         let mut does = String::new();
@@ -153,6 +154,7 @@ impl Parser<'_> {
         operation.semantics = semantics::parse(&does).map_err(|(offset, message)| {
             error(self.file, does_line + does[..offset].matches('\n').count(), message)
         })?;
+        operation.does = does;
         self.isa.operations.push(operation);
         Ok(())
     }

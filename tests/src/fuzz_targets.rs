@@ -3,8 +3,10 @@
 use crate::dxcontainers;
 use crate::encoder::Encoder;
 use crate::exercise;
+use crate::nvidia;
 use std::ops::ControlFlow;
 use unshade::carve::{self, Limits, Selector};
+use unshade_core::{Error, ErrorKind};
 use unshade_dxcontainer::bytes::Bytes;
 use unshade_dxcontainer::file::OwnedPart;
 use unshade_dxcontainer::{DxFile, PartData, document};
@@ -31,6 +33,10 @@ pub fn metallib_write(data: &[u8]) {
 /// YAML of a library: what can be written can be read and comes back.
 pub fn metallib_yaml(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
+    let mut load = |_: &str| Err(Error::without_offset(ErrorKind::Unsupported, "no files"));
+    if let Ok(built) = unshade::build::metallib(text, &mut load) {
+        metallib_write(&built.write().expect("what is built is written").to_vec());
+    }
     let Ok(file) = unshade_metallib::document::from_yaml(text) else { return };
     let Ok(written) = file.write().map(|written| written.to_vec()) else { return };
     metallib_write(&written);
@@ -158,6 +164,56 @@ pub fn dxcontainer(data: &[u8]) {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
+/// Any program, compared with a sound one of its format and with itself, judged, and counted.
+pub fn compare(data: &[u8]) {
+    use unshade::diff::{self, ContainerDiff, LibraryDiff};
+    use unshade::load_check::{LibraryFacts, check, made_for, minimum};
+    use unshade::survey::{Show, Survey};
+    use unshade_llvm::print::Dialect;
+    let mut survey = Survey::default();
+    if let Ok(library) = Library::parse(data) {
+        let facts = LibraryFacts::read(&library);
+        for target in
+            ["macos-14.0", "ios-simulator-9.0", "visionos-27.1"].map(|text| text.parse().expect("a target"))
+        {
+            let loads = !check(&facts, target).outcome.is_failure();
+            // Where some rule is broken everywhere, there is no minimum.
+            assert!(!loads || minimum(&facts, target.platform).is_some() || made_for(&facts).is_none());
+        }
+        let sound = Library::parse(LIBRARY).expect("a sound fixture");
+        for (before, after) in [(&library, &sound), (&sound, &library), (&library, &library)] {
+            let diff = LibraryDiff::new(before.clone(), after.clone());
+            assert!(!diff.identical || diff.is_empty(), "{diff:?}");
+            for pair in diff.changed.iter().chain(&diff.renamed) {
+                diff.change(pair, 1);
+            }
+        }
+        survey
+            .program("library", data.len() as u64, |sink| unshade_metallib::outline::library(&library, sink));
+    }
+    if let Ok(container) = unshade_dxcontainer::Container::parse(data) {
+        let sound = unshade_dxcontainer::Container::parse(CONTAINER).expect("a sound fixture");
+        for (before, after) in [(&container, &sound), (&sound, &container), (&container, &container)] {
+            let diff = ContainerDiff::new(before, after, 1);
+            assert!(!diff.identical || diff.parts.is_empty(), "{diff:?}");
+        }
+        survey.program("container", data.len() as u64, |sink| {
+            unshade_dxcontainer::outline::container(&container, sink);
+        });
+    }
+    if diff::bitcode(data, data, Dialect::Llvm14, 1).is_ok_and(|diff| !diff.is_empty()) {
+        panic!("a module differs from itself");
+    }
+    let _ = diff::bitcode(data, MODULE, Dialect::Llvm19, 1);
+    let _ = survey.bitcode(data, 0);
+    survey.report(Show::All);
+}
+
+/// What [`compare`] compares with.
+const LIBRARY: &[u8] = include_bytes!("../fixtures/metallib/linker_1_2_7.metallib");
+const CONTAINER: &[u8] = include_bytes!("../fixtures/dxcontainer/compute.dxbc");
+const MODULE: &[u8] = include_bytes!("../fixtures/air/kernel.bc");
+
 /// A DXContainer with a module: checked against it, shown, and the tables put that DXC puts before it.
 pub fn dxil(data: &[u8]) {
     dxcontainers::exercise_program(data);
@@ -200,6 +256,18 @@ pub fn dx_yaml(data: &[u8]) {
     {
         dxcontainer(&bytes);
     }
+}
+
+/// A CUDA fat binary with everything in it.
+pub fn fatbin(data: &[u8]) {
+    let faults = nvidia::exercise(data);
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// A cubin. What does not begin like one is taken as PTX.
+pub fn cubin(data: &[u8]) {
+    let faults = nvidia::exercise(data);
+    assert!(faults.is_empty(), "{faults:#?}");
 }
 
 /// The name of a target, and the target.
@@ -275,4 +343,7 @@ pub const ALL: &[Target] = &[
     ("sass", sass),
     ("sass_text", sass_text),
     ("dx_yaml", dx_yaml),
+    ("compare", compare),
+    ("fatbin", fatbin),
+    ("cubin", cubin),
 ];

@@ -5,10 +5,12 @@
 //! | [`encoder`] | bytes that are put together, with a note of where each number stands |
 //! | [`flatbuffer`] | a writer of flatbuffers |
 //! | [`metallib_builder`] | a writer of Metal libraries that shares no code with the reader |
+//! | [`plain_reader`] | a second reader of Metal libraries, which shares nothing with ours |
 //! | [`reflections`] | reflection buffers of typical functions |
 //! | [`fixtures`] | the synthetic files under `fixtures/` |
 //! | [`corpus`] | real files, where there are any |
 //! | [`dxcontainers`] | containers of our own shaders, and everything done to any container |
+//! | [`nvidia`] | fat binaries and cubins of our own sources, and everything done to any of them |
 //! | [`mutate`] | changes to files |
 //! | [`exercise`] | everything that a reader offers, done to any bytes |
 //! | [`fuzz_targets`] | what is fuzzed |
@@ -25,5 +27,7 @@ pub mod flatbuffer;
 pub mod fuzz_targets;
 pub mod metallib_builder;
 pub mod mutate;
+pub mod nvidia;
 pub mod parallel;
+pub mod plain_reader;
 pub mod reflections;

@@ -23,12 +23,12 @@ static ALLOCATOR: Counting = Counting;
 /// The most memory that everything together may take for a file of this size. Typed parts own what they hold, names and
 /// numbers of a few bytes among it, and a check holds several copies of the file: read, written, signed.
 fn heap_limit(file_size: usize) -> u64 {
-    24 * file_size as u64 + (1 << 20)
+    12 * file_size as u64 + (1 << 20)
 }
 
 /// The same, with YAML: a node for each number that is no byte, and the text.
 fn yaml_heap_limit(file_size: usize) -> u64 {
-    160 * file_size as u64 + (1 << 20)
+    96 * file_size as u64 + (1 << 20)
 }
 
 fn check(what: &str, work: impl FnOnce() -> Vec<String>) {

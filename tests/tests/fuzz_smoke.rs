@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use unshade_tests::fuzz_targets::{ALL, Target};
 use unshade_tests::metallib_builder::{ArchiveSpec, SourceFile, tar};
 use unshade_tests::mutate::{Random, mutate};
-use unshade_tests::{dxcontainers, fixtures, parallel, reflections};
+use unshade_tests::{dxcontainers, fixtures, nvidia, parallel, reflections};
 
 /// Changes of each seed; `UNSHADE_EXHAUSTIVE` runs a hundred times as many.
 const ITERATIONS: u64 = 100;
@@ -60,12 +60,22 @@ fn seeds(target: &str) -> Vec<Seed> {
             .map(|file| unshade_dxcontainer::document::to_yaml(&file).expect("a sound fixture"))
             .map(|text| (text.into_bytes(), Vec::new()))
             .collect(),
+        "compare" => {
+            let names = ["linker_1_2_9", "dynamic_library", "vertex_fragment", "unknown_tags"];
+            let libraries = fixtures()
+                .filter(|fixture| names.contains(&fixture.name.as_str()))
+                .map(|fixture| fixture.build());
+            let containers = dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).take(4);
+            libraries.chain(containers).chain([words(AIR[1].to_vec())]).collect()
+        }
         "metallib_yaml" => fixtures()
             .filter(|fixture| !fixture.name.starts_with("universal"))
             .map(|fixture| fixture.build().0)
             .filter(|data| data.len() < 4_000)
             .map(|data| yaml_of(&data))
             .collect(),
+        "fatbin" => nvidia::all("fatbin").into_iter().map(|fixture| words(fixture.data)).collect(),
+        "cubin" => nvidia::all("cubin").into_iter().map(|fixture| words(fixture.data)).collect(),
         "sass" => sass_words().into_iter().map(words).collect(),
         "sass_text" => sass_texts().into_iter().map(|text| (text.into_bytes(), Vec::new())).collect(),
         "carve" => containers().into_iter().map(words).collect(),

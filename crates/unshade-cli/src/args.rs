@@ -192,21 +192,38 @@ standard error.
 
 {EXIT_STATUS}"))]
     Scan(ScanArgs),
-    /// Write a DXContainer as YAML, as LLVM's obj2yaml does, and what that leaves out
+    /// Count what many files have in common: the values of each field, and what goes together
+    #[command(after_help = format!("\
+Examples:
+  unshade survey ~/wheels | less
+  unshade survey a.metallib b.metallib --depth 3
+  unshade survey ~/shaders --unknown            what has nobody named yet?
+  unshade survey ~/shaders --json | jq '.fields[] | select(.path | endswith(\"TYPE/function type\"))'
+  unshade survey *.air                          records of bitcode
+
+A field decides another one if each of its values comes with one value of the other only.
+
+{EXIT_STATUS}"))]
+    Survey(SurveyArgs),
+    /// Write a DXContainer or a Metal library as YAML
+    ///
+    /// Of a DXContainer the first document is that of LLVM's obj2yaml, the second what that leaves out.
     #[command(after_help = format!("\
 Examples:
   unshade to-yaml shader.dxil | less
   unshade to-yaml shader.dxil -o shader.yaml
+  unshade to-yaml default.metallib -o default.yaml --modules modules
 
 What is read back with `from-yaml` is the same to the byte.
 
 {EXIT_STATUS}"))]
     ToYaml(ToYamlArgs),
-    /// Make a DXContainer from YAML
+    /// Make a DXContainer or a Metal library from YAML
     #[command(after_help = format!("\
 Examples:
   unshade from-yaml shader.yaml -o shader.dxil
   unshade from-yaml changed.yaml -o changed.dxil --sign
+  unshade from-yaml default.yaml -o default.metallib
 
 {EXIT_STATUS}"))]
     FromYaml(FromYamlArgs),
@@ -217,18 +234,30 @@ Examples:
 
 {EXIT_STATUS}"))]
     Sign(SignArgs),
-    /// Add, replace, remove and reorder parts of a DXContainer, and sign it
+    /// Change a DXContainer or a Metal library: parts, functions, target, what is stripped
+    ///
+    /// Parts of a DXContainer are added, replaced, removed and reordered, and it is signed. Functions of a Metal
+    /// library are kept, removed, renamed and merged, in this order, and modules replaced; then things are stripped and
+    /// the target is set. It gets a new UUID. Without an edit the file comes back as it is.
     #[command(after_help = format!("\
 Examples:
+  unshade edit default.metallib --keep '/^reduce_/' --strip sources,debug -o small.metallib
+  unshade edit default.metallib --rename sum=sum_f32 --os macos-13.0 -o other.metallib
+  unshade edit a.metallib --merge b.metallib -o both.metallib
   unshade edit shader.dxil --strip debug,reflection -o small.dxil
   unshade edit shader.dxil --set RTS0=root_signature.bin -o bound.dxil
   unshade edit shader.dxil --private note.txt -o noted.dxil
 
 {EXIT_STATUS}"))]
     Edit(EditArgs),
-    /// Make a file from its parts
+    /// Make a file from its parts: a Metal library from modules or a manifest, a DXContainer from parts
+    ///
+    /// Of a module of a Metal library only the file is needed: what the library says of its functions is read from
+    /// it. A manifest is YAML (docs/formats/metallib.md).
     #[command(after_help = format!("\
 Examples:
+  unshade build metallib kernel.bc vertex.bc --os macos-14.0 -o default.metallib
+  unshade build metallib manifest.yaml -o default.metallib
   unshade build dxcontainer SFI0=sfi0.bin DXIL=program.bin -o shader.dxil
 
 {EXIT_STATUS}"))]
@@ -282,6 +311,9 @@ pub(crate) struct ToYamlArgs {
     /// The LLVM whose yaml2obj is to read the first document
     #[arg(long, value_enum, default_value = "24", value_name = "VERSION")]
     pub(crate) llvm: LlvmArg,
+    /// Write the modules of a Metal library as files into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) modules: Option<PathBuf>,
 }
 
 /// A version of LLVM that knows some keys and not others.
@@ -311,7 +343,7 @@ pub(crate) struct FromYamlArgs {
     pub(crate) file: String,
     #[command(flatten)]
     pub(crate) output: BinaryArgs,
-    /// Compute the digest rather than taking it from the document
+    /// Compute the digest of a DXContainer rather than taking it from the document
     #[arg(long)]
     pub(crate) sign: bool,
 }
@@ -327,14 +359,16 @@ pub(crate) struct SignArgs {
 /// What `edit --strip` takes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Stripped {
-    /// ILDB, ILDN, SRCI, PDBI, SDBG, SPDB
+    /// ILDB, ILDN, SRCI, PDBI, SDBG, SPDB; of a Metal library the paths and lines of sources (DEBI, DEPF)
     Debug,
-    /// STAT, RDEF
+    /// STAT, RDEF; of a Metal library the reflection buffers (RLST)
     Reflection,
     /// RTS0
     RootSignature,
-    /// PRIV
+    /// PRIV; of a Metal library all private metadata
     Private,
+    /// Of a Metal library the embedded sources (HSRD, HSRC, HSRP)
+    Sources,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -343,26 +377,53 @@ pub(crate) struct EditArgs {
     pub(crate) file: String,
     #[command(flatten)]
     pub(crate) output: BinaryArgs,
-    /// Replace a part by the bytes of a file, or add it
-    #[arg(long, value_name = "PART=FILE", value_parser = part_file)]
-    pub(crate) set: Vec<PartFile>,
-    /// Add a part even if there is one of its name
-    #[arg(long, value_name = "PART=FILE", value_parser = part_file)]
-    pub(crate) add: Vec<PartFile>,
-    /// Take parts out
-    #[arg(long, value_name = "PART", value_delimiter = ',', value_parser = part_name)]
-    pub(crate) remove: Vec<[u8; 4]>,
+    /// Take functions (a name, /regular expression/ or #index) or parts out
+    #[arg(long, value_name = "FUNCTION|PART", value_delimiter = ',')]
+    pub(crate) remove: Vec<String>,
     /// Take out what a sort of reader needs
     #[arg(long, value_enum, value_delimiter = ',')]
     pub(crate) strip: Vec<Stripped>,
+    /// Keep these functions and no other
+    #[arg(long, value_name = "FUNCTION", help_heading = "Metal libraries")]
+    pub(crate) keep: Vec<String>,
+    /// Give a function another name
+    #[arg(long, value_name = "OLD=NEW", help_heading = "Metal libraries")]
+    pub(crate) rename: Vec<String>,
+    /// Add all functions of another library
+    #[arg(long, value_name = "LIBRARY", help_heading = "Metal libraries")]
+    pub(crate) merge: Vec<PathBuf>,
+    /// Replace the module of a function by another, which is hashed
+    #[arg(long, value_name = "FUNCTION=FILE", value_parser = module_file, help_heading = "Metal libraries")]
+    pub(crate) module: Vec<ModuleFile>,
+    /// Set platform and version of the OS, such as macos-14.0 or ios-17.0
+    #[arg(long, value_name = "OS", help_heading = "Metal libraries")]
+    pub(crate) os: Option<Target>,
+    /// Set the install name
+    #[arg(long, value_name = "NAME", help_heading = "Metal libraries")]
+    pub(crate) install_name: Option<String>,
+    /// Keep the UUID although something changed
+    #[arg(long, help_heading = "Metal libraries")]
+    pub(crate) keep_uuid: bool,
+    /// Replace a part by the bytes of a file, or add it
+    #[arg(long, value_name = "PART=FILE", value_parser = part_file, help_heading = "DXContainers")]
+    pub(crate) set: Vec<PartFile>,
+    /// Add a part even if there is one of its name
+    #[arg(long, value_name = "PART=FILE", value_parser = part_file, help_heading = "DXContainers")]
+    pub(crate) add: Vec<PartFile>,
     /// Put parts first, in this order
-    #[arg(long, value_name = "PART", value_delimiter = ',', value_parser = part_name)]
+    #[arg(
+        long,
+        value_name = "PART",
+        value_delimiter = ',',
+        value_parser = part_name,
+        help_heading = "DXContainers"
+    )]
     pub(crate) order: Vec<[u8; 4]>,
     /// Set the private data
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "DXContainers")]
     pub(crate) private: Option<PathBuf>,
     /// Keep the digest as it is, right or not
-    #[arg(long)]
+    #[arg(long, help_heading = "DXContainers")]
     pub(crate) keep_digest: bool,
 }
 
@@ -371,6 +432,8 @@ pub(crate) struct EditArgs {
 pub(crate) enum Built {
     /// A DirectX shader container
     Dxcontainer,
+    /// A Metal library
+    Metallib,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -378,11 +441,14 @@ pub(crate) struct BuildArgs {
     /// What to make
     #[arg(value_enum)]
     pub(crate) format: Built,
-    /// The parts in their order
-    #[arg(required = true, value_name = "PART=FILE", value_parser = part_file)]
-    pub(crate) parts: Vec<PartFile>,
+    /// The parts of a DXContainer in their order; of a Metal library modules of bitcode, or a manifest
+    #[arg(required = true, value_name = "PART=FILE|MODULE|MANIFEST")]
+    pub(crate) inputs: Vec<String>,
     #[command(flatten)]
     pub(crate) output: BinaryArgs,
+    /// The platform of modules and the oldest version of its OS, such as macos-14.0
+    #[arg(long, value_name = "OS")]
+    pub(crate) os: Option<Target>,
 }
 
 /// The name of a part and the file with its bytes.
@@ -392,11 +458,24 @@ pub(crate) struct PartFile {
     pub(crate) file: PathBuf,
 }
 
-fn part_name(text: &str) -> Result<[u8; 4]> {
+/// A function and the file with its module.
+#[derive(Clone, Debug)]
+pub(crate) struct ModuleFile {
+    pub(crate) function: String,
+    pub(crate) file: PathBuf,
+}
+
+fn module_file(text: &str) -> Result<ModuleFile> {
+    let (function, file) =
+        text.rsplit_once('=').with_context(|| format!("FUNCTION=FILE is wanted: {text}"))?;
+    Ok(ModuleFile { function: function.into(), file: file.into() })
+}
+
+pub(crate) fn part_name(text: &str) -> Result<[u8; 4]> {
     text.as_bytes().try_into().with_context(|| format!("the name of a part has four characters: {text}"))
 }
 
-fn part_file(text: &str) -> Result<PartFile> {
+pub(crate) fn part_file(text: &str) -> Result<PartFile> {
     let (name, file) = text.split_once('=').with_context(|| format!("PART=FILE is wanted: {text}"))?;
     Ok(PartFile { name: part_name(name)?, file: file.into() })
 }
@@ -663,6 +742,28 @@ pub(crate) struct ScanArgs {
     /// Tell also what is odd about files, such as archives that are damaged
     #[arg(long, short)]
     pub(crate) verbose: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SurveyArgs {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Show only what nobody has named yet, and what goes together with it
+    #[arg(long)]
+    pub(crate) unknown: bool,
+    /// Count the records of bitcode inside of programs, too
+    #[arg(long)]
+    pub(crate) bitcode: bool,
+    /// Show fields down to this depth
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    pub(crate) depth: usize,
+    /// How many values are shown of a field
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) values: usize,
+    /// Threads [default: as many as there are processors]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) threads: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -147,6 +147,14 @@ impl Folder {
     }
 }
 
+/// Fails if a file is there that must not be replaced.
+pub(crate) fn ensure_free(path: &Path, force: bool) -> Result<()> {
+    if !force && fs::symlink_metadata(path).is_ok() {
+        bail!("{} exists already; --force replaces it", path.display());
+    }
+    Ok(())
+}
+
 /// Writes a file under a temporary name beside it, then renames it.
 pub(crate) fn write_file(path: &Path, force: bool, data: &[u8]) -> Result<()> {
     write_file_of(path, force, std::iter::once(data))
@@ -158,9 +166,7 @@ pub(crate) fn write_file_of<'d>(
     force: bool,
     parts: impl Iterator<Item = &'d [u8]>,
 ) -> Result<()> {
-    if !force && fs::symlink_metadata(path).is_ok() {
-        bail!("{} exists already; --force replaces it", path.display());
-    }
+    ensure_free(path, force)?;
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.part", std::process::id()));
     let temporary = PathBuf::from(temporary);
@@ -168,7 +174,11 @@ pub(crate) fn write_file_of<'d>(
     let mut write = || -> io::Result<()> {
         // `create_new` does not follow a link that somebody put there.
         let mut file = File::options().write(true).create_new(true).open(&temporary)?;
-        parts.try_for_each(|part| file.write_all(part))?;
+        // Parts may be many and small.
+        let mut buffered = BufWriter::with_capacity(1 << 20, &mut file);
+        parts.try_for_each(|part| buffered.write_all(part))?;
+        buffered.flush()?;
+        drop(buffered);
         fs::rename(&temporary, path)
     };
     write().with_context(|| format!("can't write {}", path.display())).inspect_err(|_| {

@@ -1,4 +1,4 @@
-//! The documents say what the code does: `docs/verify.md` tells every rule, and no other; the tour of
+//! The documents say what the code does: `docs/verify.md` and `docs/check.md` tell every rule, and no other; the tour of
 //! `docs/formats/metallib.md` shows the bytes of the fixture.
 
 use std::collections::BTreeSet;
@@ -64,6 +64,27 @@ fn every_rule_is_told() {
     let unknown: Vec<_> = unique.difference(&emitted).collect();
     assert!(untold.is_empty(), "docs/verify.md does not tell {untold:?}");
     assert!(unknown.is_empty(), "docs/verify.md tells what no code emits: {unknown:?}");
+}
+
+#[test]
+fn every_rule_of_loading_is_told() {
+    use unshade::load_check::{RELEASES, RULES};
+    let page = fs::read_to_string(root().join("docs/check.md")).expect("docs/check.md");
+    let headings = page.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`'));
+    let names = RULES.iter().map(|rule| rule.name);
+    assert_eq!(headings.collect::<Vec<_>>(), names.collect::<Vec<_>>());
+    for rule in RULES {
+        let heading = format!("### `{}`", rule.name);
+        let text = page.split(&heading).nth(1).and_then(|rest| rest.split("###").next()).expect("a text");
+        assert!(text.to_lowercase().contains(rule.certainty.name()), "{}: how sure is it?", rule.name);
+    }
+    for release in RELEASES {
+        let shown = |version: Option<String>| version.unwrap_or_else(|| "unknown".into());
+        let air = shown(release.air.map(|version| version.to_string()));
+        let container = shown(release.container_patch.map(|patch| format!("1.2.{patch}")));
+        let row = format!("| {} | {air} | {container} |", release.language);
+        assert!(page.contains(&row), "docs/check.md has no row that ends with {row}");
+    }
 }
 
 #[test]

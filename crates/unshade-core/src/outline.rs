@@ -102,11 +102,13 @@ pub fn unnumbered(name: &str) -> &str {
     }
 }
 
-/// Whether a field only says where other things stand or how long they are: it changes when something grows before
-/// it, and means nothing by itself. Goes by the names that the formats of this project give such fields.
+/// Whether a field without children only says where other things stand or how long they are: it changes when something
+/// grows before it, and means nothing by itself. Goes by the names that the formats of this project give such fields.
 pub fn is_layout(name: &str) -> bool {
     match name {
         "code" | "size" | "offset" | "file size" | "padding" | "number of parts" | "ENDT" => true,
+        // The sections that the header of a Metal library names.
+        "function list" | "public metadata" | "private metadata" | "bitcode" => true,
         name => name.starts_with("offset of ") || name.ends_with(" offset") || name.ends_with("Offset"),
     }
 }

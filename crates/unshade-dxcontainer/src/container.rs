@@ -33,6 +33,9 @@ pub const PART_HEADER_SIZE: u32 = 8;
 /// DXC refuses larger files.
 pub const MAX_SIZE: u64 = 0x8000_0000;
 
+/// How many times the bytes of the file all parts together may be.
+const MAX_OVERLAP: usize = 2;
+
 /// The header of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -155,9 +158,22 @@ impl<'a> Container<'a> {
         u64::from(HEADER_SIZE).saturating_add((self.offsets.len() as u64).saturating_mul(4))
     }
 
-    /// The parts in the order of the directory. One that can't be found is an error of its own.
+    /// The parts in the order of the directory. One that can't be found is an error of its own. So is each after those
+    /// that together are twice as large as the file: a directory of a million times the same part is a small file.
     pub fn parts(&self) -> impl Iterator<Item = Result<Part<'a>>> + '_ {
-        self.offsets.iter().zip(0..).map(|(offset, index)| self.part(index, *offset))
+        let mut budget = self.file.data().len().saturating_mul(MAX_OVERLAP);
+        self.offsets.iter().zip(0..).map(move |(offset, index)| {
+            let part = self.part(index, *offset)?;
+            budget = budget.checked_sub(part.data.data().len()).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Limit,
+                    self.file.base(),
+                    "parts overlap so much that they are larger than the file",
+                )
+                .within(part.label())
+            })?;
+            Ok(part)
+        })
     }
 
     /// The parts that can be found.

@@ -100,17 +100,8 @@ impl DxFile {
         let header = *container.header();
         let mut parts = Vec::new();
         let (mut offsets, mut sizes) = (Vec::new(), Vec::new());
-        // Parts that lie on top of each other are no more than the file.
-        let mut budget = file.data().len().saturating_mul(2);
         for part in container.parts() {
             let part = part?;
-            budget = budget.checked_sub(part.data.data().len()).ok_or_else(|| {
-                Error::new(
-                    ErrorKind::Limit,
-                    file.base(),
-                    "parts overlap so much that they are larger than the file",
-                )
-            })?;
             offsets.push(part.offset);
             sizes.push(part.declared_size);
             parts.push(OwnedPart::read(part.name, part.data, depth));

@@ -15,7 +15,7 @@ use unshade_core::{Error, ErrorKind, Result};
 const MAX_SPARSENESS: usize = 16;
 
 /// ... or by this many bytes, before its offsets are taken for a mistake.
-const SPARSE_FLOOR: usize = 1 << 20;
+const SPARSE_FLOOR: usize = 1 << 12;
 
 /// The padding byte of Microsoft's older compiler and of vkd3d.
 pub(crate) const FXC_FILL: u8 = 0xab;
@@ -46,6 +46,11 @@ impl Slack {
     /// A part of a size without bytes of unknown use.
     pub fn new(size: usize, fill: u8) -> Self {
         Self { size: len32(size), fill, extra: Vec::new() }
+    }
+
+    /// How many bytes there are of which nobody knows what they are for.
+    pub(crate) fn extra_bytes(&self) -> usize {
+        self.extra.iter().fold(0, |sum, extra| sum.saturating_add(extra.bytes.0.len()))
     }
 
     /// What nothing claimed of a part of `size` bytes.

@@ -166,7 +166,8 @@ impl PartData {
         })
     }
 
-    /// How many bytes of the part are carried along raw: bitcode, compressed sources, private data, code.
+    /// How many bytes of the part are carried along raw: bitcode, compressed sources, private data, code, and what
+    /// nothing of the part points at.
     pub fn raw_bytes(&self) -> usize {
         match self {
             Self::Raw(bytes) => bytes.0.len(),
@@ -180,6 +181,12 @@ impl PartData {
                 })
                 .fold(0, usize::saturating_add),
             Self::PdbInfo(info) => info.stored.0.len(),
+            Self::Signature(signature) => signature.slack.extra_bytes(),
+            Self::RootSignature(root_signature) => root_signature.slack.extra_bytes(),
+            Self::Rdat(rdat) => rdat.unread_bytes(),
+            Self::Resources(resources) => resources.slack.extra_bytes(),
+            Self::LibraryHeader(header) => header.slack.extra_bytes(),
+            Self::FunctionSignature(signature) => signature.slack.extra_bytes(),
             Self::Container(container) => {
                 container.parts.iter().map(|part| part.data.raw_bytes()).fold(0, usize::saturating_add)
             }

@@ -18,7 +18,7 @@
 //! The older `metallib` tool writes `MDSZ` before `OFFT`. Another writer (dxmt's) puts the size of the *whole* list
 //! where the first group's belongs and no size before the others; the reader takes that, too.
 //!
-//! Source: 275,345 functions of 531 real files; `TESS` and `LAYR` from public documents, for want of a real file.
+//! Source: 275,345 functions of 531 real files; `TESS` from public documents, for want of a real file.
 
 use crate::data_type::DataType;
 use crate::tag::{Tag, Tags};

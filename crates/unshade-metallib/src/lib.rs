@@ -18,7 +18,9 @@
 //! | [`verify`] | is it sound? |
 //! | [`outline`] | what stands at which byte |
 //! | [`mod@file`] | a library that is owned, changed and written: [`LibraryFile`] |
-//! | [`document`] | libraries as YAML, both ways |
+//! | [`document`] | libraries as YAML, both ways, and built from manifests |
+//! | [`edit`] | changing a library |
+//! | [`target`] | what a library is built for, and the container that belongs to it |
 //!
 //! The reader is lazy and copies nothing: [`Library::parse`] reads the header and the header extension, listing
 //! functions reads the function list, and the bitcode is touched only by what asks for it. A fault in one part never
@@ -53,6 +55,7 @@ extern crate alloc;
 pub mod data_type;
 pub mod document;
 pub mod dynamic_header;
+pub mod edit;
 pub mod file;
 pub mod function_list;
 pub mod gpu_object;
@@ -66,6 +69,7 @@ pub mod outline;
 pub mod reflection;
 pub mod sources;
 pub mod tag;
+pub mod target;
 pub mod universal;
 pub mod verify;
 

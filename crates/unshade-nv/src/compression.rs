@@ -20,6 +20,13 @@ pub const MAX_UNPACKED: u64 = 1 << 30;
 /// No byte of an LZ4 block stands for more than so many.
 const LZ4_RATIO: u64 = 255;
 
+/// How many times its packed size a Zstandard frame may unpack to, once that is more than [`RATIO_FREE`]: far above real
+/// programs, which do 10.
+const ZSTD_RATIO: u64 = 250;
+
+/// Up to this size the ratio does not count.
+const RATIO_FREE: u64 = 16 << 20;
+
 /// How many bytes of a Zstandard frame are unpacked before they are taken out of the decoder.
 const STEP: usize = 1 << 20;
 
@@ -96,6 +103,12 @@ fn zstd(packed: Reader<'_>, size: u64) -> Result<Vec<u8>> {
     let damaged = |message: alloc::string::String| {
         Error::new(ErrorKind::BadValue, packed.offset(), format!("damaged Zstandard data: {message}"))
     };
+    let most = (packed.remaining() as u64).saturating_mul(ZSTD_RATIO).max(RATIO_FREE);
+    if size > most {
+        return Err(Error::new(ErrorKind::Limit, packed.offset(), "the entry is packed suspiciously well")
+            .expected(format!("at most {most} bytes"))
+            .found(format!("{size}")));
+    }
     let mut rest = packed.rest();
     let mut decoder = FrameDecoder::new();
     decoder.set_max_window_size(MAX_WINDOW);

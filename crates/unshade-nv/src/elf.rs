@@ -71,6 +71,22 @@ unshade_core::open_enum! {
     }
 }
 
+impl SectionType {
+    /// Whether sections of this type have bytes in the file. Memory that a kernel finds empty has none: the type says so
+    /// from ABI 8 on, where it was NOBITS before.
+    pub fn has_bytes(self) -> bool {
+        !matches!(
+            self,
+            Self::NULL
+                | Self::NOBITS
+                | Self::CUDA_GLOBAL
+                | Self::CUDA_LOCAL
+                | Self::CUDA_SHARED
+                | Self::CUDA_RESERVED_SHARED
+        )
+    }
+}
+
 unshade_core::open_enum! {
     /// What sort of ELF file it is (`e_type`).
     pub struct FileType(u16) {
@@ -188,6 +204,8 @@ pub struct Elf<'a> {
     header: Header,
     count: u32,
     names: u32,
+    /// The first section of symbols, found once: there can be a million sections to look through.
+    symbols: Option<u32>,
 }
 
 /// A section's header, and where its bytes are.
@@ -229,7 +247,7 @@ impl Section<'_> {
 
     /// Whether it has bytes in the file.
     pub fn has_bytes(&self) -> bool {
-        !matches!(self.kind, SectionType::NULL | SectionType::NOBITS) && self.size > 0
+        self.kind.has_bytes() && self.size > 0
     }
 
     /// Whether it is a table of relocations.
@@ -272,6 +290,7 @@ impl<'a> Elf<'a> {
             header,
             count: u32::from(header.section_count),
             names: u32::from(header.names_index),
+            symbols: None,
         };
         // Numbers that are too large for 16 bits are in the first section's header.
         if header.sections_offset != 0 && (header.section_count == 0 || header.names_index == 0xffff) {
@@ -290,6 +309,8 @@ impl<'a> Elf<'a> {
         // A table can't have more entries than the file has room for.
         let room = elf.table_room(header.sections_offset, header.class.sizes().section);
         elf.count = elf.count.min(u32::try_from(room).unwrap_or(u32::MAX));
+        elf.symbols =
+            elf.headers().find(|section| section.kind == SectionType::SYMTAB).map(|section| section.index);
         Ok(elf)
     }
 
@@ -365,10 +386,9 @@ impl<'a> Elf<'a> {
         self.sections().find(|section| section.name == name)
     }
 
-    /// The first section of a type.
-    pub fn section_of_type(&self, kind: SectionType) -> Option<Section<'a>> {
-        let found = self.headers().find(|section| section.kind == kind)?;
-        self.section(found.index).ok()
+    /// The section of symbols.
+    pub fn symbol_section(&self) -> Option<Section<'a>> {
+        self.section(self.symbols?).ok()
     }
 
     /// The sections without their names, which take the most time to read.
@@ -431,8 +451,7 @@ impl<'a> Elf<'a> {
 
     /// The table of symbols: the first section of that type, for `sh_link` of others can be stale.
     pub fn symbols(&self) -> Option<Symbols<'a>> {
-        let section = self.section_of_type(SectionType::SYMTAB)?;
-        Some(Symbols::new(self, &section))
+        Some(Symbols::new(self, &self.symbol_section()?))
     }
 
     /// A symbol of the table.

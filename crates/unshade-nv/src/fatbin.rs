@@ -20,8 +20,8 @@
 //! | 48 | u64 | 0 |
 //! | 56 | u64 | size when unpacked if it is packed, else 0 |
 //!
-//! Options are u32 offset, u32 size, and there the options of ptxas as text; with [`Flags::COMPATIBILITY`] records of
-//! the form of `.nv.compat`. Both numbers can be 0.
+//! Options are u32 offset, u32 size, and there the options of ptxas as text; with [`Flags::COMPATIBILITY`] a NUL and then
+//! records of the form of `.nv.compat`, the NUL not counted. Both numbers can be 0.
 //!
 //! In the host program the container stands in the section `.nv_fatbin`, and `.nvFatBinSegment` has a [`Wrapper`] that
 //! points at it. Several containers can follow each other.
@@ -322,7 +322,8 @@ impl<'a> Entry<'a> {
         if size == 0 {
             return Ok(None);
         }
-        self.header.part(u64::from(offset), u64::from(size)).map(Some)
+        let nul = u64::from(self.flags.has(Flags::COMPATIBILITY));
+        self.header.part(u64::from(offset).saturating_add(nul), u64::from(size)).map(Some)
     }
 
     /// The payload as it stands in the file, without padding where its size is known.

@@ -1,7 +1,7 @@
 //! A function of a cubin: where its code is, what it needs, and what it takes.
 
 use crate::attribute::Attribute;
-use crate::cubin::{Cubin, INDEX_MASK, Role};
+use crate::cubin::{Cubin, INDEX_MASK, Parts};
 use crate::elf::Section;
 use crate::info::{self, Parameter, ParameterBank, Record};
 use crate::relocation::{Relocation, RelocationType, Relocations};
@@ -43,6 +43,9 @@ pub struct Function<'a> {
     pub kind: FunctionKind,
     /// The section that its code is in, if there is one.
     pub section: Option<Section<'a>>,
+    /// Whether the section says that it is this function's. One function of each section is it, and has what belongs to
+    /// the section: records, memory, constants, relocations. So nothing is read once for each of a million symbols.
+    pub owns_section: bool,
 }
 
 /// A name inside of a function's code.
@@ -63,7 +66,7 @@ pub struct Label<'a> {
 pub struct Resources {
     /// Registers of a thread.
     pub registers: Option<u32>,
-    /// Bytes of stack of a thread.
+    /// Bytes of stack of a thread, with what it calls.
     pub stack: Option<u32>,
     /// Bytes of shared memory of a block, besides what is asked for at the launch.
     pub shared: u64,
@@ -117,13 +120,13 @@ pub struct Details<'a> {
 impl<'a> Function<'a> {
     pub(crate) fn new(cubin: &Cubin<'a>, index: u32, symbol: Symbol<'a>) -> Self {
         let section = cubin.elf().section(u32::from(symbol.section)).ok();
-        let owns = section.as_ref().is_none_or(|section| Role::of(section).1 == symbol.name);
-        let kind = match (symbol.is_kernel(), owns) {
+        let owns_section = section.as_ref().is_some_and(|section| section.info & INDEX_MASK == symbol.index);
+        let kind = match (symbol.is_kernel(), owns_section) {
             (true, _) => FunctionKind::Kernel,
             (false, true) => FunctionKind::Device,
             (false, false) => FunctionKind::Inner,
         };
-        Self { index, symbol, kind, section }
+        Self { index, symbol, kind, section, owns_section }
     }
 
     /// Its name, mangled.
@@ -180,9 +183,9 @@ impl<'a> Function<'a> {
         labels
     }
 
-    /// The index of its code section.
-    fn code_index(&self) -> u32 {
-        u32::from(self.symbol.section)
+    /// What belongs to its section, if that is its own.
+    fn parts<'c>(&self, cubin: &'c Cubin<'a>) -> Option<&'c Parts> {
+        if self.owns_section { cubin.parts(u32::from(self.symbol.section)) } else { None }
     }
 
     /// What it needs of the chip.
@@ -195,18 +198,15 @@ impl<'a> Function<'a> {
             .filter(|count| *count > 0);
         let mut resources = Resources {
             registers: number(Attribute::REGCOUNT).or(in_header),
-            stack: number(Attribute::FRAME_SIZE),
+            stack: number(Attribute::MIN_STACK_SIZE).or_else(|| number(Attribute::FRAME_SIZE)),
             ..Resources::default()
         };
-        if self.kind == FunctionKind::Inner {
-            return resources;
-        }
+        let Some(parts) = self.parts(cubin) else { return resources };
         // Bits 20 to 26 of the flags.
         let barriers = section
             .filter(|_| !cubin.is_abi_8())
             .and_then(|section| u32::try_from((section.flags >> 20) & 0x7f).ok());
         resources.barriers = self.barriers_of_records(cubin).or(barriers);
-        let Some(parts) = cubin.parts(self.code_index()) else { return resources };
         let size = |index: u32| match index {
             0 => 0,
             index => cubin.elf().section(index).map_or(0, |section| section.size),
@@ -243,13 +243,13 @@ impl<'a> Function<'a> {
 
     /// The section `.nv.info.F`.
     pub fn info_section(&self, cubin: &Cubin<'a>) -> Option<Section<'a>> {
-        let index = cubin.parts(self.code_index())?.info;
-        if index == 0 || self.kind == FunctionKind::Inner { None } else { cubin.elf().section(index).ok() }
+        let index = self.parts(cubin)?.info;
+        if index == 0 { None } else { cubin.elf().section(index).ok() }
     }
 
     /// The sections that belong to it: its code first, then in the order of the table.
     pub fn sections(&self, cubin: &Cubin<'a>) -> Vec<Section<'a>> {
-        let Some(parts) = cubin.parts(self.code_index()) else { return Vec::new() };
+        let Some(parts) = self.parts(cubin) else { return Vec::new() };
         let mut indices = Vec::from([parts.info, parts.shared, parts.local]);
         indices.extend(parts.constants.iter().map(|(_, index)| *index));
         indices.extend(parts.relocations.iter());
@@ -264,7 +264,7 @@ impl<'a> Function<'a> {
         &self,
         cubin: &'c Cubin<'a>,
     ) -> impl Iterator<Item = (u32, Relocation)> + use<'a, 'c> {
-        let sections = cubin.parts(self.code_index()).map_or(&[][..], |parts| parts.relocations.as_slice());
+        let sections = self.parts(cubin).map_or(&[][..], |parts| parts.relocations.as_slice());
         let elf = *cubin.elf();
         sections
             .iter()

@@ -44,7 +44,8 @@ const ATTRIBUTES: [(&[u8], AttributeUse); 2] =
 /// The functions of a module, as a library would describe them: name, type, versions, tessellation, type of the layer,
 /// vertex attributes and function constants. The module of each is number 0.
 ///
-/// `module` is bitcode, wrapped or not. A module without entry functions has none.
+/// `module` is bitcode, wrapped or not. Of a module that lists no functions, as a dynamic library's, all that others
+/// can see are meant.
 ///
 /// # Errors
 /// If the bitcode can't be read, or a list names something that is no function.
@@ -63,7 +64,20 @@ pub fn functions(module: &[u8]) -> Result<Vec<OwnedFunction<'static>>> {
             functions.push(function);
         }
     }
+    if functions.is_empty() {
+        functions = plain_functions(&module);
+        functions.iter_mut().for_each(|function| function.versions = versions);
+    }
     Ok(functions)
+}
+
+/// The functions with bodies that other modules can call.
+fn plain_functions(module: &Module<'_>) -> Vec<OwnedFunction<'static>> {
+    let defined = module.functions.iter().filter(|function| !function.declaration);
+    let visible = defined.filter(|function| !function.symbol.linkage.is_local());
+    visible
+        .map(|function| OwnedFunction::new(function.symbol.name.clone(), FunctionType::UNQUALIFIED, 0))
+        .collect()
 }
 
 /// The target triple of a module.

@@ -1,7 +1,10 @@
 //! Demangled names.
 //!
-//! Functions of dynamic libraries have Itanium-mangled names. A hostile name can expand to more text than memory
+//! Functions of Metal's dynamic libraries have Itanium-mangled names. A hostile name can expand to more text than memory
 //! holds, so the expansion is cut off at [`MAX_DEMANGLED`] and such a name is shown as it stands.
+//!
+//! Functions of DirectX libraries have names as Microsoft's compiler mangles them, behind a byte 1: `?name@scope@@` and
+//! the type. Of these the name with its scopes is shown, as RDAT has it.
 
 use core::fmt::{self, Write};
 use cpp_demangle::{DemangleNodeType, DemangleOptions, DemangleWrite, ParseOptions, Symbol};
@@ -19,11 +22,15 @@ const MAX_RECURSION: u32 = 128;
 ///
 /// ```
 /// assert_eq!(unshade::demangle(b"_ZN5tools3addEff").as_deref(), Some("tools::add(float, float)"));
+/// assert_eq!(unshade::demangle(b"\x01?blend@tools@@YAMM@Z").as_deref(), Some("tools::blend"));
 /// assert_eq!(unshade::demangle(b"vertex_main"), None);
 /// ```
 pub fn demangle(name: &[u8]) -> Option<String> {
-    if !name.starts_with(b"_Z") || name.len() > MAX_MANGLED {
+    if name.len() > MAX_MANGLED {
         return None;
+    }
+    if !name.starts_with(b"_Z") {
+        return microsoft_name(name);
     }
     let options = ParseOptions::default().recursion_limit(MAX_RECURSION);
     let symbol = Symbol::new_with_options(name, &options).ok()?;
@@ -31,6 +38,20 @@ pub fn demangle(name: &[u8]) -> Option<String> {
     let options = DemangleOptions::default().recursion_limit(MAX_RECURSION);
     symbol.structured_demangle(&mut text, &options).ok()?;
     Some(text.0)
+}
+
+/// The qualified name that Microsoft's mangling starts with, if it is made of identifiers alone: innermost first, each
+/// ended by `@`, all of them by another.
+fn microsoft_name(name: &[u8]) -> Option<String> {
+    let name = name.strip_prefix(b"\x01").unwrap_or(name).strip_prefix(b"?")?;
+    let end = name.windows(2).position(|pair| pair == b"@@")?;
+    let is_identifier = |part: &&str| {
+        !part.is_empty()
+            && !part.starts_with(|c: char| c.is_ascii_digit())
+            && part.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')
+    };
+    let parts: Vec<&str> = std::str::from_utf8(name.get(..end)?).ok()?.rsplit('@').collect();
+    parts.iter().all(is_identifier).then(|| parts.join("::"))
 }
 
 /// Text that fails to grow past [`MAX_DEMANGLED`].
@@ -52,6 +73,14 @@ impl DemangleWrite for BoundedText {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_microsoft() {
+        assert_eq!(demangle(b"\x01?f@@YA?AV?$vector@M$03@@V1@0@Z").as_deref(), Some("f"));
+        for name in [&b"?"[..], b"?@@", b"??0a@@YAXXZ", b"?f@?$s@H@@YAXXZ", b"?f@0@@", b"?f", b"?a b@@Y"] {
+            assert_eq!(demangle(name), None, "{}", name.escape_ascii());
+        }
+    }
 
     #[test]
     fn expansion_is_bounded() {

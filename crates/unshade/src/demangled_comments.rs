@@ -14,7 +14,7 @@ pub fn has_mangled_names(module: &Module<'_>) -> bool {
     let functions = module.functions.iter().map(|function| &function.symbol);
     let globals = module.globals.iter().map(|global| &global.symbol);
     let mut symbols = functions.chain(globals).chain(module.aliases.iter().map(|alias| &alias.symbol));
-    symbols.any(|symbol| symbol.name.starts_with(b"_Z"))
+    symbols.any(|symbol| [&b"_Z"[..], b"?", b"\x01?"].iter().any(|mark| symbol.name.starts_with(mark)))
 }
 
 /// How many names of a line are explained.
@@ -64,7 +64,9 @@ impl<'s, S: TokenSink> DemangledComments<'s, S> {
     fn note(&mut self, symbol: &str) {
         // Names in quotes hold characters that mangled names of C++ do not have, or escapes of them.
         let Some(name) = symbol.strip_prefix("@").map(|name| name.trim_matches('"')) else { return };
-        if !name.starts_with("_Z") || self.names.len() >= MAX_NAMES {
+        // The byte in front of names of DirectX libraries is written as an escape.
+        let name = name.strip_prefix("\\01").unwrap_or(name);
+        if !name.starts_with("_Z") && !name.starts_with('?') || self.names.len() >= MAX_NAMES {
             return;
         }
         if !self.known.contains_key(name) {
@@ -144,6 +146,10 @@ mod tests {
 
     #[test]
     fn other_names_are_left_alone() {
+        assert_eq!(
+            explained(&[(TokenKind::Function, "@\"\\01?f@n@@YAXXZ\""), (TokenKind::Punctuation, "\n")]),
+            "@\"\\01?f@n@@YAXXZ\"  ; n::f\n"
+        );
         for name in ["@kernel", "@_Z", "@\"_Z 1\"", "%_Z1fv"] {
             let text = explained(&[(TokenKind::Function, name), (TokenKind::Punctuation, "\n")]);
             assert_eq!(text, format!("{name}\n"));

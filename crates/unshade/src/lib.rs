@@ -9,6 +9,7 @@
 //! | [`dxc_tables`] | the tables of comments that DXC prints before a module |
 //! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
 //! | [`air`] | what an AIR module says of its functions |
+//! | [`build`] | Metal libraries from modules and manifests |
 //! | [`select`] | which functions are meant |
 //! | [`diff`] | what is different between two programs |
 //! | [`load_check`] | whether a Metal library loads on an OS |
@@ -44,6 +45,7 @@
 #![deny(missing_docs)]
 
 pub mod air;
+pub mod build;
 pub mod carve;
 mod demangle;
 mod demangled_comments;

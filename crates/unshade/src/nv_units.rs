@@ -8,7 +8,6 @@ use unshade_nv::{Cubin, Ptx};
 /// A unit of a program. One that had to be unpacked is gone after the visit.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum Unit<'d> {
     /// Compiled code.
     Cubin(Cubin<'d>),

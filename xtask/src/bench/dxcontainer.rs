@@ -111,8 +111,10 @@ fn make_large(containers: &[Vec<u8>], part: &Path, large: &Path) -> Result<()> {
     let mut bitcode = Vec::new();
     for data in containers.iter().cycle() {
         let container = Container::parse(data)?;
-        if let Some(found) = container.find(b"DXIL") {
-            bitcode.extend_from_slice(program::bitcode(found.data)?.1.data());
+        // The corpus has damaged ones, too.
+        let found = container.find(b"DXIL").and_then(|part| program::bitcode(part.data).ok());
+        if let Some((_, found)) = found {
+            bitcode.extend_from_slice(found.data());
         }
         if bitcode.len() >= LARGE {
             break;

@@ -6,6 +6,8 @@
 mod bitcode;
 mod dxcontainer;
 mod metallib;
+mod metallib_write;
+mod nv;
 mod sass;
 
 use std::ffi::OsString;
@@ -37,6 +39,8 @@ enum Suite {
     #[value(alias = "dx")]
     Dxcontainer,
     Metallib,
+    MetallibWrite,
+    Nv,
     Sass,
 }
 
@@ -47,6 +51,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Suite::Bitcode => bitcode::run(args.runs),
         Suite::Dxcontainer => dxcontainer::run(args.runs),
         Suite::Metallib => metallib::run(args.runs),
+        Suite::MetallibWrite => metallib_write::run(args.runs),
+        Suite::Nv => nv::run(args.runs),
         Suite::Sass => sass::run(args.runs),
     }
 }

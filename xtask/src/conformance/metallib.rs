@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
 use unshade::core::outline::Coverage;
 use unshade::core::{Diagnostics, Error};
+use unshade::load_check::{self, LibraryFacts, Outcome};
 use unshade::metallib::tag::Tags;
 use unshade::metallib::verify::Check;
 use unshade::metallib::{Library, Universal};
@@ -38,6 +39,8 @@ struct Counts {
     sources: u64,
     source_files: u64,
     refused: u64,
+    /// Libraries by what `check` says of the OS that they were made for.
+    loads: BTreeMap<String, u64>,
     /// Tags by the place they stand in.
     tags: BTreeMap<(&'static str, String), u64>,
     versions: BTreeMap<String, u64>,
@@ -132,6 +135,7 @@ fn read_library(library: &Library<'_>, diagnostics: &mut Diagnostics, counts: &m
     counts.functions += verdict.functions;
     counts.matching += verdict.matching_hashes;
     diagnostics.append(verdict.diagnostics);
+    judge_loading(library, counts);
     *counts.versions.entry(library.header().version().to_string()).or_default() += 1;
     for function in library.functions().map_while(Result::ok) {
         counts.hashes += u64::from(function.hash.is_some());
@@ -183,6 +187,29 @@ fn read_library(library: &Library<'_>, diagnostics: &mut Diagnostics, counts: &m
     }
 }
 
+/// A library always loads on the OS that it was made for.
+fn judge_loading(library: &Library<'_>, counts: &mut Counts) {
+    let facts = LibraryFacts::read(library);
+    let Some(home) = load_check::made_for(&facts) else {
+        *counts.loads.entry("does not say its OS".into()).or_default() += 1;
+        return;
+    };
+    let report = load_check::check(&facts, home);
+    let word = match report.outcome {
+        Outcome::Loads => "loads",
+        Outcome::Unclear => "seems to load",
+        Outcome::Partly | Outcome::Refused => {
+            let broken = report.findings.iter().filter(|finding| finding.status == load_check::Status::Fail);
+            let broken: Vec<&str> = broken.map(|finding| finding.rule).collect();
+            counts
+                .faults
+                .push(format!("does not load on {home}, which it was made for: {}", broken.join(", ")));
+            "does not load"
+        }
+    };
+    *counts.loads.entry(word.into()).or_default() += 1;
+}
+
 /// Whether the reflection has the function under its name. The one of a dynamic library has no functions.
 fn described(library: &Library<'_>, function: &unshade::metallib::Function<'_>) -> Result<bool, Error> {
     let Some(reflection) = library.reflection(function)? else { return Ok(false) };
@@ -216,6 +243,7 @@ impl Counts {
         for (sum, addend) in sums {
             *sum += addend;
         }
+        add_maps(&mut self.loads, other.loads);
         add_maps(&mut self.tags, other.tags);
         add_maps(&mut self.versions, other.versions);
         add_maps(&mut self.types, other.types);
@@ -233,6 +261,8 @@ impl Counts {
         println!("reflections decoded   {:>12} of {}", self.decoded, self.reflections);
         println!("  naming a function   {:>12}", self.named_functions);
         println!("source archives       {:>12}   {} files", self.sources, self.source_files);
+        println!("\non the OS that it was made for, libraries");
+        print_map(self.loads.iter());
         println!("\ncontainer version, libraries");
         print_map(self.versions.iter());
         println!("\nfunction type, functions");

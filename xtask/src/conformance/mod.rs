@@ -4,6 +4,7 @@ mod bitcode;
 mod dxcontainer;
 mod metallib;
 mod metallib_write;
+mod nv;
 mod sass;
 mod sleigh;
 
@@ -14,8 +15,11 @@ use anyhow::Result;
 #[command(
     after_help = "Files come from `cargo xtask corpus` and from the folder in UNSHADE_CORPUS. Of bitcode, the \
                         sets c and llvm-tests need `cargo xtask corpus --set c` and `--set llvm-tests`, clang-14 \
-                        and clang-19. What is not there is said and left out.\n\nExamples:\n  cargo xtask \
-                        conformance metallib\n  cargo xtask conformance bitcode --set air --sample 1000\n  cargo \
+                        and clang-19. Containers are compared with obj2yaml and yaml2obj 19, 22 and 24, as \
+                        `yaml2obj-24` and so on, on PATH or in the folders of UNSHADE_LLVM_BIN; of nv, folders \
+                        with cuobjdump come from UNSHADE_CUDA_TOOLS and PATH. What is not there is said and left \
+                        out.\n\nExamples:\n  cargo xtask conformance metallib\n  cargo xtask conformance dx\n  \
+                        cargo xtask conformance bitcode --set air --sample 1000\n  cargo \
                         xtask conformance bitcode --set dxil --set c"
 )]
 pub(crate) struct Args {
@@ -38,6 +42,8 @@ enum Format {
     Dxcontainer,
     Metallib,
     MetallibWrite,
+    /// Fat binaries, cubins and PTX.
+    Nv,
     Sass,
     Sleigh,
 }
@@ -50,5 +56,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Sass => sass::run(args.sample),
         Format::Sleigh => sleigh::run(),
         Format::MetallibWrite => metallib_write::run(),
+        Format::Nv => nv::run(),
     }
 }

@@ -16,22 +16,23 @@ use crate::sh;
 /// What a target takes of a file, as often as the file has it.
 type Parts = fn(&[u8]) -> Vec<Vec<u8>>;
 
-/// The targets that take a part.
-const PARTS: [(&str, Parts); 7] = [
-    ("reflection", |file| of_library(file, reflections)),
-    ("sources", |file| of_library(file, sources)),
-    ("bitcode", |file| of_library(file, bitcode)),
-    ("psv0", |file| of_container(file, b"PSV0")),
-    ("rdat", |file| of_container(file, b"RDAT")),
-    ("rdef", |file| of_container(file, b"RDEF")),
-    ("root_signature", |file| of_container(file, b"RTS0")),
+/// The targets that take a part, and whether they take whole files, too.
+const PARTS: [(&str, Parts, bool); 7] = [
+    ("reflection", |file| of_library(file, reflections), true),
+    ("sources", |file| of_library(file, sources), true),
+    ("bitcode", |file| of_library(file, bitcode), true),
+    ("psv0", |file| of_container(file, b"PSV0"), false),
+    ("rdat", |file| of_container(file, b"RDAT"), false),
+    ("rdef", |file| of_container(file, b"RDEF"), false),
+    ("root_signature", |file| of_container(file, b"RTS0"), false),
 ];
 
 /// Copies every seed of at most `max_len` bytes to the folder `corpus` and says how many there are.
 pub(crate) fn copy(target: &str, corpus: &Path, max_len: u64) -> Result<usize> {
     fs::create_dir_all(corpus).with_context(|| format!("cannot make {}", corpus.display()))?;
-    let parts = PARTS.iter().find(|(name, _)| *name == target).map(|(_, parts)| *parts);
-    let mut seeds = Seeds { corpus, max_len, parts, count: 0 };
+    let row = PARTS.iter().find(|(name, ..)| *name == target);
+    let (parts, whole) = (row.map(|(_, parts, _)| *parts), row.is_none_or(|(.., whole)| *whole));
+    let mut seeds = Seeds { corpus, max_len, parts, whole, count: 0 };
     let fixtures = sh::root().join("tests/fixtures");
     if fixtures.is_dir() {
         seeds.add_folder(&fixtures)?;
@@ -46,6 +47,7 @@ struct Seeds<'a> {
     corpus: &'a Path,
     max_len: u64,
     parts: Option<Parts>,
+    whole: bool,
     count: usize,
 }
 
@@ -59,7 +61,9 @@ impl Seeds<'_> {
                 self.add_folder(&path)?;
             } else if kind.is_file() && entry.metadata()?.len() <= self.max_len {
                 let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-                self.add(&bytes)?;
+                if self.whole {
+                    self.add(&bytes)?;
+                }
                 if let Some(parts) = self.parts {
                     parts(&bytes).iter().try_for_each(|part| self.add(part))?;
                 }

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
 }
 
 fn check_program(find: &Find<'_>, targets: &[Target], diagnostics: &mut Diagnostics) -> Vec<LibraryJson> {
-    if find.format == Format::DxContainer {
+    if !matches!(find.format, Format::MetalLibrary | Format::MetalUniversal) {
         return Vec::new();
     }
     let Some(program) = diagnostics.take("program", Program::open(find)) else { return Vec::new() };

@@ -1,72 +1,61 @@
 //! DXContainers: YAML both ways, signing, editing, and how they are listed and shown.
 
+use super::written::write;
 use crate::Outcome;
 use crate::args::{
-    BinaryArgs, BuildArgs, EditArgs, FromYamlArgs, GlobalArgs, PartFile, SignArgs, Stripped, ToYamlArgs,
+    BuildArgs, EditArgs, FromYamlArgs, PartFile, SignArgs, Stripped, ToYamlArgs, part_file, part_name,
 };
-use crate::input::{Bytes, Input};
-use crate::output::{Stdout, write_file, write_pieces};
+use crate::input::Bytes;
+use crate::output::{Stdout, write_pieces};
 use crate::paint::{bad, bytes, faint, good, name, offset};
-use anyhow::{Context, Result, bail};
-use std::io::{Read, Write};
-use std::path::Path;
+use anyhow::{Context, Result, bail, ensure};
+use std::io::Write;
+use std::iter;
 use unshade::carve::Find;
 use unshade::dxcontainer::edit::{DEBUG_PARTS, PRIVATE_PARTS, REFLECTION_PARTS, ROOT_SIGNATURE_PARTS};
 use unshade::dxcontainer::file::OwnedPart;
-use unshade::dxcontainer::msf::Msf;
 use unshade::dxcontainer::psv0::stage_word;
 use unshade::dxcontainer::{DxFile, document};
-use unshade::format::Format;
 use unshade::program::Program;
 use unshade::view::{ContainerView, ExportView, ResourceView};
 
-/// YAML longer than this is refused: it is that of a container of the largest size.
-const MAX_YAML: u64 = 4 << 30;
-
-pub(crate) fn to_yaml(args: &ToYamlArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let (_, file) = open(&args.file, global)?;
+pub(super) fn to_yaml(args: &ToYamlArgs, data: &[u8]) -> Result<Outcome> {
+    ensure!(args.modules.is_none(), "--modules is for Metal libraries");
+    let file = DxFile::parse(data)?;
     write_pieces(&args.output, |out| Ok(document::write_yaml(&file, args.llvm.into(), out)?))?;
     Ok(Outcome::Done)
 }
 
-pub(crate) fn from_yaml(args: &FromYamlArgs) -> Result<Outcome> {
-    let mut text = String::new();
-    let path = Path::new(&args.file);
-    if args.file == "-" {
-        std::io::stdin()
-            .lock()
-            .take(MAX_YAML)
-            .read_to_string(&mut text)
-            .context("can't read standard input")?;
-    } else {
-        let bytes = Bytes::open(path).with_context(|| format!("can't read {}", args.file))?;
-        text = String::from_utf8(bytes.to_vec()).with_context(|| format!("{}: no text", args.file))?;
-    }
-    let mut file = document::from_yaml(&text).with_context(|| args.file.clone())?;
+pub(super) fn from_yaml(args: &FromYamlArgs, text: &str) -> Result<Outcome> {
+    let mut file = document::from_yaml(text).with_context(|| args.file.clone())?;
     let data =
         if args.sign { file.write_signed() } else { file.write() }.with_context(|| args.file.clone())?;
-    write(&args.output, &args.file, &data)
+    write(&args.output, &[&args.file], iter::once(data.as_slice()))
 }
 
-pub(crate) fn sign(args: &SignArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let (mut data, _) = open(&args.file, global)?;
+pub(super) fn sign(args: &SignArgs, data: &[u8]) -> Result<Outcome> {
+    DxFile::parse(data)?;
+    let mut data = data.to_vec();
     unshade::dxcontainer::file::sign(&mut data)?;
-    write(&args.output, &args.file, &data)
+    write(&args.output, &[&args.file], iter::once(data.as_slice()))
 }
 
-pub(crate) fn edit(args: &EditArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let (_, mut file) = open(&args.file, global)?;
+pub(super) fn edit(args: &EditArgs, data: &[u8]) -> Result<Outcome> {
+    refuse_options(args)?;
+    let mut file = DxFile::parse(data)?;
     for stripped in &args.strip {
         file.remove(match stripped {
             Stripped::Debug => DEBUG_PARTS,
             Stripped::Reflection => REFLECTION_PARTS,
             Stripped::RootSignature => ROOT_SIGNATURE_PARTS,
             Stripped::Private => PRIVATE_PARTS,
+            Stripped::Sources => bail!("--strip sources is for Metal libraries"),
         });
     }
     for part in &args.remove {
-        if file.remove(&[*part]) == 0 {
-            bail!("{}: no part {}", args.file, unshade::core::FourCc(*part));
+        let part = part_name(part)?;
+        if file.remove(&[part]) == 0 {
+            bail!("no part {}", unshade::core::FourCc(part));
         }
     }
     for part in &args.set {
@@ -81,61 +70,41 @@ pub(crate) fn edit(args: &EditArgs, global: &GlobalArgs) -> Result<Outcome> {
     }
     file.reorder(&args.order)?;
     let data = if args.keep_digest { file.write()? } else { file.write_signed()? };
-    write(&args.output, &args.file, &data)
+    write(&args.output, &[&args.file], iter::once(data.as_slice()))
 }
 
-pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
-    let mut file = DxFile::default();
-    for part in &args.parts {
-        let same = |input: &Path| std::fs::canonicalize(input).ok();
-        if same(&part.file).is_some() && same(&part.file) == same(&args.output.output) {
-            bail!("{}: is an input", args.output.output.display());
-        }
-        file.parts.push(OwnedPart::from_bytes(part.name, &part_bytes(part)?));
+/// Options that are for Metal libraries.
+fn refuse_options(args: &EditArgs) -> Result<()> {
+    let given = [
+        ("--keep", !args.keep.is_empty()),
+        ("--rename", !args.rename.is_empty()),
+        ("--merge", !args.merge.is_empty()),
+        ("--module", !args.module.is_empty()),
+        ("--os", args.os.is_some()),
+        ("--install-name", args.install_name.is_some()),
+        ("--keep-uuid", args.keep_uuid),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => bail!("{option} is for Metal libraries, and this is a DXContainer"),
+        None => Ok(()),
     }
-    write(&args.output, "", &file.write_signed()?)
+}
+
+pub(super) fn build(args: &BuildArgs) -> Result<Outcome> {
+    ensure!(args.os.is_none(), "--os is for Metal libraries");
+    let mut file = DxFile::default();
+    let mut inputs = Vec::new();
+    for input in &args.inputs {
+        let part = part_file(input)?;
+        file.parts.push(OwnedPart::from_bytes(part.name, &part_bytes(&part)?));
+        inputs.extend(input.split_once('=').map(|(_, file)| file));
+    }
+    let data = file.write_signed()?;
+    write(&args.output, &inputs, iter::once(data.as_slice()))
 }
 
 fn part_bytes(part: &PartFile) -> Result<Bytes> {
     Bytes::open(&part.file).with_context(|| format!("can't read {}", part.file.display()))
-}
-
-/// Writes a file, but never over the one that was read.
-fn write(output: &BinaryArgs, input: &str, data: &[u8]) -> Result<Outcome> {
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
-    let read = input.split('!').next().unwrap_or_default();
-    if real(&output.output).is_some() && real(&output.output) == real(Path::new(read)) {
-        bail!("{}: is the input; write to another file", output.output.display());
-    }
-    write_file(&output.output, output.force, data)?;
-    Ok(Outcome::Done)
-}
-
-/// The one container that an argument means, or that is in a program database.
-fn open(argument: &str, global: &GlobalArgs) -> Result<(Vec<u8>, DxFile)> {
-    let input = Input::open(argument)?;
-    if Msf::is_msf(input.bytes()) {
-        let (_, data) = Msf::parse(input.bytes())?.container()?;
-        let file = DxFile::parse(&data)?;
-        return Ok((data, file));
-    }
-    let mut found = Vec::new();
-    input.each_program(&global.limits(), |find| {
-        if find.format == Format::DxContainer && found.len() < 2 {
-            // The file itself is taken with what follows, so that nothing of it is lost.
-            let whole = find.file_offset == Some(0) && input.bytes().starts_with(find.data);
-            found.push(if whole { input.bytes().to_vec() } else { find.data.to_vec() });
-        }
-        Ok(())
-    })?;
-    match (found.pop(), found.is_empty()) {
-        (Some(data), true) => {
-            let file = DxFile::parse(&data).with_context(|| argument.to_owned())?;
-            Ok((data, file))
-        }
-        (None, _) => bail!("{argument}: no DXContainer in it"),
-        _ => bail!("{argument}: several DXContainers; `unshade list` shows how to select one"),
-    }
 }
 
 /// The view of a program, if it is a container.

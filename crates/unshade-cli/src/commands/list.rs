@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut headings = Headings { file: &input.name, printed: 0 };
     let carving = input.each_program(&global.limits(), |find| {
         if find.format.is_nvidia() {
-            let rows = super::nvidia::rows(find, &selection);
+            let rows = super::nvidia::rows(find, &selection, global.json || !args.mangled);
             listed += rows.count();
             if global.json {
                 kernels.push(rows);

@@ -11,12 +11,16 @@ mod ghidra;
 mod info;
 mod isa;
 mod list;
+mod metallib;
 mod nvidia;
 mod scan;
 mod shell;
 mod show;
+mod survey;
 mod types;
 mod verify;
+mod walk;
+mod written;
 
 use crate::Outcome;
 use crate::args::{Args, Command};
@@ -51,11 +55,12 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Isa { mnemonic } => isa::run(mnemonic.as_deref(), &global),
         Command::Dump(args) => dump::run(&args, &global),
         Command::Scan(args) => scan::run(&args, &global),
-        Command::ToYaml(args) => dxcontainer::to_yaml(&args, &global),
-        Command::FromYaml(args) => dxcontainer::from_yaml(&args),
-        Command::Sign(args) => dxcontainer::sign(&args, &global),
-        Command::Edit(args) => dxcontainer::edit(&args, &global),
-        Command::Build(args) => dxcontainer::build(&args),
+        Command::Survey(args) => survey::run(&args, &global),
+        Command::ToYaml(args) => written::to_yaml(&args, &global),
+        Command::FromYaml(args) => written::from_yaml(&args),
+        Command::Sign(args) => written::sign(&args, &global),
+        Command::Edit(args) => written::edit(&args, &global),
+        Command::Build(args) => written::build(&args),
         Command::Types(args) => types::run(&args, &global),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { output } => shell::manual(&output),

@@ -4,6 +4,7 @@ use super::{ProgramJson, findings};
 use crate::output::Stdout;
 use crate::paint::{self, bad, bytes, counted, faint, grouped, name, offset};
 use anyhow::Result;
+use rayon::prelude::*;
 use serde::Serialize;
 use std::io::Write;
 use unshade::carve::Find;
@@ -33,8 +34,8 @@ fn is_wanted_kind(selection: &Selection, kind: &str) -> bool {
     selection.types.is_empty() || selection.types.iter().any(|wanted| wanted.to_string() == kind)
 }
 
-/// The rows that a selection means; the program is one of NVIDIA's.
-pub(super) fn rows(find: &Find<'_>, selection: &Selection) -> KernelsJson<KernelRow> {
+/// The rows that a selection means, with demangled names if those are wanted; the program is one of NVIDIA's.
+pub(super) fn rows(find: &Find<'_>, selection: &Selection, demangled: bool) -> KernelsJson<KernelRow> {
     let mut diagnostics = Diagnostics::new();
     let mut rows = Vec::new();
     if let Some(program) = diagnostics.take("program", Program::open(find)) {
@@ -44,6 +45,9 @@ pub(super) fn rows(find: &Find<'_>, selection: &Selection) -> KernelsJson<Kernel
                 rows.push(row);
             }
         });
+    }
+    if demangled {
+        rows.par_iter_mut().for_each(KernelRow::demangle);
     }
     KernelsJson { head: ProgramJson::new(find), kernels: rows, findings: findings(&diagnostics) }
 }
@@ -149,16 +153,10 @@ fn print_card(head: &ProgramJson, view: &KernelView, stdout: &mut Stdout) -> Res
         fact("registers", format!("{registers}{}", most.unwrap_or_default()))?;
     }
     if let Some(stack) = row.stack {
-        let with_calls = match (view.min_stack, view.max_stack) {
-            (Some(least), Some(most)) if (least, most) != (stack, stack) => {
-                format!(", {} to {} with what it calls", grouped(least.into()), grouped(most.into()))
-            }
-            (Some(least), None) if least != stack => {
-                format!(", {} with what it calls", grouped(least.into()))
-            }
-            _ => String::new(),
-        };
-        fact("stack", format!("{}{with_calls}", unit(stack.into(), "bytes")))?;
+        let own = view.frame_size.filter(|own| *own != stack).map(|own| format!(", {own} of its own"));
+        let most = view.max_stack.filter(|most| *most > stack).map(|most| format!(", at most {most}"));
+        let text = unit(stack.into(), "bytes");
+        fact("stack", format!("{text}{}{}", own.unwrap_or_default(), most.unwrap_or_default()))?;
     }
     if let Some(calls) = view.call_stack {
         fact("call stack", unit(calls.into(), "bytes"))?;
@@ -323,7 +321,12 @@ pub(super) fn print_facts(view: &NvidiaView, stdout: &mut Stdout) -> Result<()> 
             let total = view.units.len() as u64;
             fact(
                 "packed",
-                &format!("{} of {}, {}", packed.count(), counted(total, "entry"), kinds.join(" · ")),
+                &format!(
+                    "{} of {}, {}",
+                    packed.count(),
+                    if total == 1 { "1 entry".into() } else { format!("{} entries", grouped(total)) },
+                    kinds.join(" · ")
+                ),
             )?;
         }
     }

@@ -1,10 +1,10 @@
 //! `unshade scan`: every GPU program in files and folders, a row each.
 //!
 //! The walk lists the files first, in order; threads then take one file after the other, and rows are printed in the
-//! order of the list whoever is done first. Links are not followed, devices and pipes are skipped, and what can't be
-//! read is told on standard error.
+//! order of the list whoever is done first.
 
 use super::ProgramJson;
+use super::walk::{in_order, list_files, threads};
 use crate::Outcome;
 use crate::args::{GlobalArgs, ScanArgs};
 use crate::input::Input;
@@ -13,18 +13,13 @@ use crate::paint::{self, bytes, counted, faint, grouped};
 use crate::progress::Progress;
 use anyhow::{Context, Result};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::io::Write;
-use std::num::NonZero;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::path::Path;
 use unshade::carve::{Find, Limits};
 use unshade::core::Diagnostics;
 use unshade::program::Program;
 use unshade::view::{FindingView, SCHEMA};
-use walkdir::WalkDir;
 
 /// The width of the path's column before it is known how long the paths are.
 const PATH_WIDTH: usize = 60;
@@ -64,17 +59,14 @@ struct Totals {
 
 pub(crate) fn run(args: &ScanArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut totals = Totals::default();
-    let files = list_files(&args.paths, &mut totals);
-    let threads = match args.threads {
-        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
-        threads => threads,
-    };
+    let (files, unreadable) = list_files(&args.paths);
+    totals.unreadable = unreadable;
     let limits = global.limits();
     let progress = Progress::new("scanning", files.len() as u64);
     let mut stdout = Stdout::new(false);
     in_order(
         &files,
-        threads.min(files.len().max(1)),
+        threads(args.threads, files.len()),
         |path| scan_file(path, &limits),
         |scanned| {
             progress.advance(1);
@@ -100,70 +92,6 @@ pub(crate) fn run(args: &ScanArgs, global: &GlobalArgs) -> Result<Outcome> {
         (0, unreadable, 0) if unreadable > 0 => Outcome::Unreadable,
         (0, _, _) => Outcome::Finding,
         _ => Outcome::Done,
-    })
-}
-
-/// The regular files and captures at and below the paths, in order.
-fn list_files(paths: &[PathBuf], totals: &mut Totals) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for path in paths {
-        let mut walk = WalkDir::new(path).follow_root_links(true).sort_by_file_name().into_iter();
-        while let Some(entry) = walk.next() {
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(error) => {
-                    totals.unreadable += 1;
-                    anstream::eprintln!("{}: {error}", paint::error("unshade"));
-                    continue;
-                }
-            };
-            let is_capture =
-                entry.file_type().is_dir() && entry.path().extension().is_some_and(|ext| ext == "gputrace");
-            if is_capture {
-                walk.skip_current_dir();
-            }
-            if is_capture || entry.file_type().is_file() || (entry.depth() == 0 && entry.path().is_file()) {
-                files.push(entry.into_path());
-            }
-        }
-    }
-    files
-}
-
-/// Does `work` for each item on several threads and hands the results to `take` in the items' order.
-fn in_order<T: Sync, R: Send>(
-    items: &[T],
-    threads: usize,
-    work: impl Fn(&T) -> R + Sync,
-    mut take: impl FnMut(R) -> Result<()>,
-) -> Result<()> {
-    let next = AtomicUsize::new(0);
-    let (sender, receiver) = mpsc::sync_channel(threads * 64);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            let sender = sender.clone();
-            scope.spawn(|| {
-                let sender = sender;
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(index) else { break };
-                    if sender.send((index, work(item))).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        let mut waiting = BTreeMap::new();
-        let mut due = 0;
-        for (index, result) in receiver {
-            waiting.insert(index, result);
-            while let Some(result) = waiting.remove(&due) {
-                take(result)?;
-                due += 1;
-            }
-        }
-        Ok(())
     })
 }
 

@@ -48,7 +48,8 @@ pub(super) fn part_node(part: &OwnedPart, size: usize) -> Node<'_> {
 }
 
 /// Reads a part of LLVM's document. A part that it says nothing of is zeros, as `yaml2obj` makes it.
-pub(super) fn read_part(node: &Node<'_>) -> Result<OwnedPart> {
+/// Of zeros there may be `zeros_left` in all; none are made where our document says what is in the part.
+pub(super) fn read_part(node: &Node<'_>, zeros_left: Option<&mut u32>) -> Result<OwnedPart> {
     let mut map = MapReader::new(node)?;
     let name: FourCc = map.field("Name")?;
     let size: u32 = map.field_or("Size", 0)?;
@@ -77,26 +78,20 @@ pub(super) fn read_part(node: &Node<'_>) -> Result<OwnedPart> {
     let data = match data {
         Some(data) => data,
         None if name.0 == *b"SFI0" => PartData::Features(FeatureInfo { flags: 0 }),
-        None if is_said_elsewhere(name) => PartData::Raw(Bytes::default()),
-        None => PartData::Raw(Bytes(zeros(node, size)?)),
+        None => PartData::Raw(Bytes(zeros_left.map_or(Ok(Vec::new()), |left| zeros(node, size, left))?)),
     };
     Ok(OwnedPart { name, data, fault: None })
 }
 
-/// Parts that our document tells of: zeros for them would be made only to be thrown away.
-fn is_said_elsewhere(name: FourCc) -> bool {
-    matches!(&name.0, b"STAT" | b"SHDR" | b"SHEX")
-}
+/// How many zeros the parts of a document that it says nothing of may have together: a line of text asks for any number.
+pub(super) const MAX_ZEROS: u32 = 16 << 20;
 
-fn zeros(node: &Node<'_>, size: u32) -> Result<Vec<u8>> {
-    /// More zeros than these are taken for a mistake.
-    const MOST: u32 = 1 << 20;
-    if size > MOST {
-        return Err(node
-            .fault("part without content is too large")
-            .expected(format!("at most {MOST} bytes"))
-            .found(format!("{size}")));
-    }
+fn zeros(node: &Node<'_>, size: u32, left: &mut u32) -> Result<Vec<u8>> {
+    *left = left.checked_sub(size).ok_or_else(|| {
+        node.fault("parts without content are too large")
+            .expected(format!("at most {MAX_ZEROS} bytes in all, of which {left} are left"))
+            .found(format!("{size}"))
+    })?;
     Ok(vec![0; size as usize])
 }
 

@@ -24,6 +24,7 @@ use crate::digest::Digest;
 use crate::file::{DxFile, FileLayout, OwnedPart};
 use crate::part::PartData;
 use crate::yaml::{Kind, MapReader, MapWriter, Node, Yaml, emit, parse};
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -87,11 +88,7 @@ pub fn from_yaml(text: &str) -> Result<DxFile> {
         Error::without_offset(ErrorKind::BadMagic, "no document of a DXContainer")
             .expected("--- !dxcontainer")
     })?;
-    let mut file = read_main(&main.root)?;
-    if let Some(own) = find(OWN_TAG) {
-        read_own(&own.root, &mut file).map_err(|error| error.within(OWN_TAG))?;
-    }
-    Ok(file)
+    read_both(&main.root, find(OWN_TAG).map(|own| &own.root), llvm::MAX_ZEROS)
 }
 
 /// Both documents of a container.
@@ -141,11 +138,8 @@ fn read_own_container(node: &Node<'_>) -> Result<DxFile> {
     let main = map.take("Main").ok_or_else(|| node.fault("key `Main` is missing"))?;
     let own = map.take("Own");
     map.finish()?;
-    let mut file = read_main(main)?;
-    if let Some(own) = own {
-        read_own(own, &mut file)?;
-    }
-    Ok(file)
+    // Written with all that is in it.
+    read_both(main, own, 0)
 }
 
 /// A node that borrows nothing.
@@ -189,7 +183,7 @@ fn header_node<'a>(file: &'a DxFile, bodies: &[Vec<u8>]) -> Node<'a> {
 
 /// What the first document can't say of a part, if there is anything.
 fn own_node<'a>(index: usize, part: &'a OwnedPart, body: &[u8], node: &Node<'_>) -> Option<Node<'a>> {
-    let mut rebuilt = llvm::read_part(node).ok()?;
+    let mut rebuilt = llvm::read_part(node, None).ok()?;
     if same(&rebuilt, body) {
         return None;
     }
@@ -214,7 +208,23 @@ fn owned_bytes<'a>(bytes: &[u8]) -> Node<'a> {
     Kind::Bytes(bytes.to_vec().into()).into()
 }
 
-fn read_main(node: &Node<'_>) -> Result<DxFile> {
+/// The numbers of the parts that our document says something of.
+fn parts_said(own: &Node<'_>) -> BTreeSet<u32> {
+    let Some(Node { kind: Kind::List { items, .. }, .. }) = own.get("Parts") else { return BTreeSet::new() };
+    items.iter().filter_map(|part| u32::from_node(part.get("Part")?).ok()).collect()
+}
+
+/// Reads both documents; parts that neither says anything of may have so many zeros.
+fn read_both(main: &Node<'_>, own: Option<&Node<'_>>, zeros: u32) -> Result<DxFile> {
+    let mut file = read_main(main, &own.map(parts_said).unwrap_or_default(), zeros)?;
+    if let Some(own) = own {
+        read_own(own, &mut file).map_err(|error| error.within(OWN_TAG))?;
+    }
+    Ok(file)
+}
+
+/// Reads LLVM's document; `said` are the parts of which ours says something.
+fn read_main(node: &Node<'_>, said: &BTreeSet<u32>, mut zeros_left: u32) -> Result<DxFile> {
     let mut map = MapReader::new(node)?;
     let mut file = DxFile::default();
     if let Some(header) = map.take("Header") {
@@ -223,7 +233,9 @@ fn read_main(node: &Node<'_>) -> Result<DxFile> {
     let parts = map.take("Parts").map(Node::items).transpose()?.unwrap_or_default();
     map.finish()?;
     for (index, part) in parts.iter().enumerate() {
-        file.parts.push(llvm::read_part(part).map_err(|error| error.within(format!("Parts[{index}]")))?);
+        let zeros_left = (!said.contains(&len32(index))).then_some(&mut zeros_left);
+        let read = llvm::read_part(part, zeros_left);
+        file.parts.push(read.map_err(|error| error.within(format!("Parts[{index}]")))?);
     }
     Ok(file)
 }

@@ -11,6 +11,17 @@ use alloc::format;
 use alloc::vec::Vec;
 use unshade_core::Result;
 
+/// Sources that are more than this many times as large as what they are stored in, ...
+const MAX_RATIO: usize = 64;
+
+/// ... and larger than this, stay what they are stored in: a megabyte of zeros is a kilobyte.
+const RATIO_FLOOR: usize = 1 << 16;
+
+fn is_bomb(contents: &Contents) -> bool {
+    let limit = contents.stored.0.len().saturating_mul(MAX_RATIO).max(RATIO_FLOOR);
+    contents.header.size_of_entries as usize > limit
+}
+
 /// The node, where LLVM has words for it: one section of each kind, and contents that can be inflated.
 pub(super) fn node(info: &SourceInfo) -> Option<Node<'_>> {
     let find = |kind| info.sections.iter().find(|section| section.header.kind == kind);
@@ -23,6 +34,9 @@ pub(super) fn node(info: &SourceInfo) -> Option<Node<'_>> {
     }
     let contents = find(SectionKind::CONTENTS)?;
     if let SectionContent::Contents(found) = &contents.content {
+        if is_bomb(found) {
+            return None;
+        }
         let entries = found.entries().ok()?.into_iter().map(|content| {
             let text = owned_text(content.text);
             with_text(owned(content.entry.node()), "FileContent", text)

@@ -385,8 +385,10 @@ struct Pool {
     texts: BTreeMap<Vec<u8>, u32>,
     lists: BTreeMap<Vec<u32>, u32>,
     runs: BTreeMap<Vec<u8>, u32>,
-    /// Whether something was added to the strings and to the raw bytes, which then are padded anew.
-    grown: [bool; 2],
+    /// Whether something was added to the strings, which then are padded anew.
+    strings_grew: bool,
+    /// Whether something was added to the raw bytes, which then are padded anew.
+    raw_grew: bool,
 }
 
 impl Pool {
@@ -403,7 +405,7 @@ impl Pool {
                 self.lists = list_places(&self.indices).map(|(list, at)| (list.to_vec(), at)).collect();
             }
             RdatContent::Raw(bytes) if *kind == RdatKind::RAW_BYTES => {
-                self.raw = core::mem::take(&mut bytes.0)
+                self.raw = core::mem::take(&mut bytes.0);
             }
             _ => return,
         }
@@ -427,17 +429,17 @@ impl Pool {
         if self.strings.is_empty() {
             self.strings.push(0);
             self.texts.insert(Vec::new(), 0);
-            self.grown[0] = true;
+            self.strings_grew = true;
         }
         if let Some(offset) = self.texts.get(text) {
             return *offset;
         }
-        if !self.grown[0] {
+        if !self.strings_grew {
             // The padding of a buffer that is kept goes, but not the NUL of its last text.
             let used =
                 self.strings.iter().rposition(|byte| *byte != 0).map_or(1, |last| last.saturating_add(2));
             self.strings.resize(used, 0);
-            self.grown[0] = true;
+            self.strings_grew = true;
         }
         let offset = len32(self.strings.len());
         self.strings.extend_from_slice(text);
@@ -464,7 +466,7 @@ impl Pool {
         let place = len32(self.raw.len());
         self.raw.extend_from_slice(bytes);
         self.runs.insert(bytes.to_vec(), place);
-        self.grown[1] = true;
+        self.raw_grew = true;
         place
     }
 
@@ -477,12 +479,12 @@ impl Pool {
     }
 
     fn take(&mut self, kind: RdatKind) -> RdatContent {
-        let mut bytes = match kind {
+        let (mut bytes, grew) = match kind {
             RdatKind::INDEX_ARRAYS => return RdatContent::Indices(core::mem::take(&mut self.indices)),
-            RdatKind::STRING_BUFFER => core::mem::take(&mut self.strings),
-            _ => core::mem::take(&mut self.raw),
+            RdatKind::STRING_BUFFER => (core::mem::take(&mut self.strings), self.strings_grew),
+            _ => (core::mem::take(&mut self.raw), self.raw_grew),
         };
-        if self.grown[usize::from(kind != RdatKind::STRING_BUFFER)] {
+        if grew {
             pad4(&mut bytes, 0);
         }
         match kind {

@@ -161,6 +161,20 @@ impl Rdat {
         Ok(Self { version, parts, slack })
     }
 
+    /// How many bytes are carried along raw: root signatures and other bytes that records refer to, tables that are not
+    /// described.
+    pub(crate) fn unread_bytes(&self) -> usize {
+        let of_part = |part: &RdatPart| match &part.content {
+            RdatContent::Raw(bytes) => bytes.0.len(),
+            RdatContent::Table(table) => {
+                table.rows.iter().fold(table.tail.0.len(), |sum, row| sum.saturating_add(row.extra.0.len()))
+            }
+            RdatContent::Strings(_) | RdatContent::Indices(_) => 0,
+        };
+        let parts = self.parts.iter().map(of_part).fold(0, usize::saturating_add);
+        parts.saturating_add(self.slack.extra_bytes())
+    }
+
     /// Chooses all offsets anew: one part after the other.
     pub fn lay_out(&mut self) {
         let mut layout = Layout::starting_at(8);

@@ -154,14 +154,21 @@ fn directory<'a>(container: &Container<'a>, diagnostics: &mut Diagnostics) -> Ve
                 continue;
             }
         }
-        let Ok(part) = found else {
-            diagnostics.error(
-                "dx-part-range",
-                error("part's header is not in the file")
-                    .expected(format!("at most {:#x}", container.file().data().len()))
-                    .found(format!("{offset:#x}")),
-            );
-            continue;
+        let part = match found {
+            Ok(part) => part,
+            Err(limit) if limit.kind() == ErrorKind::Limit => {
+                diagnostics.error("dx-part-overlap", limit);
+                continue;
+            }
+            Err(_) => {
+                diagnostics.error(
+                    "dx-part-range",
+                    error("part's header is not in the file")
+                        .expected(format!("at most {:#x}", container.file().data().len()))
+                        .found(format!("{offset:#x}")),
+                );
+                continue;
+            }
         };
         if inside {
             diagnostics.error(

@@ -157,37 +157,61 @@ pub(super) fn read_raw(node: &Node<'_>) -> Result<RawTag<'static>> {
 /// Reads a function.
 pub(super) fn read(node: &Node<'_>) -> Result<OwnedFunction<'static>> {
     let mut map = MapReader::new(node)?;
-    let index = |map: &mut MapReader<'_, '_>, key| {
-        map.field::<Option<u32>>(key).map(|index| index.map(|index| index as usize))
-    };
-    let name: Text<'static> = map.field("Name")?;
     let module: u32 = map.field("Module")?;
-    let function = OwnedFunction {
-        name,
-        kind: read_kind(&mut map)?,
-        hash: map.field("Hash")?,
-        module: module as usize,
-        states_module_size: map.field_or("ModuleSize", true)?,
-        versions: read_versions(&mut map)?,
-        tessellation: map.take("Tessellation").map(read_tessellation).transpose()?,
-        layer_type: map.take("LayerType").map(read_data_type).transpose()?,
-        source: index(&mut map, "Source")?,
-        reflection: index(&mut map, "Reflection")?,
-        other: read_other(&mut map, "Tags")?,
-        order: read_order(&mut map, "Order")?,
-        public: read_public(&mut map)?,
-        private: read_private(&mut map)?,
-    };
+    let name: Text<'static> = map.field("Name")?;
+    let nothing =
+        OwnedFunction { kind: None, ..OwnedFunction::new(name, FunctionType::NONE, module as usize) };
+    let function = fill(&mut map, nothing)?;
     map.finish()?;
     Ok(function)
 }
 
-pub(super) fn read_kind(map: &mut MapReader<'_, '_>) -> Result<Option<FunctionType>> {
+/// Puts what keys say over what is known of a function.
+pub(super) fn fill(
+    map: &mut MapReader<'_, '_>,
+    known: OwnedFunction<'static>,
+) -> Result<OwnedFunction<'static>> {
+    let index = |map: &mut MapReader<'_, '_>, key| {
+        map.field::<Option<u32>>(key).map(|index| index.map(|index| index as usize))
+    };
+    Ok(OwnedFunction {
+        name: map.field_or("Name", known.name)?,
+        kind: read_kind(map)?.or(known.kind),
+        hash: map.field("Hash")?,
+        module: index(map, "Module")?.unwrap_or(known.module),
+        states_module_size: map.field_or("ModuleSize", true)?,
+        versions: read_versions(map)?.or(known.versions),
+        tessellation: said(map, "Tessellation", known.tessellation, read_tessellation)?,
+        layer_type: said(map, "LayerType", known.layer_type, read_data_type)?,
+        source: index(map, "Source")?.or(known.source),
+        reflection: index(map, "Reflection")?.or(known.reflection),
+        other: read_other(map, "Tags")?,
+        order: read_order(map, "Order")?,
+        public: read_public(map, known.public)?,
+        private: read_private(map)?,
+    })
+}
+
+/// What a key says; what is known, if it is missing; nothing, if it says `none`.
+fn said<T>(
+    map: &mut MapReader<'_, '_>,
+    key: &'static str,
+    known: Option<T>,
+    read: impl FnOnce(&Node<'_>) -> Result<T>,
+) -> Result<Option<T>> {
+    match map.take(key) {
+        None => Ok(known),
+        Some(node) if node.text() == Some("none") => Ok(None),
+        Some(node) => read(node).map(Some),
+    }
+}
+
+fn read_kind(map: &mut MapReader<'_, '_>) -> Result<Option<FunctionType>> {
     let kind = map.take("Type").map(|node| read_named(node, FunctionType::from_name, |kind| kind.0));
     kind.transpose().map(|kind| kind.map(FunctionType))
 }
 
-pub(super) fn read_versions(map: &mut MapReader<'_, '_>) -> Result<Option<FunctionVersions>> {
+fn read_versions(map: &mut MapReader<'_, '_>) -> Result<Option<FunctionVersions>> {
     let air = map.take("AIR").map(read_short_version).transpose()?;
     let language = map.take("Language");
     let language = match (language, &air) {
@@ -232,15 +256,16 @@ fn read_data_type(node: &Node<'_>) -> Result<DataType> {
     read_named(node, DataType::from_name, |data_type| data_type.0).map(DataType)
 }
 
-pub(super) fn read_public(map: &mut MapReader<'_, '_>) -> Result<PublicTags<'static>> {
-    let attributes = map
-        .take("Attributes")
-        .map(|node| node.items()?.iter().map(read_attribute).collect::<Result<Vec<_>>>());
-    let constants =
-        map.take("Constants").map(|node| node.items()?.iter().map(read_constant).collect::<Result<Vec<_>>>());
+fn read_public(map: &mut MapReader<'_, '_>, known: PublicTags<'static>) -> Result<PublicTags<'static>> {
+    let attributes = said(map, "Attributes", known.attributes, |node| {
+        node.items()?.iter().map(read_attribute).collect::<Result<_>>()
+    })?;
+    let constants = said(map, "Constants", known.constants, |node| {
+        node.items()?.iter().map(read_constant).collect::<Result<_>>()
+    })?;
     Ok(PublicTags {
-        attributes: attributes.transpose()?,
-        constants: constants.transpose()?,
+        attributes,
+        constants,
         other: read_other(map, "PublicTags")?,
         order: read_order(map, "PublicOrder")?,
     })
@@ -280,7 +305,7 @@ fn read_constant(node: &Node<'_>) -> Result<FunctionConstant<'static>> {
     Ok(constant)
 }
 
-pub(super) fn read_private(map: &mut MapReader<'_, '_>) -> Result<PrivateTags<'static>> {
+fn read_private(map: &mut MapReader<'_, '_>) -> Result<PrivateTags<'static>> {
     let location = map.take("Location").map(|node| {
         let mut map = MapReader::new(node)?;
         let place = SourcePlace { line: map.field("Line")?, path: map.field("Path")? };
@@ -299,6 +324,6 @@ pub(super) fn read_other(map: &mut MapReader<'_, '_>, key: &'static str) -> Resu
     list(map, key)?.iter().map(read_raw).collect()
 }
 
-pub(super) fn read_order(map: &mut MapReader<'_, '_>, key: &'static str) -> Result<Option<Vec<FourCc>>> {
+fn read_order(map: &mut MapReader<'_, '_>, key: &'static str) -> Result<Option<Vec<FourCc>>> {
     map.field(key)
 }

@@ -15,17 +15,21 @@
 //! | `Modules` | `Bitcode`, `Bytes` (with wrapper) or `File` (either) |
 //! | `Extension` | sections, UUID and other tags, in their order ([`section`]) |
 
+mod build;
 pub mod function;
 pub mod section;
 
-use crate::file::{LibraryFile, OwnedModule};
-use crate::header::{Header, LibraryType, Platform, Section, Version};
+pub use build::build;
+
+use crate::file::{LibraryFile, OwnedFunction, OwnedModule};
+use crate::header::{Header, LibraryType, Platform, Version};
 use crate::library::Dialect;
 use crate::module;
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 use unshade_core::bytes::Bytes;
 use unshade_core::yaml::{Document, Kind, MapReader, MapWriter, Node, Yaml, emit, parse};
 use unshade_core::{Error, ErrorKind, Result};
@@ -38,6 +42,28 @@ pub type NameModule<'n> = dyn FnMut(usize, &OwnedModule<'_>) -> Option<String> +
 
 /// Reads a file that a document names.
 pub type Load<'l> = dyn FnMut(&str) -> Result<Vec<u8>> + 'l;
+
+/// Says what a module has: its functions, as far as it describes them, with module 0.
+pub type DescribeModule<'d> = dyn FnMut(&[u8]) -> Result<Vec<OwnedFunction<'static>>> + 'd;
+
+/// Packs files, paths and contents, into an archive of sources: a tar archive, compressed with bzip2.
+pub type PackSources<'p> = dyn FnMut(&[(String, Vec<u8>)]) -> Result<Vec<u8>> + 'p;
+
+/// What [`build`] needs of the world around it.
+pub struct Environment<'e> {
+    /// Reads a file that the manifest names.
+    pub load: &'e mut Load<'e>,
+    /// Says what is in a module.
+    pub functions: &'e mut DescribeModule<'e>,
+    /// Packs sources.
+    pub pack: &'e mut PackSources<'e>,
+}
+
+impl fmt::Debug for Environment<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Environment")
+    }
+}
 
 /// Writes a library as YAML, with all bytes in it.
 ///
@@ -55,7 +81,7 @@ pub type Load<'l> = dyn FnMut(&str) -> Result<Vec<u8>> + 'l;
 /// ```
 ///
 /// # Errors
-/// If a function refers to something that is not there.
+/// None: what has no name is written as a number.
 pub fn to_yaml(file: &LibraryFile<'_>) -> Result<String> {
     to_yaml_with(file, &mut |_, _| None)
 }
@@ -65,6 +91,20 @@ pub fn to_yaml(file: &LibraryFile<'_>) -> Result<String> {
 /// # Errors
 /// As [`to_yaml`].
 pub fn to_yaml_with(file: &LibraryFile<'_>, name_module: &mut NameModule<'_>) -> Result<String> {
+    let mut out = String::new();
+    write_yaml(file, name_module, &mut out)?;
+    Ok(out)
+}
+
+/// The same, handed on in pieces: the text of a large library is never held whole.
+///
+/// # Errors
+/// If what it is written to fails.
+pub fn write_yaml(
+    file: &LibraryFile<'_>,
+    name_module: &mut NameModule<'_>,
+    out: &mut dyn fmt::Write,
+) -> Result<()> {
     let hashes = file.module_hashes();
     let mut map = MapWriter::default();
     put_header(&file.header, &mut map);
@@ -82,10 +122,9 @@ pub fn to_yaml_with(file: &LibraryFile<'_>, name_module: &mut NameModule<'_>) ->
     if let Some(tags) = &file.extension {
         map.node("Extension", Node::list(tags.iter().map(section::node).collect()));
     }
-    let mut out = String::new();
-    emit(TAG, &map.finish(), &mut out);
-    out.push_str("...\n");
-    Ok(out)
+    emit(TAG, &map.finish(), out).and_then(|()| out.write_str("...\n")).map_err(|_| {
+        Error::without_offset(ErrorKind::Unsupported, "YAML can't be written to where it should go")
+    })
 }
 
 /// Reads a library from YAML that has all bytes in it.
@@ -111,7 +150,10 @@ pub fn from_yaml_with(text: &str, load: &mut Load<'_>) -> Result<LibraryFile<'st
     let document =
         documents.iter().find(|document| document.tag == TAG).ok_or_else(|| no_document(&documents))?;
     let mut map = MapReader::new(&document.root)?;
-    let mut file = LibraryFile::new(header(&mut map)?);
+    if map.take("Version").is_none() {
+        return Err(document.root.fault("key `Version` is missing").expected("such as 1.2.7"));
+    }
+    let mut file = LibraryFile::new(header_of(&mut map, Header::of_version(0))?);
     file.dialect = dialect(&mut map)?;
     file.shared_group = map.field_or("SharedGroup", false)?;
     for (index, node) in list(&mut map, "Functions")?.iter().enumerate() {
@@ -154,39 +196,39 @@ fn put_header(header: &Header, map: &mut MapWriter<'_>) {
         map.node("Bits64", Node::plain(if header.is_64_bit() { "true" } else { "false" }));
     }
     if let Some(version) = header.os_version() {
-        map.node("OS", Node::plain(format!("{version}")));
+        map.node(
+            "OS",
+            Node::plain(match version {
+                Version { major, minor, patch: 0 } => format!("{major}.{minor}"),
+                _ => format!("{version}"),
+            }),
+        );
     }
 }
 
-fn header(map: &mut MapReader<'_, '_>) -> Result<Header> {
-    let version = map.take("Version").map(read_version).transpose()?.ok_or_else(|| {
-        Error::without_offset(ErrorKind::BadValue, "key `Version` is missing").expected("such as 1.2.7")
-    })?;
-    let flag = |map: &mut MapReader<'_, '_>, key, bit: u8| {
-        map.field_or(key, false).map(|set| if set { bit } else { 0 })
+/// The header that keys say; what they do not say is as in `usual`.
+fn header_of(map: &mut MapReader<'_, '_>, usual: Header) -> Result<Header> {
+    let flag = |map: &mut MapReader<'_, '_>, key, usual: bool| {
+        map.field_or(key, usual).map(|set| if set { 0x80 } else { 0 })
     };
-    let kind =
-        map.take("Type").map(|node| read_named(node, LibraryType::from_name, |kind| kind.0)).transpose()?;
-    let platform =
-        map.take("Platform").map(|node| read_named(node, Platform::from_name, |p| p.0)).transpose()?;
-    let os = map.take("OS").map(|node| read_version(node).and_then(|os| narrow_os(os, node))).transpose()?;
-    let (os_major, os_minor, os_patch) = os.unwrap_or_default();
-    let none = Section::default();
-    Ok(Header {
-        raw_major: version.major & 0x7fff | u16::from(flag(map, "MacOS", 0x80)?) << 8,
-        minor: version.minor,
-        patch: version.patch,
-        raw_type: kind.unwrap_or_default() & 0x7f | flag(map, "Stub", 0x80)?,
-        raw_platform: platform.unwrap_or_default() & 0x7f | flag(map, "Bits64", 0x80)?,
-        os_major,
-        os_minor,
-        os_patch,
-        file_size: 0,
-        function_list: none,
-        public_metadata: none,
-        private_metadata: none,
-        bitcode: none,
-    })
+    let mut header = usual;
+    if let Some(node) = map.take("Version") {
+        let version = read_version(node)?;
+        (header.raw_major, header.minor, header.patch) =
+            (version.major & 0x7fff, version.minor, version.patch);
+    }
+    let mac: u8 = flag(map, "MacOS", usual.macos_flag())?;
+    header.raw_major = header.raw_major & 0x7fff | u16::from(mac) << 8;
+    let named = map.take("Type").map(|node| read_named(node, LibraryType::from_name, |kind| kind.0));
+    let kind = named.transpose()?.unwrap_or(usual.library_type().0);
+    header.raw_type = kind & 0x7f | flag(map, "Stub", usual.is_stub())?;
+    let named = map.take("Platform").map(|node| read_named(node, Platform::from_name, |platform| platform.0));
+    let platform = named.transpose()?.unwrap_or(usual.platform().0);
+    header.raw_platform = platform & 0x7f | flag(map, "Bits64", usual.is_64_bit())?;
+    if let Some(node) = map.take("OS") {
+        (header.os_major, header.os_minor, header.os_patch) = narrow_os(read_version(node)?, node)?;
+    }
+    Ok(header)
 }
 
 fn narrow_os(os: Version, node: &Node<'_>) -> Result<(u16, u8, u8)> {
@@ -259,17 +301,22 @@ fn read_module(node: &Node<'_>, load: &mut Load<'_>) -> Result<OwnedModule<'stat
             let name = file.text().ok_or_else(|| file.expected("the name of a file"))?;
             let place = format!("line {}, column {}", file.line, file.column);
             let bytes = load(name).map_err(|error| error.within(place))?;
-            if bytes.starts_with(&module::BITCODE_MAGIC) {
-                OwnedModule::of_bitcode(bytes)?
-            } else {
-                OwnedModule::of_bytes(bytes)
-            }
+            module_of(bytes)?
         }
         _ => return Err(node.fault("a module has one of the keys `Bitcode`, `Bytes` and `File`")),
     };
     let stray: Bytes = map.field("Stray")?;
     map.finish()?;
     Ok(OwnedModule { stray: Cow::Owned(stray.0), ..module })
+}
+
+/// The module in a file, which has a wrapper or not.
+fn module_of(bytes: Vec<u8>) -> Result<OwnedModule<'static>> {
+    if bytes.starts_with(&module::BITCODE_MAGIC) {
+        OwnedModule::of_bitcode(bytes)
+    } else {
+        Ok(OwnedModule::of_bytes(bytes))
+    }
 }
 
 /// Bytes as a list.

@@ -14,7 +14,7 @@
 //! | `Bytes` | any that is not as described |
 
 use super::function::{raw_node, read_other, read_raw};
-use super::{bytes_node, list};
+use super::{Environment, bytes_node, list};
 use crate::file::{
     ExtensionTag, OwnedArchive, OwnedDynamicHeader, OwnedReflection, OwnedSources, SectionData, Text,
 };
@@ -106,6 +106,14 @@ pub fn parse_uuid(text: &str) -> Option<[u8; 16]> {
 }
 
 pub(super) fn read(node: &Node<'_>) -> Result<ExtensionTag<'static>> {
+    read_with(node, None)
+}
+
+/// As [`read`]; with the world around it, archives may be packed.
+pub(super) fn read_with(
+    node: &Node<'_>,
+    environment: Option<&mut Environment<'_>>,
+) -> Result<ExtensionTag<'static>> {
     let mut map = MapReader::new(node)?;
     if let Some(uuid) = map.take("UUID") {
         map.finish()?;
@@ -116,28 +124,27 @@ pub(super) fn read(node: &Node<'_>) -> Result<ExtensionTag<'static>> {
         return read_raw(node).map(ExtensionTag::Other);
     }
     let code: FourCc = map.field("Section")?;
-    let data = read_section(code, &mut map).map_err(|error| error.within(format!("section {code}")))?;
+    let data =
+        read_section(code, &mut map, environment).map_err(|error| error.within(format!("section {code}")))?;
     map.finish()?;
     Ok(ExtensionTag::Section { code, data })
 }
 
-fn read_section(code: FourCc, map: &mut MapReader<'_, '_>) -> Result<SectionData<'static>> {
+fn read_section(
+    code: FourCc,
+    map: &mut MapReader<'_, '_>,
+    mut environment: Option<&mut Environment<'_>>,
+) -> Result<SectionData<'static>> {
     if let Some(bytes) = map.take("Bytes") {
         return Ok(SectionData::Raw(owned(bytes)?));
     }
     match &code.0 {
         b"HSRD" | b"HSRC" => {
-            let archive = |node: &Node<'_>| {
-                let mut map = MapReader::new(node)?;
-                let id: Text<'static> = map.field("Id")?;
-                let compressed: Bytes = map.field("Compressed")?;
-                map.finish()?;
-                Ok(OwnedArchive { id, compressed: Cow::Owned(compressed.0) })
-            };
+            let mut archive = |node: &Node<'_>| read_archive(node, environment.as_deref_mut());
             Ok(SectionData::Sources(OwnedSources {
                 link_command: map.field("LinkCommand")?,
                 working_directory: map.field("WorkingDirectory")?,
-                archives: list(map, "Archives")?.iter().map(archive).collect::<Result<_>>()?,
+                archives: list(map, "Archives")?.iter().map(&mut archive).collect::<Result<_>>()?,
             }))
         }
         b"HSRP" => read_other(map, "Tags").map(SectionData::SourceLink),
@@ -154,6 +161,38 @@ fn read_section(code: FourCc, map: &mut MapReader<'_, '_>) -> Result<SectionData
         b"SLST" => list(map, "Scripts")?.iter().map(owned).collect::<Result<_>>().map(SectionData::Scripts),
         _ => map.field("Bytes").map(|bytes: Bytes| SectionData::Raw(Cow::Owned(bytes.0))),
     }
+}
+
+fn read_archive(node: &Node<'_>, environment: Option<&mut Environment<'_>>) -> Result<OwnedArchive<'static>> {
+    let mut map = MapReader::new(node)?;
+    let id: Text<'static> = map.field("Id")?;
+    let compressed = match environment {
+        Some(environment) if node.get("Files").is_some() => pack(&list(&mut map, "Files")?, environment)?,
+        _ => map.field::<Bytes>("Compressed")?.0,
+    };
+    map.finish()?;
+    Ok(OwnedArchive { id, compressed: Cow::Owned(compressed) })
+}
+
+/// Packs the files of an archive.
+fn pack(nodes: &[Node<'_>], environment: &mut Environment<'_>) -> Result<Vec<u8>> {
+    let mut files = Vec::new();
+    for node in nodes {
+        let mut map = MapReader::new(node)?;
+        let path: Text<'static> = map.field("Path")?;
+        let content = match (map.take("File"), map.take("Text")) {
+            (Some(file), None) => {
+                let name = file.text().ok_or_else(|| file.expected("the name of a file"))?;
+                let place = format!("line {}, column {}", file.line, file.column);
+                (environment.load)(name).map_err(|error| error.within(place))?
+            }
+            (None, Some(text)) => Text::from_node(text)?.into_owned(),
+            _ => return Err(node.fault("a file of an archive has one of the keys `File` and `Text`")),
+        };
+        map.finish()?;
+        files.push((String::from_utf8_lossy(&path).into_owned(), content));
+    }
+    (environment.pack)(&files)
 }
 
 fn read_reflection(node: &Node<'_>) -> Result<OwnedReflection<'static>> {

@@ -21,19 +21,18 @@ pub(super) fn walk(
         usual.iter().try_for_each(|code| put(*code, out))?;
         return other.iter().try_for_each(|tag| put_bytes(out, tag.code.0, &tag.content));
     };
-    let mut left: Vec<&RawTag<'_>> = other.iter().collect();
+    // The other tags are in their order among each other, so that one pass will do, however many there are.
+    let mut left = other.iter().peekable();
     for code in order {
-        match left.iter().position(|tag| tag.code == *code) {
-            Some(place) => {
-                let tag = left.remove(place);
-                put_bytes(out, tag.code.0, &tag.content)?;
-            }
-            None => put(code.0, out)?,
+        match left.next_if(|tag| tag.code == *code) {
+            Some(tag) => put_bytes(out, tag.code.0, &tag.content)?,
+            None if usual.contains(&code.0) => put(code.0, out)?,
+            None => {}
         }
     }
     let kept = |code: &&[u8; 4]| !order.iter().any(|kept| kept.0 == **code);
     usual.iter().filter(kept).try_for_each(|code| put(*code, out))?;
-    left.into_iter().try_for_each(|tag| put_bytes(out, tag.code.0, &tag.content))
+    left.try_for_each(|tag| put_bytes(out, tag.code.0, &tag.content))
 }
 
 /// A group: its size, tags, and their end.

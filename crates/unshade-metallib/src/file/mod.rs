@@ -83,6 +83,17 @@ pub struct LibraryFile<'a> {
     pub extension: Option<Vec<ExtensionTag<'a>>>,
     /// The modules, in their order.
     pub modules: Vec<OwnedModule<'a>>,
+    original: Original<'a>,
+}
+
+/// The bytes that a library was read from. They only help to write it faster, and so all are equal.
+#[derive(Clone, Copy, Debug)]
+struct Original<'a>(&'a [u8]);
+
+impl PartialEq for Original<'_> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl<'a> LibraryFile<'a> {
@@ -103,6 +114,7 @@ impl<'a> LibraryFile<'a> {
             functions: Vec::new(),
             extension: (header.patch > 2).then(Vec::new),
             modules: Vec::new(),
+            original: Original(&[]),
         }
     }
 

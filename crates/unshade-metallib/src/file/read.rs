@@ -9,7 +9,7 @@ use super::section::{
 use super::write::{
     DYNAMIC_ORDER, PRIVATE_ORDER, PUBLIC_ORDER, function_order, put_private, put_public, reflection_padding,
 };
-use super::{LibraryFile, OwnedModule, RawTag};
+use super::{LibraryFile, Original, OwnedModule, RawTag};
 use crate::function_list::{Function, FunctionOffsets};
 use crate::header_extension;
 use crate::library::{Dialect, Library};
@@ -50,27 +50,35 @@ fn take_apart<'a>(library: &Library<'a>) -> Result<LibraryFile<'a>> {
     if let Some(fault) = library.extension_fault() {
         return Err(fault.clone());
     }
-    let functions: Vec<Function<'a>> = library.functions().collect::<Result<_>>()?;
     let dialect = library.dialect().unwrap_or(Dialect::Linker);
     let mut file = LibraryFile::new(*library.header());
+    file.original = Original(library.file().data());
     file.dialect = dialect;
-    file.shared_group = functions.len() > 1 && states_whole_list(library);
+    file.shared_group = library.functions().declared_count() > 1 && states_whole_list(library);
     let mut places = Places::default();
     file.extension = library.extension().map(|extension| {
         let mut seen = Vec::new();
         let tags = extension.tags().filter_map(Result::ok);
         tags.map(|tag| extension_tag(library, &tag, &mut seen, &mut places)).collect()
     });
-    let modules = Modules::find(library, &functions)?;
+    // The functions are walked twice rather than held: a small file may list many that are next to nothing.
+    let (modules, count) = Modules::find(library)?;
     file.modules = modules.take(library)?;
-    file.functions.reserve_exact(functions.len());
+    file.functions.reserve_exact(count);
     let mut next = FunctionOffsets { public_metadata: 0, private_metadata: 0, bitcode: 0 };
-    for function in &functions {
-        let owned = owned_function(library, function, dialect, &modules, &places, &mut next)
+    for function in library.functions() {
+        let function = function?;
+        let owned = owned_function(library, &function, dialect, &modules, &places, &mut next)
             .map_err(|error| error.within(function.label()))?;
         file.functions.push(owned);
     }
     Ok(file)
+}
+
+#[cold]
+fn lacks(function: &Function<'_>, tag: &str) -> Error {
+    let message = alloc::format!("no {tag}, which every function of a library that is written has");
+    Error::new(ErrorKind::Unsupported, function.range.start, message)
 }
 
 /// Whether the size before the first group is that of the whole list.
@@ -85,18 +93,20 @@ fn states_whole_list(library: &Library<'_>) -> bool {
 struct Modules(Vec<(u64, u64)>);
 
 impl Modules {
-    fn find(library: &Library<'_>, functions: &[Function<'_>]) -> Result<Self> {
+    /// Finds the modules, and how many functions there are.
+    fn find(library: &Library<'_>) -> Result<(Self, usize)> {
         let base = library.file().base().saturating_add(library.header().bitcode.offset);
-        let mut places = Vec::with_capacity(functions.len());
-        for function in functions {
-            if let Some(module) = library.module(function)? {
-                let range = module.range();
-                places.push((range.start.saturating_sub(base), range.end.saturating_sub(base)));
-            }
+        let mut places = Vec::new();
+        for function in library.functions() {
+            let function = function?;
+            let module = library.module(&function)?;
+            let range = module.ok_or_else(|| lacks(&function, "OFFT").within(function.label()))?.range();
+            places.push((range.start.saturating_sub(base), range.end.saturating_sub(base)));
         }
+        let count = places.len();
         places.sort_unstable();
         places.dedup();
-        Ok(Self(places))
+        Ok((Self(places), count))
     }
 
     fn index(&self, offset: u64) -> Option<usize> {
@@ -277,17 +287,13 @@ fn owned_function<'a>(
     if let Some(fault) = &function.fault {
         return Err(fault.clone());
     }
-    let lacks = |tag: &str| {
-        let message = alloc::format!("no {tag}, which every function of a library that is written has");
-        Error::new(ErrorKind::Unsupported, function.range.start, message)
-    };
     let dangling = |tag: &'static str| {
         Error::new(ErrorKind::OutOfRange, function.range.start, alloc::format!("{tag} points at nothing"))
     };
     let resolve = |offset: Option<u64>, known: &[u64], tag: &'static str| {
         offset.map(|offset| known.binary_search(&offset).map_err(|_| dangling(tag))).transpose()
     };
-    let offsets = function.offsets.ok_or_else(|| lacks("OFFT"))?;
+    let offsets = function.offsets.ok_or_else(|| lacks(function, "OFFT"))?;
     // Groups follow each other in the order of the functions. Were that not looked at here, a small file of functions
     // that all point at one large group would take memory without end.
     if (offsets.public_metadata, offsets.private_metadata) != (next.public_metadata, next.private_metadata) {
@@ -300,9 +306,9 @@ fn owned_function<'a>(
     next.public_metadata = next.public_metadata.saturating_add(public_size);
     next.private_metadata = next.private_metadata.saturating_add(private_size);
     let mut owned = OwnedFunction {
-        name: function.name.ok_or_else(|| lacks("NAME"))?.into(),
+        name: function.name.ok_or_else(|| lacks(function, "NAME"))?.into(),
         kind: function.kind,
-        hash: Some(*function.hash.ok_or_else(|| lacks("HASH"))?),
+        hash: Some(*function.hash.ok_or_else(|| lacks(function, "HASH"))?),
         module: modules.index(offsets.bitcode).ok_or_else(|| dangling("OFFT"))?,
         states_module_size: function.module_size.is_some(),
         versions: function.versions,
@@ -317,15 +323,15 @@ fn owned_function<'a>(
     };
     let other = function.tags().filter_map(Result::ok).filter(|tag| !is_function_tag(tag.code));
     owned.other = other.map(|tag| raw(&tag)).collect();
-    owned.order = unusual_order(function.tags(), function_order(dialect), &owned.other);
+    owned.order = unusual_order(function.tags(), function_order(dialect), function_order(dialect));
     Ok(owned)
 }
 
-/// The order of tags, if it is not the usual one with the other tags behind it.
-fn unusual_order(tags: Tags<'_>, usual: &[[u8; 4]], other: &[RawTag<'_>]) -> Option<Vec<FourCc>> {
-    let is_other = |code: FourCc| other.iter().any(|tag| tag.code == code);
+/// The order of tags, if it is not the usual one with those behind it that are not `typed`.
+fn unusual_order(tags: Tags<'_>, usual: &[[u8; 4]], typed: &[[u8; 4]]) -> Option<Vec<FourCc>> {
+    let is_typed = |code: FourCc| typed.contains(&code.0);
     let rank = |tag: &Tag<'_>| match usual.iter().position(|code| *code == tag.code.0) {
-        Some(rank) if !is_other(tag.code) => rank,
+        Some(rank) if is_typed(tag.code) => rank,
         _ => usize::MAX,
     };
     let tags = tags.filter_map(Result::ok);
@@ -334,7 +340,7 @@ fn unusual_order(tags: Tags<'_>, usual: &[[u8; 4]], other: &[RawTag<'_>]) -> Opt
     }
     let mut codes: Vec<FourCc> = tags.map(|tag| tag.code).collect();
     // Repeated tags that are one field are written at once.
-    codes.dedup_by(|next, code| next == code && !is_other(*code));
+    codes.dedup_by(|next, code| next == code && is_typed(*code));
     Some(codes)
 }
 
@@ -386,7 +392,7 @@ fn public_tags<'a>(metadata: &PublicMetadata<'a>) -> PublicTags<'a> {
         typed.push(*b"CNST");
     }
     tags.other = others(&metadata.group, &typed);
-    tags.order = unusual_order(metadata.group.tags(), &PUBLIC_ORDER, &tags.other);
+    tags.order = unusual_order(metadata.group.tags(), &PUBLIC_ORDER, &typed);
     tags
 }
 
@@ -410,7 +416,7 @@ fn private_tags<'a>(metadata: &PrivateMetadata<'a>) -> PrivateTags<'a> {
         typed.push(*b"DEPF");
     }
     tags.other = others(&metadata.group, &typed);
-    tags.order = unusual_order(metadata.group.tags(), &PRIVATE_ORDER, &tags.other);
+    tags.order = unusual_order(metadata.group.tags(), &PRIVATE_ORDER, &typed);
     tags
 }
 

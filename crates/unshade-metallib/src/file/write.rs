@@ -57,6 +57,8 @@ pub struct Written<'f> {
     front: Vec<u8>,
     own: Vec<u8>,
     pieces: Vec<Piece<'f>>,
+    /// How many of the pieces are of modules.
+    modules: usize,
 }
 
 #[derive(Debug)]
@@ -80,6 +82,13 @@ impl Written<'_> {
         self.pieces().fold(0, |sum, piece| sum.saturating_add(piece.len() as u64))
     }
 
+    /// A hash of everything but the modules themselves, whose hashes stand in the function list.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        let sections = self.pieces().skip(self.modules.saturating_add(1));
+        let parts: Vec<&[u8]> = core::iter::once(self.front.as_slice()).chain(sections).collect();
+        unshade_sha256::digest(unshade_sha256::digests(&parts).as_flattened())
+    }
+
     /// All bytes in one.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(usize::try_from(self.size()).unwrap_or_default());
@@ -93,11 +102,26 @@ impl Written<'_> {
 struct Body<'f> {
     own: Vec<u8>,
     pieces: Vec<Piece<'f>>,
+    /// Pieces of our own that end here are not added to.
+    closed: usize,
     /// The offset in the file of what is added next.
     at: u64,
 }
 
 impl<'f> Body<'f> {
+    /// Adds a module. Modules that follow each other in the file that was read become one slice, which is written in
+    /// one go: a copy of a large library is as fast as the system's.
+    fn module(&mut self, bytes: &'f [u8], original: &'f [u8]) {
+        if let Some(Piece::Borrowed(last)) = self.pieces.last_mut()
+            && let Some(both) = joined(original, last, bytes)
+        {
+            *last = both;
+            self.at = self.at.saturating_add(bytes.len() as u64);
+        } else if !bytes.is_empty() {
+            self.slice(bytes);
+        }
+    }
+
     /// Adds bytes that stay where they are.
     fn slice(&mut self, bytes: &'f [u8]) {
         if bytes.len() < BORROW_FROM {
@@ -113,9 +137,14 @@ impl<'f> Body<'f> {
         self.own.extend_from_slice(bytes);
         self.at = self.at.saturating_add(bytes.len() as u64);
         match self.pieces.last_mut() {
-            Some(Piece::Own(range)) => range.end = self.own.len(),
+            Some(Piece::Own(range)) if range.end > self.closed => range.end = self.own.len(),
             _ => self.pieces.push(Piece::Own(start..self.own.len())),
         }
+    }
+
+    /// Starts a new piece with what is added next.
+    fn split(&mut self) {
+        self.closed = self.own.len();
     }
 
     fn u32(&mut self, value: u32) {
@@ -125,6 +154,17 @@ impl<'f> Body<'f> {
 
 /// A function, and the place in the function list where the offset of its reflection is to stand.
 type Slot = (usize, usize);
+
+/// Two slices of a third as one, if the second follows the first in it.
+fn joined<'f>(whole: &'f [u8], first: &[u8], second: &[u8]) -> Option<&'f [u8]> {
+    let start = first.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
+    let middle = start.checked_add(first.len())?;
+    let end = middle.checked_add(second.len())?;
+    let is = |start: usize, end: usize, part: &[u8]| {
+        whole.get(start..end).is_some_and(|found| core::ptr::eq(found, part))
+    };
+    if is(start, middle, first) && is(middle, end, second) { whole.get(start..end) } else { None }
+}
 
 /// Where the things are that functions refer to, from the start of their sections.
 #[derive(Default)]
@@ -165,9 +205,11 @@ impl LibraryFile<'_> {
 
         let mut body = Body { at: bitcode_start, ..Body::default() };
         for module in &self.modules {
-            body.slice(&module.bytes);
-            body.slice(&module.stray);
+            body.module(&module.bytes, self.original.0);
+            body.module(&module.stray, self.original.0);
         }
+        let modules = body.pieces.len();
+        body.split();
         let mut extension = Vec::with_capacity(extension_size);
         let mut reflections = Vec::new();
         self.sections(&mut extension, &mut body, &mut reflections)?;
@@ -188,7 +230,7 @@ impl LibraryFile<'_> {
         for part in [list, extension, public, private] {
             front.extend_from_slice(&part);
         }
-        Ok(Written { front, own: body.own, pieces: body.pieces })
+        Ok(Written { front, own: body.own, pieces: body.pieces, modules })
     }
 
     fn put_header(&self, out: &mut Vec<u8>, file_size: u64, sections: [(u64, u64); 4]) {

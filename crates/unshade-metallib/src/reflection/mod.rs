@@ -33,6 +33,7 @@ mod check;
 pub mod flatbuffer;
 mod outline;
 mod print;
+mod rename;
 pub mod schema;
 mod signature;
 #[cfg(test)]
@@ -43,6 +44,7 @@ mod type_name;
 
 pub use argument::{Argument, Return};
 pub use print::print_signature;
+pub use rename::renamed;
 pub use signature::{
     FunctionConstant, FunctionReflection, Functions, GlobalBinding, IntersectionTraits, MAX_LIST, MeshInfo,
     Patch, StitchedArgument, Stitching, StructField,

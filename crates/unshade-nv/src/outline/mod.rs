@@ -109,8 +109,10 @@ fn entry_header(entry: &Entry<'_>, sink: &mut dyn OutlineSink) {
         extra.push(Piece::new(options.range(), content));
     }
     let at = fields.at();
-    emit_pieces(header, at..header.range().end, extra, None, fields.sink);
-    fields.close();
+    // What name and options leave of the header is padding, so the group is closed without looking for more.
+    let Fields { sink, .. } = fields;
+    emit_pieces(header, at..header.range().end, extra, None, sink);
+    sink.close();
 }
 
 /// Emits the outline of PTX: its text, and the zeros behind it.

@@ -3,7 +3,7 @@
 use super::{is_inside, name_fault, nothing, sections::label};
 use crate::attribute::{Attribute, Shape};
 use crate::cubin::{Cubin, INDEX_MASK};
-use crate::elf::SectionType;
+use crate::elf::FileType;
 use crate::function::{Details, Function, FunctionKind};
 use crate::info::{Record, records};
 use crate::line_table::LineTable;
@@ -18,7 +18,7 @@ pub(super) fn check(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
     let elf = cubin.elf();
     let symbols = elf.symbols();
     let count = symbols.map_or(0, |symbols| symbols.count());
-    let Some(table) = elf.section_of_type(SectionType::SYMTAB) else {
+    let Some(table) = elf.symbol_section() else {
         let error = Error::new(ErrorKind::BadValue, elf.file().base(), "there is no table of symbols");
         diagnostics.error("nv-symbol-table", error.hint("nothing says what functions there are"));
         return;
@@ -79,10 +79,13 @@ fn check_symbol(
         diagnostics.error("nv-symbol", within(error));
         return;
     };
+    // Before a linker laid out memory, the value of a variable in it is its alignment, not its place.
+    let is_unplaced = cubin.elf().header().file_type == FileType::RELOCATABLE && !section.kind.has_bytes();
+    let value = if is_unplaced { 0 } else { symbol.value };
     // Names of places in reserved memory stand behind its end.
-    let is_place = symbol.size == 0 && symbol.value <= section.size;
+    let is_place = symbol.size == 0 && value <= section.size;
     let is_reserved = symbol.memory() == Some("reserved shared");
-    if !is_place && !is_reserved && !is_inside(symbol.value, symbol.size, section.size) {
+    if !is_place && !is_reserved && !is_inside(value, symbol.size, section.size) {
         let error = Error::new(ErrorKind::OutOfRange, symbol.range.0, "symbol leaves its section")
             .expected(format!("at most {:#x}", section.size))
             .found(format!("{:#x} bytes at {:#x}", symbol.size, symbol.value));

@@ -248,7 +248,7 @@ fn header(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
         }
     }
     if elf.class() == Class::Elf32 {
-        let error = error(4, "a cubin with 32-bit addresses: drivers from CUDA 7 on refuse it");
+        let error = error(4, "a cubin of the 32-bit class, which toolkit 12 gave up");
         diagnostics.warning("nv-elf-class", error.expected("2").found("1"));
     }
     toolkit(cubin, &error, diagnostics);

@@ -3,6 +3,7 @@
 use super::is_inside;
 use crate::cubin::{Cubin, INDEX_MASK, Role};
 use crate::elf::{Section, SectionType};
+use crate::symbol::SymbolType;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -79,6 +80,20 @@ fn links(cubin: &Cubin<'_>, section: &Section<'_>, label: &str, diagnostics: &mu
         return;
     }
     let (role, function) = Role::of(section);
+    if role == Role::Code {
+        let owner = elf.symbol(section.info & INDEX_MASK);
+        let is_right = owner.is_some_and(|owner| {
+            owner.kind == SymbolType::FUNCTION && u32::from(owner.section) == section.index
+        });
+        if !is_right {
+            fault(
+                "code of no function: nothing is known of the registers and records that belong to it",
+                "the symbol of a function in it".into(),
+                format!("symbol {}", section.info & INDEX_MASK),
+            );
+        }
+        return;
+    }
     let belongs = matches!(role, Role::Shared | Role::Local | Role::Constant(_))
         || (role == Role::Info && section.kind == SectionType::CUDA_INFO);
     if !belongs || function.is_empty() || section.info == 0 {

@@ -329,9 +329,7 @@ fn check_cubin(data: &[u8]) -> Option<u64> {
         let (offset, size) = if is_64 { (24, 32) } else { (16, 20) };
         let start = fields.word(at.checked_add(offset)?, is_64)?;
         let section_end = start.saturating_add(fields.word(at.checked_add(size)?, is_64)?);
-        let has_bytes =
-            !matches!(kind, 0 | 8) && kind != unshade_nv::elf::SectionType::CUDA_RESERVED_SHARED.0;
-        if has_bytes && section_end <= data.len() as u64 {
+        if unshade_nv::elf::SectionType(kind).has_bytes() && section_end <= data.len() as u64 {
             end = end.max(section_end);
         }
         at = at.checked_add(usize::try_from(section).ok()?)?;
@@ -374,6 +372,10 @@ fn starts_ptx(data: &[u8]) -> bool {
 fn ptx_lead(before: &[u8]) -> usize {
     let from = before.len().saturating_sub(MAX_PTX_LEAD);
     let near = before.get(from..).unwrap_or_default();
+    // Text that a program holds starts behind something that is none.
+    let is_odd = |byte: &u8| *byte < 0x20 && !matches!(*byte, b'\n' | b'\r' | b'\t');
+    let text = near.iter().rposition(is_odd).map_or(0, |odd| odd.saturating_add(1));
+    let near = near.get(text..).unwrap_or_default();
     let mut lead = 0_usize;
     // Lines from the last to the first; the last one is what stands before the directive on its own line.
     for line in near.rsplit(|byte| *byte == b'\n') {
@@ -422,6 +424,46 @@ mod tests {
             changed[section..section + 16].fill(0xff);
             assert_eq!(check_metal_library(&changed), None);
         }
+    }
+
+    const CUBIN: &[u8] = include_bytes!("../../../../tests/fixtures/nvidia/add_sm_35.cubin");
+    const FATBIN: &[u8] = include_bytes!("../../../../tests/fixtures/nvidia/packed_11_2.fatbin");
+    const PTX: &[u8] = include_bytes!("../../../../tests/fixtures/nvidia/add.ptx");
+
+    #[test]
+    fn nvidia_rules() {
+        assert_eq!(check_fatbin(FATBIN), Some(FATBIN.len() as u64));
+        assert_eq!(check_cubin(CUBIN), Some(CUBIN.len() as u64));
+        assert_eq!(check_ptx(PTX), Some(PTX.len() as u64));
+        for (at, value) in [(4, 3), (18, 191), (58, 63)] {
+            let mut changed = CUBIN.to_vec();
+            changed[at] = value;
+            assert_eq!(check_cubin(&changed), None, "{value} at {at}");
+        }
+        assert_eq!(check_fatbin(&[&FATBIN[..4], &[2]].concat()), None);
+        assert_eq!(check_ptx(b".version of something else"), None);
+        // The size is that of the tables if the file was cut off before them.
+        assert_eq!(check_cubin(&CUBIN[..CUBIN.len() - 1]), Some(CUBIN.len() as u64));
+    }
+
+    #[test]
+    fn nvidia_programs_between_other_bytes() {
+        let text = [b"// a comment\n// another\n", PTX, b"\0"].concat();
+        let data = [&[1; 40][..], FATBIN, b"some text\n\0", &text, &[0; 5], CUBIN, &[7; 20]].concat();
+        let found: Vec<_> = hits(&data).iter().map(|hit| (hit.start, hit.format, hit.stated)).collect();
+        let ptx = 40 + FATBIN.len() + 11;
+        let cubin = ptx + text.len() + 5;
+        assert_eq!(
+            found,
+            [
+                (40, Format::Fatbin, Some(FATBIN.len() as u64)),
+                (ptx, Format::Ptx, Some(text.len() as u64 - 1)),
+                (cubin, Format::Cubin, Some(CUBIN.len() as u64))
+            ]
+        );
+        assert_eq!(format_at_start(&text), Some(Format::Ptx));
+        assert_eq!(format_at_start(PTX), Some(Format::Ptx));
+        assert_eq!(format_at_start(b"// no PTX\n.section x"), None);
     }
 
     #[test]

@@ -10,7 +10,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use unshade_core::outline::{self, unnumbered};
 use unshade_core::{Field, OutlineSink, Reader, Value};
-use unshade_dxcontainer::Container;
 use unshade_metallib::Library;
 
 /// A field and its value, as text.
@@ -46,7 +45,6 @@ const OFFSET_TAGS: &[&str] = &["OFFT", "SOFF", "RFLT"];
 /// Whether a field without children only says where things stand, how long they are, or how many.
 fn is_layout(parent: &str, name: &str) -> bool {
     match name {
-        "function list" | "public metadata" | "private metadata" | "bitcode" => parent == "header",
         "count" => matches!(parent, "function list" | "RLST"),
         name => outline::is_layout(name),
     }
@@ -227,10 +225,10 @@ impl OutlineSink for PartSink {
     }
 }
 
-/// The fields of a container's header and parts, in file order.
-pub(super) fn of_container(container: &Container<'_>) -> Vec<(String, Vec<FieldLine>)> {
+/// The fields of each outermost field of an outline, in file order.
+pub(super) fn of_parts(walk: impl FnOnce(&mut dyn OutlineSink)) -> Vec<(String, Vec<FieldLine>)> {
     let mut sink = PartSink::default();
-    unshade_dxcontainer::outline::container(container, &mut sink);
+    walk(&mut sink);
     sink.parts.retain(|(name, _)| name != "padding");
     sink.parts
 }

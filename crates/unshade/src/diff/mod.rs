@@ -32,6 +32,7 @@ pub use fields::FieldChange;
 pub use lines::{Change, Hunk, HunkLine, LineDiff, MAX_LINES, MAX_SHOWN};
 
 use crate::demangle;
+use crate::program::Program;
 use crate::view::FunctionView;
 use fields::FieldLine;
 use listing::Listing;
@@ -311,7 +312,7 @@ pub struct PartChange {
     pub fault: Option<String>,
 }
 
-/// What is different between two containers.
+/// What is different between two containers, or two other programs that are made of parts.
 #[derive(Clone, Debug, Serialize)]
 pub struct ContainerDiff {
     /// Whether the bytes are the same.
@@ -326,18 +327,12 @@ impl ContainerDiff {
     /// Finds out what has changed, with so many lines around each change of code.
     pub fn new(before: &Container<'_>, after: &Container<'_>, context: usize) -> Self {
         let mut diff = Self { identical: before.bytes() == after.bytes(), parts: Vec::new(), same: 0 };
-        let one = numbered(fields::of_container(before));
-        let mut two = numbered(fields::of_container(after));
+        let fields = |container: &Container<'_>| {
+            fields::of_parts(|sink| unshade_dxcontainer::outline::container(container, sink))
+        };
         let (code, other_code) = (programs(before), programs(after));
-        for (key, lines) in one {
-            let place = two.iter().position(|(other, _)| *other == key);
-            let Some((_, other_lines)) = place.map(|place| two.remove(place)) else {
-                diff.parts.push(PartChange::one_sided(key.0, Change::Removed));
-                continue;
-            };
-            let mut change = PartChange::one_sided(key.0.clone(), Change::Same);
-            change.fields = fields::changes(&lines, &other_lines);
-            if let (Some(one), Some(two)) = (code.get(&key), other_code.get(&key))
+        diff.compare(fields(before), fields(after), |key, change| {
+            if let (Some(one), Some(two)) = (code.get(key), other_code.get(key))
                 && one.data() != two.data()
             {
                 match bitcode(one.data(), two.data(), Dialect::Dxc, context) {
@@ -345,14 +340,41 @@ impl ContainerDiff {
                     Err(error) => change.fault = Some(error.to_string()),
                 }
             }
-            if change.fields.is_empty() && change.code.is_empty() {
-                diff.same += 1;
+        });
+        diff
+    }
+
+    /// Finds out what has changed between two programs of any format, by their outlines alone.
+    pub fn of_outlines(before: &Program<'_>, after: &Program<'_>, identical: bool) -> Self {
+        let mut diff = Self { identical, parts: Vec::new(), same: 0 };
+        let fields = |program: &Program<'_>| fields::of_parts(|sink| program.outline(sink));
+        diff.compare(fields(before), fields(after), |_, _| ());
+        diff
+    }
+
+    fn compare(
+        &mut self,
+        before: Vec<(String, Vec<FieldLine>)>,
+        after: Vec<(String, Vec<FieldLine>)>,
+        compare_code: impl Fn(&PartKey, &mut PartChange),
+    ) {
+        let mut two = numbered(after);
+        for (key, lines) in numbered(before) {
+            let place = two.iter().position(|(other, _)| *other == key);
+            let Some((_, other_lines)) = place.map(|place| two.remove(place)) else {
+                self.parts.push(PartChange::one_sided(key.0, Change::Removed));
+                continue;
+            };
+            let mut change = PartChange::one_sided(key.0.clone(), Change::Same);
+            change.fields = fields::changes(&lines, &other_lines);
+            compare_code(&key, &mut change);
+            if change.fields.is_empty() && change.code.is_empty() && change.fault.is_none() {
+                self.same += 1;
             } else {
-                diff.parts.push(change);
+                self.parts.push(change);
             }
         }
-        diff.parts.extend(two.into_iter().map(|((name, _), _)| PartChange::one_sided(name, Change::Added)));
-        diff
+        self.parts.extend(two.into_iter().map(|((name, _), _)| PartChange::one_sided(name, Change::Added)));
     }
 }
 

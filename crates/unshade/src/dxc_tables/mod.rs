@@ -27,7 +27,7 @@ use crate::dxil::DxilModule;
 use text::Table;
 use unshade_core::{Diagnostics, TokenKind, TokenSink};
 use unshade_dxcontainer::program::{ProgramVersion, bitcode};
-use unshade_dxcontainer::small::{FeatureInfo, OPTIONAL_FEATURES_SHIFT, ShaderHash};
+use unshade_dxcontainer::small::{FeatureInfo, OPTIONAL_FEATURES, OPTIONAL_FEATURES_SHIFT, ShaderHash};
 use unshade_dxcontainer::{Container, PartData};
 use unshade_llvm::Module;
 
@@ -142,7 +142,7 @@ fn put_features(features: FeatureInfo, table: &mut Table) {
     table.line(" Note: shader has optional feature flags set:");
     for (bit, _) in optional {
         let index = (bit - OPTIONAL_FEATURES_SHIFT) as usize;
-        if let Some(text) = unshade_dxcontainer::small::OPTIONAL_FEATURES.get(index) {
+        if let Some(text) = OPTIONAL_FEATURES.get(index) {
             table.line(&format!("       {text}"));
         }
     }

@@ -177,6 +177,9 @@ impl DxilModule {
         let mut faults = Faults { offset, diagnostics: Diagnostics::new() };
         for (index, &id) in module.named(b"dx.entryPoints").iter().enumerate() {
             let entry = EntryPoint::read(&nodes, id);
+            if nodes.is_exhausted() {
+                break;
+            }
             read.entries.extend(faults.take(entry, || format!("entry point {index}")));
         }
         // The validator wants both to be the same; DXC's disassembler reads the first entry point.

@@ -133,6 +133,9 @@ pub(super) fn read_all(nodes: &Nodes<'_, '_>, id: MetadataId, faults: &mut Fault
         let Some(all) = faults.take(nodes.operands(id), || format!("resources of {name}")) else { continue };
         for (index, operand) in all.into_iter().enumerate() {
             let read = operand.and_then(|id| read(nodes, class, id));
+            if nodes.is_exhausted() {
+                return resources;
+            }
             resources.extend(faults.take(read, || format!("{name} {index}")));
         }
     }

@@ -164,7 +164,7 @@ impl LibraryFacts {
     }
 
     fn add(&mut self, module: Option<ModuleFacts>, function: &Function<'_>) {
-        let name = || function.shown_name().to_string();
+        let name = || function.shown_name();
         let put = |group: &mut Option<Group>| match group {
             Some(group) => group.count += 1,
             None => *group = Some(Group { count: 1, first: name() }),

@@ -75,6 +75,11 @@ impl Release {
         Some(Version { major, minor, patch: 0 })
     }
 
+    /// The oldest release of a platform that is known.
+    pub fn oldest(platform: Platform) -> Option<&'static Self> {
+        RELEASES.iter().find(|release| release.os(platform).is_some())
+    }
+
     /// The release that a version of an OS belongs to; `None` if it is older than all that are known.
     pub fn of(platform: Platform, version: Version) -> Option<&'static Self> {
         RELEASES.iter().rev().find(|release| release.os(platform).is_some_and(|first| first <= version))

@@ -5,7 +5,7 @@ use super::facts::{Group, Groups};
 use super::target::short;
 use super::{Certainty, Judgement, LibraryFacts, Release, Rule, Status, Step, Target};
 use unshade_metallib::function_list::ShortVersion;
-use unshade_metallib::header::{LibraryType, Platform, Version};
+use unshade_metallib::header::{LibraryType, Platform};
 
 /// Every rule, in the order in which a loader comes to them.
 pub const RULES: &[Rule] = &[
@@ -51,10 +51,10 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "container-version",
-        says: "The container version is none that Apple's linker writes for a newer OS only.",
+        says: "The container version is one that Apple's linker writes for this OS, or the modules were made for it.",
         step: Step::Load,
         certainty: Certainty::Inferred,
-        source: "real files; nobody has told what an older OS does with it",
+        source: "real files, of which some have a newer container than their OS; nobody has told what is refused",
         judge: container_version,
     },
     Rule {
@@ -260,8 +260,7 @@ fn library_type(facts: &LibraryFacts, _: Target) -> Judgement {
 /// The release that the target belongs to, or why nothing can be said of it.
 fn release(target: Target, found: &str) -> Result<&'static Release, Judgement> {
     Release::of(target.platform, target.version).ok_or_else(|| {
-        let first = Release::of(target.platform, Version { major: u16::MAX, minor: 0, patch: 0 });
-        Judgement::new(Unclear, found, "").hint(match first {
+        Judgement::new(Unclear, found, "").hint(match Release::oldest(target.platform) {
             Some(_) => format!("nothing is known of {target}, which is older than all that are"),
             None => format!("Metal is not for apps on {}", target.platform),
         })
@@ -277,9 +276,17 @@ fn container_version(facts: &LibraryFacts, target: Target) -> Judgement {
     let Some(newest) = release.container_patch else {
         return Judgement::new(Pass, found, "");
     };
-    let status = if facts.header.patch <= newest { Pass } else { Unclear };
+    // Newer tools write their container for older systems, too.
+    let is_made_for =
+        |triple: &super::Triple| triple.version.is_some_and(|version| version <= target.version);
+    let is_meant = !facts.triples.is_empty() && facts.triples.keys().all(is_made_for);
+    let status = if facts.header.patch <= newest || is_meant { Pass } else { Unclear };
     Judgement::new(status, found, format!("up to 1.2.{newest}"))
         .hint(format!("Apple's linker writes it only for systems newer than {target}; link for that target"))
+}
+
+fn too_new(target: Target) -> String {
+    format!("compile with a deployment target of {target} or older")
 }
 
 /// What the newest version that a target takes is, of the language or of AIR.
@@ -299,12 +306,17 @@ impl Limit {
         let text = format!("{} {version}", self.of);
         let release = match release(target, &text) {
             Ok(release) => release,
-            Err(judgement) => return judgement,
+            // What even the oldest system that is known does not take, an older one does not either.
+            Err(unclear) => match Release::oldest(target.platform).and_then(self.newest) {
+                Some(newest) if version > newest => {
+                    return Judgement::new(Fail, text, format!("up to {newest}")).hint(too_new(target));
+                }
+                _ => return unclear,
+            },
         };
         match (self.newest)(release) {
             Some(newest) if version <= newest => Judgement::new(Pass, text, format!("up to {newest}")),
-            Some(newest) => Judgement::new(Fail, text, format!("up to {newest}"))
-                .hint(format!("compile with a deployment target of {target} or older")),
+            Some(newest) => Judgement::new(Fail, text, format!("up to {newest}")).hint(too_new(target)),
             None if RELEASES_AIR.is_some_and(|known| version <= known) => Judgement::new(Pass, text, ""),
             None => Judgement::new(Unclear, text, "").hint(format!("what {target} takes is not known")),
         }
@@ -430,8 +442,7 @@ fn triple_os_version(facts: &LibraryFacts, target: Target) -> Judgement {
         Fail
     };
     let found = if status == Pass { short(version) } else { format!("{} in {group}", short(version)) };
-    Judgement::new(status, found, format!("up to {}", short(target.version)))
-        .hint(format!("compile with a deployment target of {target} or older"))
+    Judgement::new(status, found, format!("up to {}", short(target.version))).hint(too_new(target))
 }
 
 fn pointer_kind(facts: &LibraryFacts, _: Target) -> Judgement {
@@ -495,7 +506,14 @@ mod tests {
         assert_eq!(broken("macos-14.0", |bytes| bytes[11] = 0x82), refused(&["platform"]));
         assert_eq!(broken("macos-14.0", |bytes| bytes[10] = 0x80), refused(&["library-type"]));
         let unclear = |rules: &[&'static str]| (Outcome::Unclear, rules.to_vec());
-        assert_eq!(broken("macos-14.0", |bytes| bytes[8] = 9), unclear(&["container-version"]));
+        // The modules are made for 14.0, whatever the container.
+        assert_eq!(broken("macos-14.0", |bytes| bytes[8] = 9), (Outcome::Loads, vec![]));
+        let newer = |bytes: &mut Vec<u8>| replace(bytes, b"\xde\xc0\x17\x0b", b"xxxx");
+        let both = |bytes: &mut Vec<u8>| {
+            newer(bytes);
+            bytes[8] = 9;
+        };
+        assert!(broken("macos-14.0", both).1.contains(&"container-version"));
         assert_eq!(broken("macos-14.0", |bytes| bytes[14] = 4), unclear(&["header-os-version"]));
         assert_eq!(broken("macos-14.0", |bytes| bytes[11] = 1), unclear(&["architecture"]));
         let versions = |language: u8, air: u8| {
@@ -504,7 +522,7 @@ mod tests {
                     bytes,
                     b"VERS\x08\0",
                     &[b'V', b'E', b'R', b'S', 8, 0, 2, 0, air, 0, 3, 0, language, 0],
-                )
+                );
             }
         };
         assert_eq!(

@@ -47,13 +47,9 @@ const NAMES: &[(&str, Platform)] = &[
 impl Target {
     /// The names that a target is written with, one for each platform.
     pub fn platform_names() -> impl Iterator<Item = &'static str> {
-        let mut seen = Vec::new();
-        NAMES.iter().filter_map(move |&(name, platform)| {
-            (!seen.contains(&platform)).then(|| {
-                seen.push(platform);
-                name
-            })
-        })
+        let is_first =
+            |at: usize, platform: Platform| NAMES.iter().position(|row| row.1 == platform) == Some(at);
+        NAMES.iter().enumerate().filter(move |(at, row)| is_first(*at, row.1)).map(|(_, row)| row.0)
     }
 
     /// As a command line has it: `macos-13.0`.
@@ -88,10 +84,8 @@ pub(crate) fn short(version: Version) -> String {
 /// Up to three numbers between points.
 pub(crate) fn parse_version(text: &str) -> Option<Version> {
     let mut numbers = [0u16; 3];
-    let mut count = 0;
-    for part in text.split('.') {
-        *numbers.get_mut(count)? = part.parse().ok()?;
-        count += 1;
+    for (place, part) in text.split('.').enumerate() {
+        *numbers.get_mut(place)? = part.parse().ok()?;
     }
     let [major, minor, patch] = numbers;
     Some(Version { major, minor, patch })

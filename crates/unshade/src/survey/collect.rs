@@ -193,6 +193,12 @@ impl Survey {
         merged
     }
 
+    /// Whether a field is inside of another one, however deep.
+    pub(super) fn is_inside(&self, field: u32, outer: u32) -> bool {
+        let parent = |field: u32| self.entries.get(field as usize).and_then(|entry| entry.parent);
+        std::iter::successors(parent(field), |&at| parent(at)).any(|at| at == outer)
+    }
+
     /// The names of a field from the outside in.
     pub(super) fn path(&self, field: u32) -> String {
         self.path_below(field, None)
@@ -366,8 +372,10 @@ impl OutlineSink for Sink<'_> {
         entry.is_layout |=
             is_layout(&field.name) || field.meaning.starts_with("at 0x") || field.name == "padding";
         let value = entry.values.add(&field);
-        let is_plain = !entry.is_layout && field.name != UNKNOWN && value != OTHERS && has_value(&field);
-        self.feature(number, if is_plain { value } else { PRESENT });
+        if !entry.is_layout {
+            let is_plain = field.name != UNKNOWN && value != OTHERS && has_value(&field);
+            self.feature(number, if is_plain { value } else { PRESENT });
+        }
     }
 }
 

@@ -105,6 +105,9 @@ pub struct FieldReport {
     /// Whether nobody has named it, or some of its values.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unknown: bool,
+    /// Whether it only says where other things stand or how long they are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub layout: bool,
     /// The least and the greatest number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<(u64, u64)>,
@@ -128,6 +131,9 @@ pub struct ValueReport {
     pub unknown: bool,
 }
 
+/// What modules are counted as.
+const BITCODE: &str = "LLVM bitcode";
+
 /// Whether the words for a value say that nobody knows it. Types and tags without a name are shown so everywhere.
 fn says_unknown(meaning: &str) -> bool {
     meaning.contains("(unknown)")
@@ -142,7 +148,7 @@ impl Survey {
     /// What is wrong with the stream; what stands before it was counted.
     pub fn bitcode(&mut self, bytes: &[u8], base: u64) -> unshade_core::Result<()> {
         let mut result = Ok(());
-        self.program("LLVM bitcode", bytes.len() as u64, |sink| result = bitcode::outline(bytes, base, sink));
+        self.program(BITCODE, bytes.len() as u64, |sink| result = bitcode::outline(bytes, base, sink));
         result
     }
 
@@ -169,7 +175,7 @@ impl Survey {
             programs: self.programs,
             bytes: self.bytes,
             unknown_bytes: unknown.map(|entry| entry.bytes).sum(),
-            uncovered_bytes: order.iter().filter_map(|&(field, depth)| self.uncovered(field, depth)).sum(),
+            uncovered_bytes: order.iter().map(|&(field, _)| self.uncovered(field)).sum(),
             fields,
             records,
             dropped_records: self.dropped,
@@ -203,10 +209,14 @@ impl Survey {
         is_named_so || entry.values.by_count().iter().any(|known| says_unknown(&known.meaning))
     }
 
-    /// Bytes of a field that no field in it has. In bitcode fields have no bytes.
-    fn uncovered(&self, field: u32, depth: usize) -> Option<u64> {
-        let entry = self.entries.get(field as usize)?;
-        (entry.name != "LLVM bitcode" || depth > 0).then_some(entry.uncovered)
+    /// Bytes of a field that no field in it has. In bitcode, whose items are of bits, fields have no bytes.
+    fn uncovered(&self, field: u32) -> u64 {
+        let Some(entry) = self.entries.get(field as usize) else { return 0 };
+        let mut root = entry;
+        while let Some(parent) = root.parent.and_then(|parent| self.entries.get(parent as usize)) {
+            root = parent;
+        }
+        if root.name == BITCODE { 0 } else { entry.uncovered }
     }
 
     fn field(&self, field: u32, depth: usize) -> FieldReport {
@@ -222,8 +232,9 @@ impl Survey {
             count: entry.count,
             programs: entry.programs,
             bytes: entry.bytes,
-            uncovered_bytes: self.uncovered(field, depth).unwrap_or(0),
+            uncovered_bytes: self.uncovered(field),
             unknown: self.is_unknown(field),
+            layout: entry.is_layout,
             range: entry.values.range,
             values: values.filter(|value| !value.value.is_empty()).collect(),
             other_values: entry.values.others,

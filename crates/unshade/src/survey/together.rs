@@ -13,6 +13,8 @@ const MAX_DEPENDENCIES: usize = 100;
 const MAX_CASES: usize = 16;
 /// Of so many records one may be an exception.
 const EXCEPTION_RATE: u64 = 500;
+/// So many times fewer exceptions there have to be than if one guessed the most frequent value.
+const GAIN: u64 = 10;
 /// A kind of record that was seen less often says nothing.
 const MIN_RECORDS: u64 = 4;
 
@@ -64,6 +66,9 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
+/// The fields of records with their values, and how many records have these.
+type Signature = (Vec<(u32, u32)>, u64);
+
 /// The value of a field in a signature; nothing if it is not there.
 type Class = Option<u32>;
 
@@ -75,7 +80,7 @@ struct Column {
 
 /// Finds what goes together. If `wanted` is given, only what concerns such fields is told.
 pub(super) fn records(survey: &Survey, wanted: Option<&dyn Fn(u32) -> bool>) -> Vec<RecordReport> {
-    let mut kinds: BTreeMap<u32, Vec<(Vec<(u32, u32)>, u64)>> = BTreeMap::new();
+    let mut kinds: BTreeMap<u32, Vec<Signature>> = BTreeMap::new();
     for ((kind, features), count) in survey.categorical() {
         kinds.entry(kind).or_default().push((features, count));
     }
@@ -93,30 +98,44 @@ pub(super) fn records(survey: &Survey, wanted: Option<&dyn Fn(u32) -> bool>) -> 
 fn record(
     survey: &Survey,
     kind: u32,
-    signatures: &[(Vec<(u32, u32)>, u64)],
+    signatures: &[Signature],
     wanted: Option<&dyn Fn(u32) -> bool>,
 ) -> RecordReport {
     let counts: Vec<u64> = signatures.iter().map(|(_, count)| *count).collect();
     let (columns, groups) = distinct_columns(signatures);
     let is_wanted = |fields: &[u32]| wanted.is_none_or(|wanted| fields.iter().any(|field| wanted(*field)));
     let path = |field: u32| survey.path_below(field, Some(kind));
-    let mut dependencies = Vec::new();
+    let mut found: BTreeMap<(usize, usize), Decision> = BTreeMap::new();
     for (index, column) in columns.iter().enumerate() {
         for (other, follower) in columns.iter().enumerate() {
-            let concerns = groups.get(index).zip(groups.get(other));
-            if index == other || !concerns.is_some_and(|(one, two)| is_wanted(one) || is_wanted(two)) {
-                continue;
-            }
-            if let Some(found) = decides(column, follower, &counts) {
-                dependencies.push(found.tell(survey, column.field, follower.field, &path));
+            // That a field is there says that what it is in is there; and of the header its own record tells.
+            let is_trivial = survey.is_inside(column.field, follower.field)
+                || !(survey.is_inside(column.field, kind) || survey.is_inside(follower.field, kind));
+            let decision =
+                if index == other || is_trivial { None } else { decides(column, follower, &counts) };
+            if let Some(decision) = decision {
+                found.insert((index, other), decision);
             }
         }
     }
-    dependencies.sort_by(|a: &Dependency, b| {
+    let mut dependencies = Vec::new();
+    for (&(index, other), decision) in &found {
+        let concerns = groups.get(index).zip(groups.get(other));
+        let follows = is_exact(&found, index, other)
+            && (0..columns.len()).any(|by| is_exact(&found, index, by) && is_exact(&found, by, other));
+        if let (Some(column), Some(follower), false) = (columns.get(index), columns.get(other), follows)
+            && concerns.is_some_and(|(one, two)| is_wanted(one) || is_wanted(two))
+        {
+            dependencies.push(decision.tell(survey, column.field, follower.field, &path));
+        }
+    }
+    dependencies.sort_by(|a, b| {
         (a.exceptions > 0, &a.field, &a.decides).cmp(&(b.exceptions > 0, &b.field, &b.decides))
     });
     dependencies.truncate(MAX_DEPENDENCIES);
-    let alike = groups.iter().filter(|group| group.len() > 1 && is_wanted(group));
+    let concerns =
+        |group: &[u32]| group.iter().any(|&field| survey.is_inside(field, kind)) && is_wanted(group);
+    let alike = groups.iter().filter(|group| group.len() > 1 && concerns(group));
     RecordReport {
         record: survey.path(kind),
         count: counts.iter().sum(),
@@ -126,8 +145,14 @@ fn record(
     }
 }
 
+/// Whether one field decides another without an exception. As fields that change together are one here, that is an
+/// order, and what follows from two such dependencies needs no telling.
+fn is_exact(found: &BTreeMap<(usize, usize), Decision>, index: usize, other: usize) -> bool {
+    found.get(&(index, other)).is_some_and(|decision| decision.exceptions == 0)
+}
+
 /// The fields whose class is not always the same, one for each way of changing, and those that each stands for.
-fn distinct_columns(signatures: &[(Vec<(u32, u32)>, u64)]) -> (Vec<Column>, Vec<Vec<u32>>) {
+fn distinct_columns(signatures: &[Signature]) -> (Vec<Column>, Vec<Vec<u32>>) {
     let mut columns: BTreeMap<u32, Vec<Class>> = BTreeMap::new();
     for (row, (features, _)) in signatures.iter().enumerate() {
         for &(field, value) in features {
@@ -195,7 +220,15 @@ fn decides(column: &Column, follower: &Column, counts: &[u64]) -> Option<Decisio
         cases.push((class, other, most));
     }
     let is_constant = cases.iter().all(|case| Some(case.1) == cases.first().map(|first| first.1));
-    if is_constant || exceptions.saturating_mul(EXCEPTION_RATE) > total {
+    // Without the field one would guess the most frequent value, and be wrong this often.
+    let mut by_other: BTreeMap<Class, u64> = BTreeMap::new();
+    for (other, count) in follower.classes.iter().zip(counts) {
+        *by_other.entry(*other).or_default() += count;
+    }
+    let guess = total - by_other.into_values().max().unwrap_or(0);
+    let says_little =
+        exceptions.saturating_mul(EXCEPTION_RATE) > total || exceptions.saturating_mul(GAIN) > guess;
+    if is_constant || says_little {
         return None;
     }
     cases.sort_by_key(|&(class, _, count)| (std::cmp::Reverse(count), class));

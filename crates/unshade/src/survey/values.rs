@@ -7,8 +7,14 @@ use unshade_core::{Field, Value};
 /// So many different values of a field are kept; the others are counted together.
 pub const MAX_VALUES: usize = 64;
 
-/// So much of a value's text or meaning is kept, in characters.
+/// So much of a value's text or meaning is kept, in bytes.
 const MAX_TEXT: usize = 96;
+
+/// The beginning of a text that is kept.
+fn cut(text: &str) -> &str {
+    let end = (0..=MAX_TEXT.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
+}
 
 /// What a value is told from others by: numbers by themselves, texts and bytes by their hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,6 +43,7 @@ impl Key {
 pub(super) struct Known {
     key: Key,
     pub(super) text: String,
+    /// What it means; empty where that depends on other fields.
     pub(super) meaning: String,
     pub(super) count: u64,
 }
@@ -65,11 +72,14 @@ impl Values {
         if let Some(place) = self.places.get(&key) {
             if let Some(known) = self.known.get_mut(*place as usize) {
                 known.count += 1;
+                if !known.meaning.is_empty() && known.meaning != cut(&field.meaning) {
+                    known.meaning.clear();
+                }
             }
             return *place;
         }
-        let cut = |text: &str| text.chars().take(MAX_TEXT).collect();
-        self.insert(Known { key, text: cut(&field.value.to_text()), meaning: cut(&field.meaning), count: 1 })
+        let text = cut(&field.value.to_text()).to_owned();
+        self.insert(Known { key, text, meaning: cut(&field.meaning).to_owned(), count: 1 })
     }
 
     fn insert(&mut self, known: Known) -> u32 {
@@ -98,6 +108,9 @@ impl Values {
             Some(&place) => {
                 if let Some(own) = self.known.get_mut(place as usize) {
                     own.count += known.count;
+                    if own.meaning != known.meaning {
+                        own.meaning.clear();
+                    }
                 }
                 place
             }

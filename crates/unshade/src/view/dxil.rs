@@ -3,6 +3,7 @@
 
 use super::dxcontainer::{ContainerView, ExportView, NodeView, ResourceView};
 use super::shown;
+use crate::demangle;
 use crate::dxil::{DxilModule, EntryPoint, Resource, ResourceClass, SignatureElement, main_part};
 use std::collections::HashMap;
 use unshade_dxcontainer::Container;
@@ -60,8 +61,9 @@ fn add_entries(dxil: &DxilModule, view: &mut ContainerView) {
                 Some(function) => add_properties(entry, function),
                 None => {
                     let kind = entry.properties.kind.unwrap_or(ShaderKind::LIBRARY).to_string();
+                    let plain = demangle(&entry.name.0).unwrap_or_else(|| name.clone());
                     let mut function =
-                        ExportView { name: name.clone(), mangled: name, kind, ..ExportView::default() };
+                        ExportView { name: plain, mangled: name, kind, ..ExportView::default() };
                     add_properties(entry, &mut function);
                     view.functions.push(function);
                 }

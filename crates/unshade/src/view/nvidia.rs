@@ -154,7 +154,7 @@ pub struct KernelRow {
     /// Registers of a thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub registers: Option<u32>,
-    /// Bytes of stack of a thread.
+    /// Bytes of stack of a thread, with what it calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<u32>,
     /// Bytes of shared memory of a block.
@@ -180,6 +180,14 @@ pub struct KernelRow {
 }
 
 impl KernelRow {
+    /// Demangles the name: of `$kernel$function` what follows the second mark. That takes longer than everything else of a
+    /// row, so that whoever has many rows does it on several threads, or not at all.
+    pub fn demangle(&mut self) {
+        let own = self.name.strip_prefix('$').filter(|_| self.kind == FunctionKind::Inner.to_string());
+        let own = own.and_then(|rest| Some(rest.split_once('$')?.1)).unwrap_or(&self.name);
+        self.demangled = demangle(own.as_bytes());
+    }
+
     /// The name that people read: demangled if it is mangled.
     pub fn readable_name(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
@@ -212,9 +220,9 @@ pub struct KernelView {
     /// The most registers that the compiler was to use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_registers: Option<u16>,
-    /// The least stack of a thread with what it calls.
+    /// Bytes of stack of a thread that are the function's own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_stack: Option<u32>,
+    pub frame_size: Option<u32>,
     /// The most stack of a thread with what it calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_stack: Option<u32>,
@@ -442,8 +450,8 @@ impl PtxView {
     }
 }
 
-/// Calls `visit` with a row for each function that `wanted` takes by its index and name. PTX in a fat binary is one row and
-/// not unpacked, unless `unpack_ptx`.
+/// Calls `visit` with a row for each function that `wanted` takes by its index and name, which is not demangled yet. PTX in
+/// a fat binary is one row, and is not unpacked unless `unpack_ptx`.
 pub fn kernel_rows(
     program: &Program<'_>,
     unpack_ptx: bool,
@@ -523,7 +531,6 @@ impl One<'_, '_> {
             entry: entry.map(|entry| entry.index),
             target: entry.map(Entry::target).unwrap_or_default(),
             name: shown(self.name()),
-            demangled: demangle(self.name()),
             ..KernelRow::default()
         };
         match self {
@@ -552,6 +559,7 @@ impl One<'_, '_> {
         lines: &mut Option<Option<LineRows>>,
     ) -> KernelView {
         let mut view = KernelView { row: self.row(index, entry), ..KernelView::default() };
+        view.row.demangle();
         match self {
             Self::Cubin(cubin, function) => {
                 view.take_function(cubin, function);
@@ -572,7 +580,6 @@ impl KernelRow {
         if self.target.is_empty() {
             self.target = format!("sm_{}", cubin.arch());
         }
-        self.demangled = demangle(function.own_name());
         self.registers = resources.registers;
         self.stack = resources.stack;
         self.barriers = resources.barriers;
@@ -619,7 +626,7 @@ impl KernelView {
         self.required_threads = details.required_threads;
         self.cluster = details.cluster;
         self.max_registers = details.max_registers;
-        self.min_stack = details.min_stack;
+        self.frame_size = details.frame_size;
         self.max_stack = details.max_stack;
         self.call_stack = details.call_stack;
         self.bound = function

@@ -209,9 +209,11 @@ impl Counts {
         }
         self.count_parts(&file, &container);
         self.differ.extend(group.rebuilt.container(&file));
+        // First, so that what is wrong with YAML does not leave texts out.
+        self.listings.compare(&source.path, &source.name, &data)?;
         self.yaml(&data, &file, source, tools)?;
         group.yaml_exact += 1;
-        self.listings.compare(&source.path, &source.name, &data)
+        Ok(())
     }
 
     fn count_parts(&mut self, file: &DxFile, container: &Container<'_>) {

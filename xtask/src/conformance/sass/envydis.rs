@@ -533,7 +533,7 @@ impl Envy<'_> {
             ("I2F", "d") => pair(self.is("fdest", "f64")),
             ("I2F" | "I2I", "a") => pair(self.is("itype", "u64") || self.is("itype", "s64")),
             ("I2I", "d") => pair(self.is("dtype", "u64") || self.is("dtype", "s64")),
-            ("LD" | "LDL" | "LDS" | "LDC", "d") | ("ST" | "STL" | "STS", "a") => {
+            ("LD" | "LDL" | "LDS" | "LDC" | "LDSLK", "d") | ("ST" | "STL" | "STS" | "STSCUL", "a") => {
                 match self.instruction.modifier("size") {
                     Some("b64") => Width::Pair,
                     Some("b128" | "u128") => Width::Quad,

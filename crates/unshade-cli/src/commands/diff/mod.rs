@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use unshade::carve::{Find, Limits};
 use unshade::core::Diagnostics;
 use unshade::diff::{ContainerDiff, FunctionChange, LibraryDiff, LineDiff, Pair};
+use unshade::format::Format;
 use unshade::llvm::bitstream;
 use unshade::llvm::print::Dialect;
 use unshade::metallib::Library;
@@ -121,20 +122,25 @@ fn compare_programs(one: &Find<'_>, two: &Find<'_>, context: usize, writer: &mut
     let (before, after) = (Program::open(one)?, Program::open(two)?);
     let identical = one.data == two.data;
     let (head, other_head) = (ProgramJson::new(one), ProgramJson::new(two));
-    let is_empty = match (&before, &after) {
+    let has_libraries =
+        |find: &Find<'_>| matches!(find.format, Format::MetalLibrary | Format::MetalUniversal);
+    if one.format != two.format && !(has_libraries(one) && has_libraries(two)) {
+        bail!("{} is a {}, {} a {}", head.path, head.format, other_head.path, other_head.format);
+    }
+    writer.begin(&head, &other_head, identical)?;
+    let parts = match (&before, &after) {
         (Program::DxContainer(before), Program::DxContainer(after)) => {
-            writer.begin(&head, &other_head, identical)?;
-            let diff = ContainerDiff::new(before, after, context);
+            Some(ContainerDiff::new(before, after, context))
+        }
+        _ if has_libraries(one) => None,
+        _ => Some(ContainerDiff::of_outlines(&before, &after, identical)),
+    };
+    let is_empty = match parts {
+        Some(diff) => {
             writer.container(&diff)?;
             diff.parts.is_empty()
         }
-        (Program::DxContainer(_), _) | (_, Program::DxContainer(_)) => {
-            bail!("{} is a {}, {} a {}", head.path, head.format, other_head.path, other_head.format)
-        }
-        _ => {
-            writer.begin(&head, &other_head, identical)?;
-            compare_libraries(&before, &after, context, writer)?
-        }
+        None => compare_libraries(&before, &after, context, writer)?,
     };
     writer.end(is_empty)?;
     Ok(identical)

@@ -146,8 +146,10 @@ fn one_sided(group: &[FieldChange]) -> String {
         [one] => format!("{}  {}", one.field, value(one)),
         group => {
             let outer = group.first().map_or("", |first| split(&first.field).0);
-            let fields = group.iter().map(|change| format!("{} {}", split(&change.field).1, value(change)));
-            format!("{outer}  {}", fields.collect::<Vec<_>>().join(", "))
+            let field = |change: &FieldChange| format!("{} {}", split(&change.field).1, value(change));
+            let fields: Vec<String> =
+                group.iter().map(|change| field(change).trim_end().to_owned()).collect();
+            format!("{outer}  {}", fields.join(", "))
         }
     }
 }
@@ -226,11 +228,11 @@ impl Writer for TextWriter<'_> {
         if self.stat {
             return self.lines(&change.code, "");
         }
-        // That these follow from the code needs no lines of their own.
-        let follows = |field: &FieldChange| matches!(field.tag(), "HASH" | "MDSZ");
-        let is_told = |field: &&FieldChange| {
-            !(follows(field) && !change.code.is_empty())
-                && !(field.tag() == "RBUF" && !change.declaration.is_empty())
+        // What follows from the code or the declaration needs no lines of its own.
+        let is_told = |field: &&FieldChange| match field.tag() {
+            "HASH" | "MDSZ" => change.code.is_empty(),
+            "RBUF" => change.declaration.is_empty(),
+            _ => true,
         };
         let fields: Vec<FieldChange> = change.fields.iter().filter(is_told).cloned().collect();
         self.fields(&fields, "    ")?;

@@ -145,7 +145,9 @@ impl Listing<'_, '_> {
         {
             diagnostics.append(dxc_tables::put(&part.container, self.parsed, part.bitcode.base(), sink));
         }
-        let is_named = self.args.raw && !matches!(self.unit, Unit::Part(_));
+        // DXC reads a container, and has no name for its module.
+        let is_dxc = dialect == Dialect::Dxc && matches!(self.unit, Unit::Part(_));
+        let is_named = self.args.raw && !is_dxc;
         let options = PrintOptions { dialect, module_id: is_named.then_some(self.name) };
         diagnostics.append(if !self.args.raw && has_mangled_names(self.parsed) {
             module(self.parsed, &options, &mut DemangledComments::new(sink))

@@ -26,6 +26,8 @@ pub(super) struct ProgramPart<'a> {
     pub(super) container: Container<'a>,
     /// The bitcode, knowing where it stands.
     pub(super) bitcode: Reader<'a>,
+    /// The way to the container.
+    path: String,
     header: ProgramHeader,
 }
 
@@ -35,7 +37,7 @@ impl ProgramPart<'_> {
         let header = &self.header;
         let (major, minor) = (header.dxil_major, header.dxil_minor);
         let profile = ProgramVersion(header.version);
-        format!("; {profile}, DXIL {major}.{minor}, part {} of {}\n", self.name, self.label)
+        format!("; {profile}, DXIL {major}.{minor}, part {} of {}\n", self.name, self.path)
     }
 }
 
@@ -72,7 +74,8 @@ fn find_inside<'a>(
         if let Some((header, bitcode)) = diagnostics.take("dx-program", read) {
             let label = if wanted.is_some() { format!("{path}!{}", part.name) } else { path.to_owned() };
             let container = container.clone();
-            programs.push(ProgramPart { label, name: part.name, container, bitcode, header });
+            let path = path.to_owned();
+            programs.push(ProgramPart { label, name: part.name, container, bitcode, path, header });
         }
     }
     let is_container = |part: &Part<'_>| CONTAINERS.contains(&&part.name.0);

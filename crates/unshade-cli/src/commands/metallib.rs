@@ -1,0 +1,273 @@
+//! Metal libraries: YAML both ways, edited, built.
+
+use super::written::{read_text, write};
+use crate::Outcome;
+use crate::args::{BuildArgs, EditArgs, FromYamlArgs, ModuleFile, Stripped, ToYamlArgs};
+use crate::input::Bytes;
+use crate::output::{Folder, ensure_free, write_pieces, write_text};
+use anyhow::{Context, Result, bail, ensure};
+use std::path::{Path, PathBuf};
+use unshade::core::{Error, ErrorKind, Escaped};
+use unshade::metallib::edit::Strip;
+use unshade::metallib::header::Version;
+use unshade::metallib::target::{FIRST_WITH_PLATFORM, Target};
+use unshade::metallib::{LibraryFile, LibraryType, document, module};
+use unshade::safe_path::SafePaths;
+use unshade::select::Selector;
+use unshade::{air, build as library_builder, load_check};
+
+pub(super) fn to_yaml(args: &ToYamlArgs, data: &[u8]) -> Result<Outcome> {
+    let file = LibraryFile::parse(data)?;
+    let Some(folder) = &args.modules else {
+        write_pieces(&args.output, |out| Ok(document::write_yaml(&file, &mut |_, _| None, out)?))?;
+        return Ok(Outcome::Done);
+    };
+    let names = module_names(&file);
+    let shown = |name: &Path| folder.join(name).to_string_lossy().into_owned();
+    let text = document::to_yaml_with(&file, &mut |index, _| names.get(index).map(|name| shown(name)))?;
+    // Modules are written first, and so not before it is known that the document can be.
+    if let Some(output) = &args.output.output {
+        ensure_free(output, args.output.force)?;
+    }
+    let written = Folder::create(folder, args.output.force)?;
+    for name in &names {
+        ensure_free(&folder.join(name), args.output.force)?;
+    }
+    for (module, name) in file.modules.iter().zip(&names) {
+        written.write_flat(name, &module.bytes)?;
+    }
+    write_text(&args.output, &text)?;
+    Ok(Outcome::Done)
+}
+
+/// The files of the modules, each named by the first function that uses it, as `extract` does.
+fn module_names(file: &LibraryFile<'_>) -> Vec<PathBuf> {
+    let mut users: Vec<&[u8]> = vec![b"module"; file.modules.len()];
+    for function in file.functions.iter().rev() {
+        if let Some(user) = users.get_mut(function.module) {
+            *user = &function.name;
+        }
+    }
+    let mut paths = SafePaths::default();
+    users.into_iter().map(|name| paths.flat(name, ".air").path).collect()
+}
+
+pub(super) fn from_yaml(args: &FromYamlArgs, text: &str) -> Result<Outcome> {
+    ensure!(!args.sign, "{}: Metal libraries are not signed", args.file);
+    let mut load = loader(&args.file);
+    let file = document::from_yaml_with(text, &mut load).with_context(|| args.file.clone())?;
+    write(&args.output, &[&args.file], file.write().with_context(|| args.file.clone())?.pieces())
+}
+
+/// Reads the files that a document names: as they are, or beside the document.
+fn loader(document: &str) -> impl FnMut(&str) -> unshade::core::Result<Vec<u8>> {
+    let folder = Path::new(document).parent().map(Path::to_path_buf).unwrap_or_default();
+    move |name| {
+        let beside: PathBuf = folder.join(name);
+        let path = if beside.exists() { beside } else { PathBuf::from(name) };
+        let bytes = Bytes::open(&path).map(|bytes| bytes.to_vec());
+        bytes.map_err(|error| {
+            let name = Escaped(name.as_bytes()).quoted();
+            Error::without_offset(ErrorKind::Unsupported, format!("can't read {name}: {error:#}"))
+        })
+    }
+}
+
+pub(super) fn build(args: &BuildArgs) -> Result<Outcome> {
+    let inputs: Vec<&str> = args.inputs.iter().map(String::as_str).collect();
+    let bytes: Vec<Bytes> = inputs
+        .iter()
+        .map(|input| Bytes::open(Path::new(input)).with_context(|| format!("can't read {input}")))
+        .collect::<Result<_>>()?;
+    let is_module = |bytes: &Bytes| {
+        bytes.starts_with(&module::BITCODE_MAGIC) || bytes.starts_with(&module::WRAPPER_MAGIC.to_le_bytes())
+    };
+    let file = match (&inputs[..], bytes.iter().any(is_module)) {
+        (_, true) => from_modules(args, &bytes)?,
+        ([manifest], false) => {
+            ensure!(args.os.is_none(), "--os goes with modules; a manifest has the keys `Platform` and `OS`");
+            let text = read_text(manifest)?;
+            library_builder::metallib(&text, &mut loader(manifest)).with_context(|| (*manifest).to_owned())?
+        }
+        _ => bail!("one manifest, or modules of bitcode, are wanted"),
+    };
+    write(&args.output, &inputs, file.write()?.pieces())
+}
+
+fn from_modules(args: &BuildArgs, modules: &[Bytes]) -> Result<LibraryFile<'static>> {
+    let target = args.os.context("--os says for what the modules are, such as --os macos-14.0")?;
+    let target = Target { platform: target.platform, os: os_version(target)? };
+    let mut file = LibraryFile::new(target.header(LibraryType::EXECUTABLE));
+    for (module, name) in modules.iter().zip(&args.inputs) {
+        library_builder::add_module(&mut file, module).with_context(|| name.clone())?;
+    }
+    // The linker writes none before 1.2.5.
+    if target.container() > 4 {
+        file.set_uuid(Some([0; 16]));
+        file.renew_uuid()?;
+    }
+    Ok(file)
+}
+
+pub(super) fn edit(args: &EditArgs, data: &[u8]) -> Result<Outcome> {
+    refuse_options(args)?;
+    let others: Vec<Bytes> = args
+        .merge
+        .iter()
+        .map(|path| Bytes::open(path).with_context(|| format!("can't read {}", path.display())))
+        .collect::<Result<_>>()?;
+    let mut file = LibraryFile::parse(data)?;
+    let before = file.uuid().copied();
+    let mut changed = !others.is_empty();
+    for (other, path) in others.iter().zip(&args.merge) {
+        let merged = LibraryFile::parse(other).and_then(|other| file.merge(other));
+        merged.with_context(|| path.display().to_string())?;
+    }
+    changed |= choose_functions(args, &mut file)?;
+    for rename in &args.rename {
+        let (old, new) = rename.split_once('=').context("--rename takes OLD=NEW")?;
+        let index = one_function(&file, old)?;
+        let symbol = Escaped(&file.functions[index].name).quoted();
+        file.rename_function(index, new.as_bytes().to_vec())?;
+        note(&format!("the symbol in its module keeps the name {symbol}"));
+        changed = true;
+    }
+    for replacement in &args.module {
+        replace_module(&mut file, replacement)?;
+        changed = true;
+    }
+    for stripped in &args.strip {
+        changed |= file.strip(strip(*stripped)?);
+    }
+    if let Some(target) = args.os {
+        retarget(&mut file, target)?;
+        changed = true;
+    }
+    if let Some(name) = &args.install_name {
+        file.set_install_name(name.as_bytes().to_vec())?;
+        changed = true;
+    }
+    if changed && before.is_some() && !args.keep_uuid {
+        file.renew_uuid()?;
+    }
+    let mut inputs = vec![args.file.as_str()];
+    inputs.extend(args.merge.iter().filter_map(|path| path.to_str()));
+    write(&args.output, &inputs, file.write()?.pieces())
+}
+
+/// Options that are for DXContainers.
+fn refuse_options(args: &EditArgs) -> Result<()> {
+    let given = [
+        ("--set", !args.set.is_empty()),
+        ("--add", !args.add.is_empty()),
+        ("--order", !args.order.is_empty()),
+        ("--private", args.private.is_some()),
+        ("--keep-digest", args.keep_digest),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => bail!("{option} is for DXContainers, and this is a Metal library"),
+        None => Ok(()),
+    }
+}
+
+fn strip(what: Stripped) -> Result<Strip> {
+    Ok(match what {
+        Stripped::Debug => Strip::DebugPaths,
+        Stripped::Reflection => Strip::Reflection,
+        Stripped::Private => Strip::PrivateMetadata,
+        Stripped::Sources => Strip::Sources,
+        Stripped::RootSignature => bail!("--strip root-signature is for DXContainers"),
+    })
+}
+
+/// Keeps and removes functions. Each selector has to mean one at least.
+fn choose_functions(args: &EditArgs, file: &mut LibraryFile<'_>) -> Result<bool> {
+    let parse = |text: &String| Selector::parse(text).map_err(anyhow::Error::msg);
+    let keep: Vec<Selector> = args.keep.iter().map(parse).collect::<Result<_>>()?;
+    let remove: Vec<Selector> = args.remove.iter().map(parse).collect::<Result<_>>()?;
+    let means = |selector: &Selector, index: usize, name: &[u8]| {
+        u32::try_from(index).is_ok_and(|index| selector.matches_name(index, name))
+    };
+    for (selector, text) in keep.iter().chain(&remove).zip(args.keep.iter().chain(&args.remove)) {
+        let mut functions = file.functions.iter().enumerate();
+        ensure!(functions.any(|(index, one)| means(selector, index, &one.name)), "no function {text}");
+    }
+    let removed = file.keep_functions(|index, function| {
+        let any = |selectors: &[Selector]| selectors.iter().any(|one| means(one, index, &function.name));
+        (keep.is_empty() || any(&keep)) && !any(&remove)
+    });
+    Ok(removed > 0)
+}
+
+/// The number of the one function that a selector means.
+fn one_function(file: &LibraryFile<'_>, text: &str) -> Result<usize> {
+    let selector = Selector::parse(text).map_err(anyhow::Error::msg)?;
+    let mut found = file.functions.iter().enumerate().filter(|(index, function)| {
+        u32::try_from(*index).is_ok_and(|index| selector.matches_name(index, &function.name))
+    });
+    match (found.next(), found.next()) {
+        (Some((index, _)), None) => Ok(index),
+        (None, _) => bail!("no function {text}"),
+        _ => bail!("{text} means several functions"),
+    }
+}
+
+/// Replaces a module, and what is said of its functions by what the new one says.
+fn replace_module(file: &mut LibraryFile<'_>, replacement: &ModuleFile) -> Result<()> {
+    let ModuleFile { function, file: path } = replacement;
+    let shown = path.display();
+    let bytes = Bytes::open(path).with_context(|| format!("can't read {shown}"))?;
+    let known = air::functions(&bytes).with_context(|| shown.to_string())?;
+    let index = one_function(file, function)?;
+    let module = file.functions[index].module;
+    let users = file.functions.iter_mut().filter(|function| function.module == module);
+    for function in users {
+        let Some(known) = known.iter().find(|known| known.name == function.name) else {
+            bail!("{shown}: module has no function {}", Escaped(&function.name).quoted());
+        };
+        function.kind = known.kind;
+        function.versions = known.versions;
+        function.tessellation = known.tessellation;
+        function.layer_type = known.layer_type;
+        function.public.attributes.clone_from(&known.public.attributes);
+        function.public.constants.clone_from(&known.public.constants);
+        if function.reflection.is_some() {
+            let name = Escaped(&function.name).quoted();
+            note(&format!(
+                "the reflection of {name} is that of its old module; --strip reflection takes it out"
+            ));
+        }
+    }
+    file.replace_module(index, &bytes)?;
+    Ok(())
+}
+
+fn retarget(file: &mut LibraryFile<'_>, target: load_check::Target) -> Result<()> {
+    let has_room = file.header.patch >= FIRST_WITH_PLATFORM;
+    let os = if has_room { Some(os_version(target)?) } else { None };
+    file.retarget(Some(target.platform), os)?;
+    if !has_room {
+        let version = file.header.version();
+        note(&format!("a container of {version} says no more than whether it is for macOS"));
+    }
+    let triple = file.modules.first().and_then(|module| air::triple(&module.bytes).ok());
+    if let Some(triple) = triple.filter(|triple| !triple.is_empty()) {
+        let triple = Escaped(&triple).to_cow().into_owned();
+        note(&format!("modules keep their triple, {triple}, which loaders look at as well"));
+    }
+    Ok(())
+}
+
+/// The version of an OS as a header has it.
+fn os_version(target: load_check::Target) -> Result<(u16, u8, u8)> {
+    let Version { major, minor, patch } = target.version;
+    match (u8::try_from(minor), u8::try_from(patch)) {
+        (Ok(minor), Ok(patch)) => Ok((major, minor, patch)),
+        _ => bail!("{target}: the second and the third number of a version are below 256"),
+    }
+}
+
+/// Something to know of a file that was written all the same.
+fn note(text: &str) {
+    anstream::eprintln!("unshade: note: {text}");
+}

@@ -1,0 +1,86 @@
+//! Many files: which there are below some paths, and work on them that is done out of order and told in order.
+//!
+//! Links are not followed, devices and pipes are skipped, and what can't be read is told on standard error.
+
+use crate::paint;
+use anyhow::Result;
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use walkdir::WalkDir;
+
+/// The regular files and captures at and below the paths, in order, and how many paths could not be read.
+pub(super) fn list_files(paths: &[PathBuf]) -> (Vec<PathBuf>, u64) {
+    let mut files = Vec::new();
+    let mut unreadable = 0;
+    for path in paths {
+        let mut walk = WalkDir::new(path).follow_root_links(true).sort_by_file_name().into_iter();
+        while let Some(entry) = walk.next() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    unreadable += 1;
+                    anstream::eprintln!("{}: {error}", paint::error("unshade"));
+                    continue;
+                }
+            };
+            let is_capture =
+                entry.file_type().is_dir() && entry.path().extension().is_some_and(|ext| ext == "gputrace");
+            if is_capture {
+                walk.skip_current_dir();
+            }
+            if is_capture || entry.file_type().is_file() || (entry.depth() == 0 && entry.path().is_file()) {
+                files.push(entry.into_path());
+            }
+        }
+    }
+    (files, unreadable)
+}
+
+/// How many threads are meant: as many as there are processors for 0, and no more than there is work for.
+pub(super) fn threads(wanted: usize, work: usize) -> usize {
+    let threads = match wanted {
+        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
+        threads => threads,
+    };
+    threads.min(work.max(1))
+}
+
+/// Does `work` for each item on several threads and hands the results to `take` in the items' order.
+pub(super) fn in_order<T: Sync, R: Send>(
+    items: &[T],
+    threads: usize,
+    work: impl Fn(&T) -> R + Sync,
+    mut take: impl FnMut(R) -> Result<()>,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::sync_channel(threads * 64);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let sender = sender.clone();
+            scope.spawn(|| {
+                let sender = sender;
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { break };
+                    if sender.send((index, work(item))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut waiting = BTreeMap::new();
+        let mut due = 0;
+        for (index, result) in receiver {
+            waiting.insert(index, result);
+            while let Some(result) = waiting.remove(&due) {
+                take(result)?;
+                due += 1;
+            }
+        }
+        Ok(())
+    })
+}

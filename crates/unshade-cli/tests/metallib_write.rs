@@ -1,0 +1,182 @@
+//! The commands that write Metal libraries: YAML and back, every kind of edit, builds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use unshade::metallib::Library;
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures").join(name)
+}
+
+/// A folder of its own for a test.
+fn folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("metallib-{test}"));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn unshade(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_unshade")).args(arguments).output().expect("the program runs")
+}
+
+fn succeeds(arguments: &[&str]) {
+    let output = unshade(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The command fails with this on standard error, and leaves no file at the path after `-o`.
+fn fails(arguments: &[&str], expected: &str) {
+    let output = unshade(arguments);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+    assert!(stderr.contains(expected), "{arguments:?}: {stderr}");
+    let target = arguments.iter().skip_while(|argument| **argument != "-o").nth(1).expect("an output");
+    assert!(!Path::new(target).exists(), "{target} was written");
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of plain characters")
+}
+
+fn names(path: &Path) -> Vec<String> {
+    let data = fs::read(path).unwrap();
+    let library = Library::parse(&data).unwrap();
+    library.functions().map(|function| function.unwrap().shown_name()).collect()
+}
+
+#[test]
+fn yaml_and_back_is_the_same_file() {
+    let folder = folder("yaml");
+    for name in ["linker_1_2_7", "legacy_1_2_5", "sources_hsrd", "dynamic_library", "empty_118"] {
+        let original = fixture(&format!("metallib/{name}.metallib"));
+        let (yaml, back) = (folder.join(format!("{name}.yaml")), folder.join(format!("{name}.metallib")));
+        succeeds(&["to-yaml", text(&original), "-o", text(&yaml)]);
+        succeeds(&["from-yaml", text(&yaml), "-o", text(&back)]);
+        assert!(fs::read(&back).unwrap() == fs::read(&original).unwrap(), "{name}");
+
+        let modules = folder.join(name);
+        succeeds(&["to-yaml", text(&original), "-o", text(&yaml), "--modules", text(&modules), "--force"]);
+        succeeds(&["from-yaml", text(&yaml), "-o", text(&back), "--force"]);
+        assert!(fs::read(&back).unwrap() == fs::read(&original).unwrap(), "{name} with modules beside");
+    }
+}
+
+#[test]
+fn edits() {
+    let folder = folder("edit");
+    let library = fixture("metallib/vertex_fragment.metallib");
+    let original = names(&library);
+    let (first, second) = (original[0].as_str(), original[1].as_str());
+    let out = folder.join("out.metallib");
+    let edited = |options: &[&str]| {
+        succeeds(&[&["edit", text(&library), "-o", text(&out), "--force"], options].concat());
+        assert_eq!(unshade(&["verify", "--strict", text(&out)]).status.code(), Some(0), "{options:?}");
+        names(&out)
+    };
+    assert_eq!(edited(&[]), original);
+    assert!(fs::read(&out).unwrap() == fs::read(&library).unwrap(), "without an edit nothing changes");
+    assert_eq!(edited(&["--keep", first]), [first]);
+    assert_eq!(edited(&["--remove", "#0"]), original[1..]);
+    assert_eq!(edited(&["--rename", &format!("{second}=other"), "--keep", second]), ["other"]);
+    for what in ["debug", "reflection", "private", "sources"] {
+        assert_eq!(edited(&["--strip", what]), original);
+    }
+    assert_eq!(edited(&["--os", "ios-17.0"]), original);
+    let target = Library::parse(&fs::read(&out).unwrap()).unwrap().header().target();
+    assert_eq!(target, "iOS 17.0");
+    let both = edited(&["--merge", text(&fixture("metallib/linker_1_2_7.metallib"))]);
+    assert!(both.len() > original.len() && both.starts_with(&original));
+}
+
+#[test]
+fn edits_that_can_not_be_done_write_nothing() {
+    let folder = folder("refused");
+    let library = fixture("metallib/vertex_fragment.metallib");
+    let original = names(&library);
+    let out = folder.join("out.metallib");
+    let fails = |options: &[&str], expected: &str| {
+        fails(&[&["edit", text(&library), "-o", text(&out)], options].concat(), expected);
+    };
+    fails(&["--keep", "nobody"], "no function nobody");
+    fails(&["--rename", &format!("{}={}", original[0], original[1])], "another function has the name");
+    fails(&["--rename", "#0"], "OLD=NEW");
+    fails(&["--merge", text(&library)], "both libraries have a function");
+    fails(&["--install-name", "x"], "have no install name");
+    fails(&["--order", "DXIL"], "--order is for DXContainers");
+    fails(&["--strip", "root-signature"], "for DXContainers");
+    fails(&["--os", "windows-11"], "windows");
+    let other = text(&fixture("air/kernel.bc")).to_owned();
+    fails(&["--module", &format!("#0={other}")], "module has no function");
+    let container = fixture("dxcontainer/compute.dxbc");
+    let arguments = ["edit", text(&container), "-o", text(&out), "--keep", "main"];
+    self::fails(&arguments, "--keep is for Metal libraries");
+}
+
+#[test]
+fn builds_from_modules_and_from_manifests() {
+    let folder = folder("build");
+    let (kernel, vertex) = (fixture("air/kernel.bc"), fixture("air/vertex.bc"));
+    let out = folder.join("modules.metallib");
+    succeeds(&["build", "metallib", text(&kernel), text(&vertex), "--os", "macos-14.0", "-o", text(&out)]);
+    assert_eq!(names(&out), ["scale", "corner"]);
+    assert_eq!(unshade(&["verify", "--strict", text(&out)]).status.code(), Some(0));
+
+    let manifest = folder.join("manifest.yaml");
+    let source = folder.join("scale.metal");
+    fs::write(&source, "kernel void scale() {}\n").unwrap();
+    fs::write(
+        &manifest,
+        format!(
+            "Platform: macOS\nOS: 14.0\nFunctions:\n  - File: '{}'\n    Source: 0\n    Location:\n      Line: 1\n      \
+             Path: scale.metal\n  - File: '{}'\n    Attributes: none\nExtension:\n  - Section: HSRD\n    \
+             LinkCommand: unshade\n    WorkingDirectory: '/'\n    Archives:\n      - Id: '0'\n        Files:\n          \
+             - Path: /scale.metal\n            File: scale.metal\n          - Path: metal-options.txt\n            \
+             Text: '-O2'\n",
+            text(&kernel),
+            text(&vertex)
+        ),
+    )
+    .unwrap();
+    let built = folder.join("manifest.metallib");
+    succeeds(&["build", "metallib", text(&manifest), "-o", text(&built)]);
+    assert_eq!(names(&built), ["scale", "corner"]);
+    assert_eq!(unshade(&["verify", "--strict", text(&built)]).status.code(), Some(0));
+    let unpacked = folder.join("unpacked");
+    succeeds(&["extract", text(&built), "-o", text(&unpacked), "--only", "sources"]);
+    let data = fs::read(&built).unwrap();
+    let library = Library::parse(&data).unwrap();
+    let corner = library.function(1).unwrap();
+    assert!(library.public_metadata(&corner).unwrap().unwrap().vertex_attributes().unwrap().is_empty());
+}
+
+#[test]
+fn faults_of_manifests_have_file_and_line() {
+    let folder = folder("manifest");
+    let kernel = fixture("air/kernel.bc");
+    let kernel = text(&kernel);
+    let head = "Platform: macOS\nOS: 14.0\nFunctions:\n";
+    let manifest = folder.join("manifest.yaml");
+    let out = folder.join("out.metallib");
+    for (body, expected) in [
+        (
+            format!("{head}  - File: '{kernel}'\n  - File: '{kernel}'\n"),
+            "line 5, column 5: two functions of the name",
+        ),
+        (format!("{head}  - File: nothing.air\n"), "line 4, column 11"),
+        (format!("{head}  - Module: 3\n"), "line 4, column 5: no such module"),
+        (format!("{head}  - File: '{kernel}'\n    Reflection: 2\n"), "no such reflection"),
+        (format!("{head}  - File: '{kernel}'\n    Typ: kernel\n"), "line 5, column 10: unknown key `Typ`"),
+        (format!("{head}  - File: '{kernel}'\n    Type: colonel\n"), "line 5, column 11"),
+        (format!("{head}  - Name: a\n"), "one of the keys `File` and `Module`"),
+        ("Platform: macOS\nOS: 14.300\n".into(), "line 2, column 5"),
+        ("Functions:\n".into(), "keys `Platform` and `OS` are missing"),
+        ("Platform: macOS\nPlatform: iOS\nOS: 14.0\n".into(), "line 2"),
+    ] {
+        fs::write(&manifest, &body).unwrap();
+        fails(&["build", "metallib", text(&manifest), "-o", text(&out)], expected);
+        let output = unshade(&["build", "metallib", text(&manifest), "-o", text(&out)]);
+        assert!(String::from_utf8_lossy(&output.stderr).contains("manifest.yaml"), "{body}");
+    }
+}

@@ -1,0 +1,406 @@
+//! Changing a library: functions are taken out, kept, renamed and merged, information is stripped, target and install
+//! name are set, modules are replaced.
+//!
+//! No edit leaves a reference that dangles: what only a removed function referred to goes with it, and an edit that
+//! can't be done so is refused before anything is changed. What an edit can't reach is inside of the modules: their
+//! target triple, the names of their functions, their debug info.
+//!
+//! No edit makes a new UUID; [`LibraryFile::renew_uuid`] does.
+
+use crate::file::{
+    ExtensionTag, LibraryFile, OwnedDynamicHeader, OwnedFunction, OwnedModule, OwnedSources, PrivateTags,
+    SectionData, Text,
+};
+use crate::header::{LibraryType, Platform};
+use crate::reflection;
+use crate::target::{FIRST_WITH_PLATFORM, Target};
+use alloc::borrow::Cow;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use unshade_core::{Error, ErrorKind, Escaped, FourCc, Result};
+
+/// The first version whose executables have an install name, too.
+const FIRST_WITH_OUTPUT_NAME: u16 = 9;
+
+fn refused(message: impl Into<Cow<'static, str>>) -> Error {
+    Error::without_offset(ErrorKind::Unsupported, message)
+}
+
+/// What can be stripped of a library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strip {
+    /// The embedded sources (`HSRD`, `HSRC`, `HSRP`) and what points at them (`SOFF`).
+    Sources,
+    /// Where functions stand in their sources, and the files that they were linked from (`DEBI`, `DEPF`).
+    DebugPaths,
+    /// All private metadata.
+    PrivateMetadata,
+    /// The reflection buffers (`RLST`) and what points at them (`RFLT`).
+    Reflection,
+}
+
+/// Which of many things are kept, and the numbers that those have then.
+fn renumber(kept: &[bool]) -> Vec<usize> {
+    let mut next = 0usize;
+    let number = |kept: &bool| {
+        let number = next;
+        next = next.saturating_add(usize::from(*kept));
+        number
+    };
+    kept.iter().map(number).collect()
+}
+
+fn retain<T>(list: &mut Vec<T>, kept: &[bool]) {
+    let mut kept = kept.iter();
+    list.retain(|_| kept.next().copied().unwrap_or(true));
+}
+
+/// Which of `count` things are referred to by a function that stays, or were by none before.
+fn still_used<'f, 'a: 'f>(
+    count: usize,
+    functions: &'f [OwnedFunction<'a>],
+    stays: &[bool],
+    reference: impl Fn(&'f OwnedFunction<'a>) -> Option<usize>,
+) -> Vec<bool> {
+    let mut used = alloc::vec![true; count];
+    for wanted in [false, true] {
+        let chosen = functions.iter().zip(stays).filter(|(_, stays)| **stays == wanted);
+        for index in chosen.filter_map(|(function, _)| reference(function)) {
+            if let Some(used) = used.get_mut(index) {
+                *used = wanted;
+            }
+        }
+    }
+    used
+}
+
+impl<'a> LibraryFile<'a> {
+    /// Keeps the functions that `keep` says, given their numbers. Modules, archives of sources and reflection buffers
+    /// that only the others referred to go with them. Returns how many went.
+    pub fn keep_functions(&mut self, mut keep: impl FnMut(usize, &OwnedFunction<'a>) -> bool) -> usize {
+        let stays: Vec<bool> =
+            self.functions.iter().enumerate().map(|(index, function)| keep(index, function)).collect();
+        let functions = &self.functions;
+        let modules = still_used(self.modules.len(), functions, &stays, |function| Some(function.module));
+        let archives = self.sources().map_or(0, |sources| sources.archives.len());
+        let archives = still_used(archives, functions, &stays, |function| function.source);
+        let reflections =
+            still_used(self.reflections().len(), functions, &stays, |function| function.reflection);
+
+        let before = self.functions.len();
+        retain(&mut self.functions, &stays);
+        retain(&mut self.modules, &modules);
+        if let Some(SectionData::Sources(sources)) = self.section_mut(&SOURCES) {
+            retain(&mut sources.archives, &archives);
+            if sources.archives.is_empty() && !archives.is_empty() {
+                self.remove_section(&SOURCES);
+            }
+        }
+        if let Some(SectionData::Reflections(list)) = self.section_mut(&[*b"RLST"]) {
+            retain(list, &reflections);
+            if list.is_empty() && !reflections.is_empty() {
+                self.remove_section(&[*b"RLST"]);
+            }
+        }
+        let (modules, archives, reflections) =
+            (renumber(&modules), renumber(&archives), renumber(&reflections));
+        for function in &mut self.functions {
+            function.module = modules.get(function.module).copied().unwrap_or(function.module);
+            function.source = function.source.and_then(|source| archives.get(source).copied());
+            function.reflection = function.reflection.and_then(|index| reflections.get(index).copied());
+        }
+        before.saturating_sub(self.functions.len())
+    }
+
+    /// The number of the function of this name.
+    pub fn function_named(&self, name: &[u8]) -> Option<usize> {
+        self.functions.iter().position(|function| *function.name == *name)
+    }
+
+    /// Gives a function another name, in its reflection as well. The symbol in its module keeps the old one.
+    ///
+    /// # Errors
+    /// If there is no such function, the name is taken, empty or holds a NUL, or the function is one of a dynamic
+    /// library, whose clients find it by the symbol.
+    pub fn rename_function(&mut self, index: usize, name: impl Into<Text<'a>>) -> Result<()> {
+        let name = name.into();
+        let shown = Escaped(&name).quoted();
+        let taken = self.function_named(&name).is_some_and(|other| other != index);
+        let is_dynamic = self.header.library_type() == LibraryType::DYNAMIC;
+        let count = self.functions.len();
+        let function = self.functions.get_mut(index).ok_or_else(|| {
+            refused("no such function").expected(format!("a number below {count}")).found(format!("{index}"))
+        })?;
+        let within = |error: Error| error.within(function.label(index));
+        if name.is_empty() || name.contains(&0) {
+            return Err(within(refused(format!("{shown} is no name of a function"))));
+        }
+        if taken {
+            return Err(within(refused(format!("another function has the name {shown}"))));
+        }
+        if is_dynamic {
+            return Err(within(refused(
+                "functions of a dynamic library are found by the symbols in their modules, which would keep the old name",
+            )));
+        }
+        let old = core::mem::replace(&mut function.name, name.clone());
+        let reflection = function.reflection;
+        if let Some(SectionData::Reflections(list)) = self.section_mut(&[*b"RLST"])
+            && let Some(buffer) = reflection.and_then(|reflection| list.get_mut(reflection))
+            && let Some(renamed) = reflection::renamed(&buffer.content, &old, &name)
+        {
+            buffer.content = Cow::Owned(renamed);
+        }
+        Ok(())
+    }
+
+    /// Replaces the module of a function, and so of all functions that share it; their hashes are computed anew.
+    /// Returns how many functions those are.
+    ///
+    /// # Errors
+    /// If there is no such function, or the bitcode is too long.
+    pub fn replace_module(&mut self, index: usize, bitcode: &[u8]) -> Result<usize> {
+        let count = self.functions.len();
+        let function = self.functions.get(index).ok_or_else(|| {
+            refused("no such function").expected(format!("a number below {count}")).found(format!("{index}"))
+        })?;
+        let module = function.module;
+        let replacement = if bitcode.starts_with(&crate::module::BITCODE_MAGIC) {
+            OwnedModule::of_bitcode(bitcode)?
+        } else {
+            OwnedModule::of_bytes(bitcode.to_vec())
+        };
+        if let Some(place) = self.modules.get_mut(module) {
+            place.bytes = replacement.bytes;
+        }
+        let users = self.functions.iter_mut().filter(|function| function.module == module);
+        Ok(users.map(|function| function.hash = None).count())
+    }
+
+    /// Takes information out. Returns whether there was any.
+    pub fn strip(&mut self, what: Strip) -> bool {
+        let mut any = false;
+        match what {
+            Strip::Sources => {
+                any |= self.remove_section(&SOURCES) | self.remove_section(&[*b"HSRP"]);
+                for function in &mut self.functions {
+                    any |= function.source.take().is_some();
+                }
+            }
+            Strip::DebugPaths => {
+                for private in self.functions.iter_mut().map(|function| &mut function.private) {
+                    any |= private.location.take().is_some() | !private.dependencies.is_empty();
+                    private.dependencies.clear();
+                }
+            }
+            Strip::PrivateMetadata => {
+                for function in &mut self.functions {
+                    any |= function.private != PrivateTags::default();
+                    function.private = PrivateTags::default();
+                }
+            }
+            Strip::Reflection => {
+                any |= self.remove_section(&[*b"RLST"]);
+                for function in &mut self.functions {
+                    any |= function.reflection.take().is_some();
+                }
+            }
+        }
+        any
+    }
+
+    /// Sets platform and OS in the header, as far as the container has room for them. The triples inside of the
+    /// modules stay as they are.
+    ///
+    /// # Errors
+    /// If the container is older than 1.2.6 and the OS is to be said, which it has no room for.
+    pub fn retarget(&mut self, platform: Option<Platform>, os: Option<(u16, u8, u8)>) -> Result<()> {
+        let header = &mut self.header;
+        if header.patch < FIRST_WITH_PLATFORM && os.is_some() {
+            let message =
+                format!("a container of {} has no room for the version of the OS", header.version());
+            return Err(refused(message).expected("1.2.6 or later"));
+        }
+        let old_bits = header.raw_platform & 0x80;
+        let target = Target {
+            platform: platform.unwrap_or(header.platform()),
+            os: os.unwrap_or((header.os_major, header.os_minor, header.os_patch)),
+        };
+        // The flag of an old container is all that it says, so that it stays unless a platform is named.
+        if platform.is_some() || header.patch >= FIRST_WITH_PLATFORM {
+            target.write(header);
+            header.raw_platform = header.raw_platform & 0x7f | old_bits;
+        }
+        Ok(())
+    }
+
+    /// Sets the install name.
+    ///
+    /// # Errors
+    /// If the library is no dynamic one, and older than 1.2.9, from which on others have a name, too; or if the name
+    /// holds a NUL.
+    pub fn set_install_name(&mut self, name: impl Into<Text<'a>>) -> Result<()> {
+        let name = name.into();
+        if name.contains(&0) {
+            return Err(refused("an install name holds no NUL"));
+        }
+        let kind = self.header.library_type();
+        if kind != LibraryType::DYNAMIC && self.header.patch < FIRST_WITH_OUTPUT_NAME {
+            let version = self.header.version();
+            return Err(refused(format!("{kind} libraries of {version} have no install name"))
+                .expected("a dynamic library, or 1.2.9 or later"));
+        }
+        match self.section_mut(&[*b"HDYN"]) {
+            Some(SectionData::Dynamic(dynamic)) => dynamic.install_name = Some(name),
+            Some(_) => return Err(refused("the dynamic header is not laid out as in other libraries")),
+            None => {
+                let dynamic =
+                    OwnedDynamicHeader { install_name: Some(name), ..OwnedDynamicHeader::default() };
+                self.set_section(*b"HDYN", SectionData::Dynamic(dynamic));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds all functions of another library, with their modules, sources and reflections, and what it imports,
+    /// exports and is linked against. The header, the writer's dialect and the install name stay; the version of the
+    /// container becomes the higher one.
+    ///
+    /// # Errors
+    /// If functions of both have one name, the two are for different platforms or of different types, or the other has
+    /// something that can't be added to a list.
+    pub fn merge(&mut self, mut other: LibraryFile<'a>) -> Result<()> {
+        self.check_mergeable(&other)?;
+        let module_base = self.modules.len();
+        let archive_base = self.sources().map_or(0, |sources| sources.archives.len());
+        let reflection_base = self.reflections().len();
+        for function in &mut other.functions {
+            function.module = function.module.saturating_add(module_base);
+            function.source = function.source.map(|source| source.saturating_add(archive_base));
+            function.reflection = function.reflection.map(|index| index.saturating_add(reflection_base));
+        }
+        if self.header.patch < FIRST_WITH_PLATFORM {
+            self.header.raw_platform = other.header.raw_platform;
+        }
+        self.header.patch = self.header.patch.max(other.header.patch);
+        let os = |header: &crate::Header| (header.os_major, header.os_minor, header.os_patch);
+        let newest = os(&self.header).max(os(&other.header));
+        (self.header.os_major, self.header.os_minor, self.header.os_patch) = newest;
+        if other.extension.is_some() {
+            self.extension.get_or_insert_default();
+        }
+        for tag in other.extension.into_iter().flatten() {
+            if let ExtensionTag::Section { code, data } = tag {
+                self.merge_section(code, data);
+            }
+        }
+        self.modules.append(&mut other.modules);
+        self.functions.append(&mut other.functions);
+        Ok(())
+    }
+
+    fn check_mergeable(&self, other: &LibraryFile<'a>) -> Result<()> {
+        // An old container says no more than whether it is for macOS.
+        let (ours, theirs) = (self.header.raw_platform, other.header.raw_platform);
+        let same = ours == theirs || ours == 0 || theirs == 0;
+        if !same || self.header.macos_flag() != other.header.macos_flag() {
+            return Err(refused("libraries are for different platforms")
+                .expected(self.header.target())
+                .found(other.header.target()));
+        }
+        if self.header.library_type() != other.header.library_type() {
+            return Err(refused("libraries are of different types")
+                .expected(format!("{}", self.header.library_type()))
+                .found(format!("{}", other.header.library_type())));
+        }
+        let names: BTreeSet<&[u8]> = self.functions.iter().map(|function| function.name.as_ref()).collect();
+        let twice = other.functions.iter().filter(|function| names.contains(function.name.as_ref()));
+        let twice: Vec<String> = twice.take(4).map(|function| Escaped(&function.name).quoted()).collect();
+        if !twice.is_empty() {
+            return Err(refused(format!("both libraries have a function {}", twice.join(", ")))
+                .hint("remove or rename it in one of them"));
+        }
+        for tag in other.extension.iter().flatten() {
+            let is_raw = |code: FourCc| matches!(self.section(&[code.0]), Some(SectionData::Raw(_)));
+            let code = match tag {
+                ExtensionTag::Section { code, data: SectionData::Raw(_) } => *code,
+                ExtensionTag::Section { code, .. } if is_raw(*code) => *code,
+                ExtensionTag::Other(tag) => tag.code,
+                _ => continue,
+            };
+            return Err(refused(format!("{code} can't be merged, as its content is unknown")));
+        }
+        // HSRC belongs to containers up to 1.2.5, and HSRD to later ones.
+        let is_new = |sources: Option<&OwnedSources<'_>>| sources.map(|one| one.working_directory.is_some());
+        let (ours, theirs) = (is_new(self.sources()), is_new(other.sources()));
+        let newest = self.header.patch.max(other.header.patch) >= FIRST_WITH_PLATFORM;
+        let crosses = self.header.patch != other.header.patch;
+        let misplaced = |one: Option<bool>| crosses && one.is_some_and(|is_new| is_new != newest);
+        if misplaced(ours) || misplaced(theirs) || (ours.is_some() && theirs.is_some() && ours != theirs) {
+            return Err(refused("sources of HSRC and HSRD do not go together")
+                .hint("strip the sources of the older library"));
+        }
+        Ok(())
+    }
+
+    fn merge_section(&mut self, code: FourCc, data: SectionData<'a>) {
+        let Some(own) = self.section_mut(&[code.0]) else { return self.set_section(code.0, data) };
+        match (own, data) {
+            (SectionData::Sources(own), SectionData::Sources(other)) => merge_sources(own, other),
+            (SectionData::Reflections(own), SectionData::Reflections(mut other)) => own.append(&mut other),
+            (SectionData::Scripts(own), SectionData::Scripts(mut other)) => own.append(&mut other),
+            (SectionData::Symbols(own), SectionData::Symbols(other)) => add_new(own, other),
+            (SectionData::Dynamic(own), SectionData::Dynamic(other)) => {
+                add_new(&mut own.linked, other.linked);
+            }
+            // The link of sources is the same in all files.
+            _ => {}
+        }
+    }
+
+    /// Makes a new UUID, if the library has one: of version 8 of RFC 9562, from a hash of everything but itself.
+    ///
+    /// # Errors
+    /// If the library can't be written.
+    pub fn renew_uuid(&mut self) -> Result<()> {
+        let Some(place) = self.uuid_mut() else { return Ok(()) };
+        *place = [0; 16];
+        let digest = self.write()?.digest();
+        if let (Some(place), Some(bytes)) = (self.uuid_mut(), digest.first_chunk::<16>()) {
+            *place = *bytes;
+            let [.., version, _, variant, _, _, _, _, _, _, _] = place;
+            *version = *version & 0x0f | 0x80;
+            *variant = *variant & 0x3f | 0x80;
+        }
+        Ok(())
+    }
+
+    fn uuid_mut(&mut self) -> Option<&mut [u8; 16]> {
+        self.extension.as_mut()?.iter_mut().find_map(|tag| match tag {
+            ExtensionTag::Uuid(uuid) => Some(uuid),
+            _ => None,
+        })
+    }
+}
+
+const SOURCES: [[u8; 4]; 2] = crate::file::SOURCES;
+
+/// Adds archives; those whose id is taken get the next number that is free.
+fn merge_sources<'a>(own: &mut OwnedSources<'a>, other: OwnedSources<'a>) {
+    for mut archive in other.archives {
+        let taken = |id: &[u8]| own.archives.iter().any(|archive| *archive.id == *id);
+        if taken(&archive.id) {
+            let free = (0..=own.archives.len()).map(|number| format!("{number}").into_bytes());
+            archive.id = Cow::Owned(free.into_iter().find(|id| !taken(id)).unwrap_or_default());
+        }
+        own.archives.push(archive);
+    }
+}
+
+/// Adds the names that are not there yet.
+fn add_new<'a>(own: &mut Vec<Text<'a>>, other: Vec<Text<'a>>) {
+    let known: BTreeSet<Text<'a>> = own.iter().cloned().collect();
+    own.extend(other.into_iter().filter(|name| !known.contains(name)));
+}

@@ -1,0 +1,128 @@
+//! Fat binaries, cubins and PTX of our own sources, and everything that the reader offers, done to any bytes.
+
+use std::fs;
+use std::path::Path;
+use unshade::program::Program;
+use unshade::view::nvidia::{NvidiaView, kernel_rows, kernels};
+use unshade_core::escape::is_plain;
+use unshade_core::outline::Coverage;
+use unshade_core::{Diagnostics, Reader};
+use unshade_nv::fatbin::EntryKind;
+use unshade_nv::line_table::LineTable;
+use unshade_nv::{Cubin, Fatbin, Ptx, verify};
+
+/// A committed file.
+pub struct Fixture {
+    /// The name of the file.
+    pub name: String,
+    /// Its bytes.
+    pub data: Vec<u8>,
+}
+
+/// The committed files of an extension, by their names.
+///
+/// # Panics
+/// If the folder can't be read.
+pub fn all(extension: &str) -> Vec<Fixture> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/nvidia");
+    let mut fixtures: Vec<Fixture> = fs::read_dir(folder)
+        .expect("the fixtures")
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .map(|path| Fixture {
+            name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            data: fs::read(&path).expect("a readable file"),
+        })
+        .collect();
+    fixtures.sort_by(|a, b| a.name.cmp(&b.name));
+    fixtures
+}
+
+/// The committed file of a name.
+///
+/// # Panics
+/// If there is none.
+pub fn one(name: &str) -> Vec<u8> {
+    let extension = name.rsplit('.').next().unwrap_or_default();
+    let found = all(extension).into_iter().find(|fixture| fixture.name == name);
+    found.unwrap_or_else(|| panic!("no fixture {name}")).data
+}
+
+/// A fat binary is left out if its entries say that they unpack to more than this: a run of the fuzzer is short.
+const MAX_UNPACKED: u64 = 4 << 20;
+
+/// Does everything to a file that may be damaged, whichever it begins like, and returns what is wrong with the answers.
+pub fn exercise(data: &[u8]) -> Vec<String> {
+    let reader = Reader::at(data, 0x100);
+    let mut coverage = Coverage::starting_at(reader.base());
+    let (program, findings) = if let Ok(fatbin) = Fatbin::read(reader) {
+        let size =
+            fatbin.entries().flatten().fold(0, |sum: u64, entry| sum.saturating_add(entry.unpacked_size));
+        if size > MAX_UNPACKED {
+            return Vec::new();
+        }
+        entries(&fatbin);
+        (Program::Fatbin(fatbin), verify::fatbin(&fatbin))
+    } else if let Ok(cubin) = Cubin::read(reader) {
+        functions(&cubin);
+        let findings = verify::cubin(&cubin);
+        (Program::Cubin(cubin), findings)
+    } else {
+        let ptx = Ptx::new(reader);
+        (Program::Ptx(ptx), verify::ptx(&ptx))
+    };
+    program.outline(&mut coverage);
+    let mut faults = coverage.finish(reader.range().end);
+    for finding in &findings {
+        let text = finding.error.to_string();
+        let is_known = verify::RULES.iter().any(|(rule, _)| *rule == finding.rule);
+        if !is_known || text.is_empty() || !text.chars().all(is_plain) {
+            faults.push(format!("finding of an unknown rule, or shown raw: {}: {text}", finding.rule));
+        }
+    }
+    views(&program);
+    faults
+}
+
+fn entries(fatbin: &Fatbin<'_>) {
+    for entry in fatbin.entries().flatten() {
+        assert!(entry.label().chars().all(is_plain));
+        let _ = (entry.name(), entry.options(), entry.flags.names().count());
+        if let Ok(data) = entry.data()
+            && entry.kind == EntryKind::ELF
+            && let Ok(cubin) = entry.cubin(&data)
+        {
+            functions(&cubin);
+        }
+    }
+}
+
+/// How many functions of a damaged cubin are looked at: each looks through all symbols.
+const MAX_FUNCTIONS: usize = 64;
+
+/// What a disassembler asks of each function.
+fn functions(cubin: &Cubin<'_>) {
+    let table = LineTable::of(cubin).ok().flatten().unwrap_or_default();
+    for function in cubin.functions().take(MAX_FUNCTIONS) {
+        let size = function.code(cubin).map_or(0, |code| code.data().len());
+        assert!(size <= cubin.file().data().len());
+        let _ = (function.labels(cubin), function.parameters(cubin), function.resources(cubin));
+        let _ = (function.sections(cubin), function.relocations(cubin).count(), function.bound(cubin));
+        let _ = table.at(u32::from(function.symbol.section), function.symbol.value);
+    }
+    let _ = (cubin.tool_info(), cubin.toolkit(), cubin.virtual_arch(), cubin.records().count());
+}
+
+/// What the program shows.
+fn views(program: &Program<'_>) {
+    let mut diagnostics = Diagnostics::new();
+    let _ = NvidiaView::new(program, &mut diagnostics);
+    let mut rows = 0;
+    kernel_rows(program, true, &mut diagnostics, &|_, _| true, &mut |row| {
+        assert!(row.name.chars().all(is_plain), "shown raw: {:?}", row.name);
+        rows += 1;
+    });
+    let mut cards = 0;
+    kernels(program, &mut diagnostics, &|index, _| index < MAX_FUNCTIONS as u32, &mut |_| cards += 1);
+    assert!(cards <= rows);
+}
