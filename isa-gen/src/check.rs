@@ -2,16 +2,27 @@
 
 use std::collections::HashSet;
 
+use crate::Error;
 use crate::lex::error;
+use crate::lower::{self, Program};
 use crate::model::{Encoding, Generation, Isa, Kind, Part, Piece, ones};
-use crate::{Error, semantics};
 
 /// The file of operations, for messages.
 const OPERATIONS_FILE: &str = "operations.isa";
 
-/// Names in semantics that are neither operands nor the statement's own: the condition code and the machine.
-pub const MACHINE: [&str; 10] =
-    ["carry", "zero", "sign", "overflow", "pc", "next", "lane", "stack", "local_base", "predicates"];
+/// What every operation does, lowered, and what is wrong with it.
+pub fn programs(isa: &Isa) -> (Vec<Program>, Vec<Error>) {
+    let mut errors = Vec::new();
+    let mut lowered = |operation| match lower::program(isa, operation) {
+        Ok(program) => program,
+        Err(message) => {
+            errors.push(error(OPERATIONS_FILE, operation.line, format!("{}: {message}", operation.name)));
+            Program::default()
+        }
+    };
+    let programs = isa.operations.iter().map(&mut lowered).collect();
+    (programs, errors)
+}
 
 /// Checks operations and modifiers.
 pub fn operations(isa: &Isa) -> Vec<Error> {
@@ -45,51 +56,8 @@ pub fn operations(isa: &Isa) -> Vec<Error> {
                 }
             }
         }
-        for message in semantic_faults(isa, operation) {
-            fail(message);
-        }
     }
     errors
-}
-
-fn semantic_faults(isa: &Isa, operation: &crate::model::Operation) -> Vec<String> {
-    let mut own = HashSet::new();
-    assigned(&operation.semantics, &mut own);
-    let mut used = Vec::new();
-    semantics::names(&operation.semantics, &mut used);
-    let mut faults = Vec::new();
-    for (name, value) in used {
-        let modifier =
-            operation.modifiers.iter().find(|entry| entry.0 == name).map(|entry| &isa.modifiers[entry.1]);
-        let known = match (&value, modifier) {
-            (Some(value), Some(modifier)) => modifier.values.iter().any(|entry| &entry.name == value),
-            (Some(_), None) => false,
-            (None, _) => {
-                own.contains(&name)
-                    || MACHINE.contains(&name.as_str())
-                    || operation.operands.iter().any(|role| role.name == name)
-            }
-        };
-        if !known {
-            faults.push(format!("{}: the semantics name '{name}', which is nothing", operation.name));
-        }
-    }
-    faults
-}
-
-fn assigned(statements: &[semantics::Statement], own: &mut HashSet<String>) {
-    for statement in statements {
-        match statement {
-            semantics::Statement::Assign(place, _) => {
-                own.insert(place.clone());
-            }
-            semantics::Statement::If(_, yes, no) | semantics::Statement::When(_, yes, no) => {
-                assigned(yes, own);
-                assigned(no, own);
-            }
-            semantics::Statement::Call(..) | semantics::Statement::Goto(_) => {}
-        }
-    }
 }
 
 /// Checks a generation's encodings, one by one and in pairs.

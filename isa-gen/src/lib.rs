@@ -9,20 +9,26 @@
 //! | [`lex`] | lines and words with their places |
 //! | [`parse_operations`], [`parse_generation`] | text → model; layouts and forms are expanded here |
 //! | [`semantics`] | the language in which operations say what they do |
+//! | [`lower`] | the same, typed and as p-code: what both back ends write |
 //! | [`check`] | bits claimed twice or by nobody, words that two rows match, slots that no template names |
 //! | [`rust_tables`] | the static tables of `unshade-sass` |
+//! | [`rust_semantics`] | what operations do, for `unshade-sass` |
+//! | [`sleigh`] | the Ghidra processor module |
 //! | [`pages`] | reference pages with bit diagrams |
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 pub mod check;
 pub mod lex;
+pub mod lower;
 pub mod model;
 pub mod pages;
 pub mod parse_generation;
 pub mod parse_operations;
+pub mod rust_semantics;
 pub mod rust_tables;
 pub mod semantics;
+pub mod sleigh;
 
 pub use model::Isa;
 
@@ -56,6 +62,9 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub fn load(operations: (&str, &str), generations: &[(&str, &str)]) -> std::result::Result<Isa, Vec<Error>> {
     let mut isa = parse_operations::parse(operations.0, operations.1).map_err(|error| vec![error])?;
     let mut errors = check::operations(&isa);
+    let (programs, faults) = check::programs(&isa);
+    isa.programs = programs;
+    errors.extend(faults);
     for (file, text) in generations {
         match parse_generation::parse(&isa, file, text) {
             Ok(generation) => {

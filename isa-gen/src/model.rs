@@ -3,6 +3,7 @@
 //! Names refer to each other by index: a field's modifier into [`Isa::modifiers`], an encoding's operation into
 //! [`Isa::operations`].
 
+use crate::lower::Program;
 use crate::semantics::Statement;
 
 /// All tables.
@@ -14,6 +15,42 @@ pub struct Isa {
     pub operations: Vec<Operation>,
     /// Generations, each with its encodings.
     pub generations: Vec<Generation>,
+    /// What the machine does beyond p-code's operators, by name.
+    pub functions: Vec<Function>,
+    /// Statements that several operations share.
+    pub macros: Vec<Macro>,
+    /// What each operation does, lowered, in the order of [`Isa::operations`].
+    pub programs: Vec<Program>,
+}
+
+/// A named function of the semantics.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Whether its result is made of its inputs alone.
+    pub pure: bool,
+    /// The widths of its inputs, in bits.
+    pub inputs: Vec<u32>,
+    /// The width of its result.
+    pub output: Option<u32>,
+    /// One line on what it does.
+    pub meaning: String,
+    /// Where it stands.
+    pub line: usize,
+}
+
+/// Statements with parameters: expressions, places or functions.
+#[derive(Clone, Debug)]
+pub struct Macro {
+    /// Its name.
+    pub name: String,
+    /// Its parameters.
+    pub parameters: Vec<String>,
+    /// What it stands for.
+    pub body: Vec<Statement>,
+    /// Where it stands.
+    pub line: usize,
 }
 
 impl Isa {

@@ -1,7 +1,9 @@
 //! `operations.isa`: modifiers and operations, as text.
 
 use crate::lex::{Block, Line, blocks, error};
-use crate::model::{Access, Flow, Form, Isa, Modifier, ModifierValue, Operation, Piece, Role};
+use crate::model::{
+    Access, Flow, Form, Function, Isa, Macro, Modifier, ModifierValue, Operation, Piece, Role,
+};
 use crate::{Result, semantics};
 
 /// Reads the file of operations.
@@ -16,8 +18,12 @@ pub fn parse(file: &str, text: &str) -> Result<Isa> {
             "modifier" => parser.modifier(&block)?,
             "common" => parser.common(&block)?,
             "operation" => parser.operation(&block)?,
+            "pure" => parser.function(&block, true)?,
+            "function" => parser.function(&block, false)?,
+            "macro" => parser.shared_statements(&block)?,
             other => {
-                let message = format!("'{other}' is none of: modifier, common, operation");
+                let message =
+                    format!("'{other}' is none of: modifier, pure, function, macro, common, operation");
                 return Err(error(file, block.head.number, message));
             }
         }
@@ -69,6 +75,40 @@ impl Parser<'_> {
                 _ => return Err(self.error(line, "expected operands, before or after_mnemonic")),
             }
         }
+        Ok(())
+    }
+
+    /// `function NAME WIDTH … -> WIDTH "MEANING"`
+    fn function(&mut self, block: &Block<'_>, pure: bool) -> Result<()> {
+        let words = block.head.words();
+        let arrow = words.iter().position(|word| *word == "->");
+        let (Some(name), Some(arrow)) = (words.get(1), arrow) else {
+            return Err(self.error(&block.head, "a function is: NAME WIDTH … -> WIDTH \"MEANING\""));
+        };
+        let width = |word: &&str| word.parse::<u32>().ok();
+        let inputs: Option<Vec<u32>> = words.get(2..arrow).unwrap_or(&[]).iter().map(width).collect();
+        let inputs = inputs.ok_or_else(|| self.error(&block.head, "widths are numbers of bits"))?;
+        let output = words.get(arrow + 1).and_then(width);
+        let meaning = words.get(arrow + 2).map_or("", |word| unquoted(word)).to_owned();
+        let (name, line) = ((*name).to_owned(), block.head.number);
+        self.isa.functions.push(Function { name, pure, inputs, output, meaning, line });
+        Ok(())
+    }
+
+    /// `macro NAME PARAMETER …`, statements below it.
+    fn shared_statements(&mut self, block: &Block<'_>) -> Result<()> {
+        let words = block.head.words();
+        let name = words.get(1).ok_or_else(|| self.error(&block.head, "a macro has a name"))?;
+        let text: String = block.body.iter().map(|line| format!("{}\n", line.text)).collect();
+        let body = semantics::parse(&text).map_err(|(offset, message)| {
+            let line = block
+                .body
+                .get(text[..offset].matches('\n').count())
+                .map_or(block.head.number, |line| line.number);
+            error(self.file, line, message)
+        })?;
+        let parameters = words[2..].iter().map(|word| (*word).to_owned()).collect();
+        self.isa.macros.push(Macro { name: (*name).to_owned(), parameters, body, line: block.head.number });
         Ok(())
     }
 

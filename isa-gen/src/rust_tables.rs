@@ -33,7 +33,7 @@ pub fn operations(isa: &Isa) -> String {
                 role.name, role.ty
             );
         }
-        out.push_str("] },\n");
+        let _ = writeln!(out, "], modifiers: &{:?} }},", operation.modifiers);
     }
     let _ = writeln!(
         out,
@@ -57,6 +57,27 @@ pub fn operations(isa: &Isa) -> String {
     let numbers: Vec<String> = (0..256).map(|number| format!("\"{number:#x}\"")).collect();
     array(&mut out, "pub(crate) ", "SMALL_NUMBERS", "&str", &numbers, 16);
     out
+}
+
+/// The number in the set that an operation declares of a value of the set that an encoding uses: by name, or else by
+/// spelling.
+pub fn declared_number(isa: &Isa, declared: usize, bound: usize, value: usize) -> usize {
+    if declared == bound {
+        return value;
+    }
+    let entry = &isa.modifiers[bound].values[value];
+    let values = &isa.modifiers[declared].values;
+    let by_name = values.iter().position(|other| other.name == entry.name);
+    by_name.or_else(|| values.iter().position(|other| other.spelling == entry.spelling)).unwrap_or(value)
+}
+
+/// The value that a modifier has where an encoding does not choose: the one that goes without saying, or the first.
+pub fn default_number(isa: &Isa, modifier: usize) -> usize {
+    isa.modifiers[modifier]
+        .values
+        .iter()
+        .position(|value| value.spelling.is_empty() && value.name != "-")
+        .unwrap_or(0)
 }
 
 /// The first word that an operation prints.
@@ -281,12 +302,13 @@ impl<'a> Tables<'a> {
             encoding.operands.iter().filter_map(|operand| operand.select.as_ref().map(|select| &select.1));
         let checked = orders.chain(selects).any(|order| order.contains(&None));
         format!(
-            "Encoding {{ mask: {:#x}, value: {:#x}, ignored: {:#x}, operation: {}, alternative: {}, latency: {}, pieces: \
+            "Encoding {{ mask: {:#x}, value: {:#x}, ignored: {:#x}, operation: {}, form: {}, alternative: {}, latency: {}, pieces: \
              {}, fields: {}, operands: {}, checked: {checked} }}",
             encoding.mask,
             encoding.value,
             encoding.ignored,
             encoding.operation,
+            self.text(&operation.forms[encoding.form].name),
             self.text(&encoding.alternative),
             self.text(&encoding.latency),
             self.pieces.add(pieces),

@@ -7,17 +7,21 @@
 //! value, which is known when a word is decoded.
 //!
 //! ```text
-//! t = zext(a, 64) + zext(b, 64);
-//! d = low(t, 32);
-//! when (cc.cc) { carry = bit(t, 32); zero = d == 0; }
-//! if (p) { goto target; }
+//! r = a + b;
+//! d = r;
+//! when (cc.cc) { carry = carry(a, b); zero = r == 0; }
+//! if (p) { goto t; }
+//! d@64 = load(ram, m@64, 64);          an operand as 64 bits, the register and the next
+//! d[3] = w;                            the third register after the operand's
 //! ```
+//!
+//! [`lower`](crate::lower) types this and makes p-code of it.
 
 /// A statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statement {
     /// `place = value;`
-    Assign(String, Expression),
+    Assign(Place, Expression),
     /// `function(…);`
     Call(String, Vec<Expression>),
     /// `goto target;`
@@ -28,11 +32,22 @@ pub enum Statement {
     When(Expression, Vec<Statement>, Vec<Statement>),
 }
 
+/// What is assigned to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// An operand, a flag, a name of the statement's own.
+    pub name: String,
+    /// `@64`: how many bits of an operand are meant, where its type does not say.
+    pub width: Option<u32>,
+    /// `[1]`: which register, counted from the operand's.
+    pub lane: Option<u32>,
+}
+
 /// An expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
-    /// A number.
-    Number(u128),
+    /// A number, and its width if that is said: `0:1`.
+    Number(u128, Option<u32>),
     /// An operand, a flag, a name of the statement's own.
     Name(String),
     /// `slot.value`: whether a modifier has this value.
@@ -43,6 +58,10 @@ pub enum Expression {
     Binary(&'static str, Box<Expression>, Box<Expression>),
     /// A function of this name.
     Call(String, Vec<Expression>),
+    /// `a@64`: so many bits of an operand.
+    Wide(Box<Expression>, u32),
+    /// `a[1]`: a register after the operand's.
+    Lane(Box<Expression>, u32),
 }
 
 /// Where a text does not fit the grammar, and why.
@@ -66,10 +85,10 @@ pub fn parse(text: &str) -> Result<Vec<Statement>, Fault> {
 pub fn names(statements: &[Statement], found: &mut Vec<(String, Option<String>)>) {
     fn of(expression: &Expression, found: &mut Vec<(String, Option<String>)>) {
         match expression {
-            Expression::Number(_) => {}
+            Expression::Number(..) => {}
             Expression::Name(name) => found.push((name.clone(), None)),
             Expression::Modifier(slot, value) => found.push((slot.clone(), Some(value.clone()))),
-            Expression::Unary(_, one) => of(one, found),
+            Expression::Unary(_, one) | Expression::Wide(one, _) | Expression::Lane(one, _) => of(one, found),
             Expression::Binary(_, left, right) => {
                 of(left, found);
                 of(right, found);
@@ -93,7 +112,7 @@ pub fn names(statements: &[Statement], found: &mut Vec<(String, Option<String>)>
 
 /// Operators by how tightly they bind, the loosest first.
 const OPERATORS: [&[&str]; 9] = [
-    &["||"],
+    &["||", "^^"],
     &["&&"],
     &["|"],
     &["^"],
@@ -176,10 +195,17 @@ impl<'a> Parser<'a> {
                 Ok(Statement::Call(name.to_owned(), arguments))
             }
             _ => {
+                let mut place = Place { name: name.to_owned(), width: None, lane: None };
+                if self.take("@") {
+                    place.width = Some(self.small()?);
+                } else if self.take("[") {
+                    place.lane = Some(self.small()?);
+                    self.expect("]")?;
+                }
                 self.expect("=")?;
                 let value = self.expression(0)?;
                 self.expect(";")?;
-                Ok(Statement::Assign(name.to_owned(), value))
+                Ok(Statement::Assign(place, value))
             }
         }
     }
@@ -226,7 +252,7 @@ impl<'a> Parser<'a> {
     fn operator(&mut self, operators: &[&'static str]) -> Option<&'static str> {
         let rest = self.rest();
         let longer = |operator: &str| {
-            ["||", "&&", "<<", ">>", "<=", ">="]
+            ["||", "&&", "^^", "<<", ">>", "<=", ">="]
                 .iter()
                 .any(|other| other.len() > operator.len() && rest.starts_with(other))
         };
@@ -240,10 +266,38 @@ impl<'a> Parser<'a> {
         let found = ["-", "~", "!"].into_iter().find(|operator| self.take(operator));
         let result = match found {
             Some(operator) => Ok(Expression::Unary(operator, Box::new(self.unary()?))),
-            None => self.primary(),
+            None => self.postfix(),
         };
         self.depth -= 1;
         result
+    }
+
+    fn postfix(&mut self) -> Result<Expression, Fault> {
+        let mut inner = self.primary()?;
+        loop {
+            if self.take("@") {
+                inner = Expression::Wide(Box::new(inner), self.small()?);
+            } else if self.take("[") {
+                inner = Expression::Lane(Box::new(inner), self.small()?);
+                self.expect("]")?;
+            } else {
+                return Ok(inner);
+            }
+        }
+    }
+
+    fn small(&mut self) -> Result<u32, Fault> {
+        let value = self.number()?;
+        u32::try_from(value).map_err(|_| (self.at, String::from("expected a small number")))
+    }
+
+    fn number(&mut self) -> Result<u128, Fault> {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let value =
+            crate::lex::number(&rest[..end]).ok_or_else(|| (self.at, String::from("expected a value")))?;
+        self.at += end;
+        Ok(value)
     }
 
     fn primary(&mut self) -> Result<Expression, Fault> {
@@ -264,12 +318,9 @@ impl<'a> Parser<'a> {
             }
             return Ok(Expression::Name(name.to_owned()));
         }
-        let rest = self.rest();
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-        let value =
-            crate::lex::number(&rest[..end]).ok_or_else(|| (self.at, String::from("expected a value")))?;
-        self.at += end;
-        Ok(Expression::Number(value))
+        let value = self.number()?;
+        let width = if self.take(":") { Some(self.small()?) } else { None };
+        Ok(Expression::Number(value, width))
     }
 
     fn deeper(&mut self) -> Result<(), Fault> {
@@ -291,7 +342,7 @@ mod tests {
         names(&parsed, &mut found);
         assert!(found.contains(&(String::from("cc"), Some(String::from("cc")))));
         let Statement::Assign(place, Expression::Binary("+", _, right)) = &parsed[0] else { panic!() };
-        assert_eq!(place, "t");
+        assert_eq!(place.name, "t");
         assert!(matches!(**right, Expression::Binary("*", _, _)));
     }
 

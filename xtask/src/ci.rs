@@ -66,6 +66,11 @@ fn steps(skip_tests: bool) -> Vec<Step> {
             advice: "mend what rustdoc printed above",
         },
         Step {
+            name: "generated files",
+            command: cargo(&["run", "--quiet", "--package", "xtask", "--", "codegen", "--check"]),
+            advice: "run `cargo xtask codegen`",
+        },
+        Step {
             name: "fuzz targets",
             command: check_fuzz(),
             advice: "every target in fuzz/fuzz_targets needs its function in tests/src/fuzz_targets.rs",

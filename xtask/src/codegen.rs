@@ -21,6 +21,7 @@ const GENERATIONS: [&str; 2] = ["sm_30", "sm_35"];
 
 const GENERATED: &str = "crates/unshade-sass/src/generated";
 const EXAMPLES: &str = "crates/unshade-sass/tests/examples";
+const GHIDRA: &str = "ghidra/NVIDIA";
 const PAGES: &str = "crates/unshade-sass/reference";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -63,6 +64,10 @@ fn made(root: &Path) -> Result<Vec<(PathBuf, String)>> {
         let path = root.join(EXAMPLES).join(format!("{}.txt", generation.name));
         files.push((path, isa_gen::rust_tables::examples(generation)));
     }
+    files.push((root.join(GENERATED).join("semantics.rs"), isa_gen::rust_semantics::semantics(&isa)));
+    files.extend(
+        isa_gen::sleigh::module(&isa).into_iter().map(|(name, text)| (root.join(GHIDRA).join(name), text)),
+    );
     let pages = isa_gen::pages::pages(&isa);
     files.push((root.join(GENERATED).join("reference.rs"), isa_gen::rust_tables::reference(&pages)));
     files.extend(pages.into_iter().map(|(name, text)| (root.join(PAGES).join(format!("{name}.md")), text)));

@@ -112,6 +112,18 @@ Examples:
         /// The mnemonic
         mnemonic: Option<String>,
     },
+    /// Write the processor module for Ghidra that knows Kepler's machine code
+    #[command(after_help = format!("\
+Examples:
+  unshade ghidra -o ~/ghidra/Ghidra/Processors
+
+docs/ghidra.md tells how to install and use it.
+
+{EXIT_STATUS}"))]
+    Ghidra {
+        #[command(flatten)]
+        output: FolderArgs,
+    },
     /// Write modules as .air and .cubin files, embedded sources as the files that they were, and .ptx
     #[command(after_help = format!("\
 Examples:

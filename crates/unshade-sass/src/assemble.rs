@@ -93,8 +93,8 @@ pub fn instruction(isa: &'static Isa, text: &str, address: u64, kept: u128) -> R
 
 /// The words of a listing: lines of instructions, as any of our listings or cuobjdump's has them.
 ///
-/// A line may begin with its address in a comment, `/*0008*/`, and end with its word, `/* 0x… */`, from which bits without
-/// a meaning are then taken. Lines without an instruction are passed over, but for comments of 16 digits alone, which are
+/// A line may begin with its address in a comment, `/*0008*/`, and end with its word, `/* 0x… */`, which then stands if the
+/// text is its, and from which otherwise bits without a meaning are taken. Lines without an instruction are passed over, but for comments of 16 digits alone, which are
 /// scheduling words, and `.word`.
 ///
 /// # Errors
@@ -121,6 +121,8 @@ pub fn listing(isa: &'static Isa, text: &str) -> Result<Vec<Assembled>, Vec<Asse
             }
         } else if is_prose(parts.instruction) {
             continue;
+        } else if let Some(word) = parts.word.filter(|word| says(isa, *word, parts.instruction, address)) {
+            Ok(word)
         } else {
             instruction(isa, parts.instruction, address, parts.word.unwrap_or(0)).map_err(|mut error| {
                 error.line = number;
@@ -135,6 +137,12 @@ pub fn listing(isa: &'static Isa, text: &str) -> Result<Vec<Assembled>, Vec<Asse
         next = address.wrapping_add(step);
     }
     if errors.is_empty() { Ok(words) } else { Err(errors) }
+}
+
+/// Whether the word is an instruction with this very text. Several words can have the same.
+fn says(isa: &'static Isa, word: u128, text: &str, address: u64) -> bool {
+    let text = text.trim().trim_end_matches(';').trim_end();
+    Instruction::decode(isa, word).is_some_and(|instruction| instruction.text(address) == text)
 }
 
 /// Directives, labels and headings of listings, which stand for no word.

@@ -62,8 +62,14 @@ impl Instruction {
 
     /// What it does.
     pub fn operation(&self) -> &'static Operation {
-        static NOTHING: Operation =
-            Operation { name: "", mnemonic: "", meaning: "", flow: crate::table::Flow::Next, operands: &[] };
+        static NOTHING: Operation = Operation {
+            name: "",
+            mnemonic: "",
+            meaning: "",
+            flow: crate::table::Flow::Next,
+            operands: &[],
+            modifiers: &[],
+        };
         isa::operations().get(usize::from(self.encoding.operation)).unwrap_or(&NOTHING)
     }
 

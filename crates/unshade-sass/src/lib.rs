@@ -8,6 +8,7 @@
 //! | [`table`] | what the tables are made of |
 //! | [`isa`] | the instruction sets that there are |
 //! | [`instruction`] | a decoded word: its operation, operands, modifiers; and the word from them |
+//! | [`semantics`] | what an instruction does, as p-code, and a small interpreter of it |
 //! | [`print`] | text as NVIDIA's tools print it |
 //! | [`assemble`] | text back to words |
 //! | [`control`] | scheduling words |
@@ -41,6 +42,7 @@ mod number;
 pub mod print;
 #[cfg(feature = "reference")]
 pub mod reference;
+pub mod semantics;
 pub mod table;
 
 pub use instruction::Instruction;

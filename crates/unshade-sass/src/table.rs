@@ -73,6 +73,8 @@ pub struct Operation {
     pub flow: Flow,
     /// What it does with its operands.
     pub operands: &'static [Role],
+    /// Its modifiers: the slot, and into the table of modifiers.
+    pub modifiers: &'static [(&'static str, u16)],
 }
 
 /// What an operation does with an operand.
@@ -133,6 +135,8 @@ pub struct Encoding {
     pub ignored: u128,
     /// Into the table of operations.
     pub operation: u16,
+    /// Into [`Isa::texts`]: the form of the operation, empty for the usual one.
+    pub form: u16,
     /// Into [`Isa::texts`]: which alternative of its operands it is.
     pub alternative: u16,
     /// Into [`Isa::texts`]: the class of its latency.

@@ -7,6 +7,7 @@ mod metallib;
 mod metallib_write;
 mod nv;
 mod sass;
+mod sleigh;
 mod vkd3d_text;
 
 use anyhow::Result;
@@ -47,6 +48,7 @@ enum Format {
     /// Fat binaries, cubins and PTX.
     Nv,
     Sass,
+    Sleigh,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -56,6 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Dxcontainer => dxcontainer::run(),
         Format::Metallib => metallib::run(),
         Format::Sass => sass::run(args.sample),
+        Format::Sleigh => sleigh::run(),
         Format::MetallibWrite => metallib_write::run(),
         Format::Nv => nv::run(),
     }

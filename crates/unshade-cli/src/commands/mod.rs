@@ -7,6 +7,7 @@ mod disassemble;
 mod dump;
 mod dxcontainer;
 mod extract;
+mod ghidra;
 mod info;
 mod isa;
 mod list;
@@ -50,6 +51,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Diff(args) => diff::run(&args, &global),
         Command::Disassemble(args) => disassemble::run(&args, &global),
         Command::Assemble(args) => assemble::run(&args, &global),
+        Command::Ghidra { output } => ghidra::run(&output),
         Command::Isa { mnemonic } => isa::run(mnemonic.as_deref(), &global),
         Command::Dump(args) => dump::run(&args, &global),
         Command::Scan(args) => scan::run(&args, &global),

@@ -6,6 +6,8 @@ pub(crate) mod operations;
 #[rustfmt::skip]
 pub(crate) mod reference;
 #[rustfmt::skip]
+pub(crate) mod semantics;
+#[rustfmt::skip]
 pub(crate) mod sm_30;
 #[rustfmt::skip]
 pub(crate) mod sm_35;

@@ -55,6 +55,22 @@ pub(super) fn run(sample: Option<usize>) -> Result<()> {
     Ok(())
 }
 
+/// Every distinct word of the lists of a generation; none if there is no list.
+pub(super) fn distinct_words(generation: &str) -> Result<Option<Vec<u64>>> {
+    let Some(folder) = corpus().map(|folder| folder.join("words")).filter(|folder| folder.is_dir()) else {
+        return Ok(None);
+    };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with(generation) && name.ends_with(".tsv.gz") {
+            found.extend(words::rows(&path)?.into_iter().filter_map(|row| u64::try_from(row.word).ok()));
+        }
+    }
+    Ok((!found.is_empty()).then_some(found))
+}
+
 /// The folder of CUDA files.
 fn corpus() -> Option<PathBuf> {
     let folder = sh::env_path("UNSHADE_CORPUS")?.join("cuda");

@@ -1,0 +1,261 @@
+//! The named functions that make numbers of numbers.
+//!
+//! Arithmetic is IEEE 754's, with the roundings that instructions say (0 to nearest even, 1 down, 2 up, 3 towards zero);
+//! results that are not numbers are the one that NVIDIA documents in PTX, with all bits of the fraction set. What MUFU
+//! gives is rounded from the exact value here, where the chip's own last bits may differ.
+
+use rustc_apfloat::ieee::{Double, Half, Single};
+use rustc_apfloat::{Float, FloatConvert, Round};
+
+use super::execute::operate;
+use super::lift::masked;
+use super::table::Code;
+
+/// The result of a function that is pure; none for the others.
+pub fn call(name: &str, inputs: &[u64]) -> Option<u64> {
+    let at = |index: usize| inputs.get(index).copied().unwrap_or(0);
+    #[expect(clippy::cast_possible_truncation, reason = "numbers of 32 bits in 64")]
+    let float = |index: usize| f32::from_bits(at(index) as u32);
+    let wide = |index: usize| f64::from_bits(at(index));
+    #[expect(clippy::cast_possible_truncation, reason = "numbers of 32 bits in 64")]
+    let word = |index: usize| at(index) as u32;
+    let s = |index: usize| Single::from_bits(u128::from(at(index)));
+    let d = |index: usize| Double::from_bits(u128::from(at(index)));
+    Some(match name {
+        "flush" => u64::from(flushed(word(0))),
+        "saturate" => single(if float(0) > 0.0 { float(0).min(1.0) } else { 0.0 }),
+        "fadd_round" => soft(s(0).add_r(s(1), round(at(2))).value),
+        "fmul_round" => soft(s(0).mul_r(s(1), round(at(2))).value),
+        "fmul_scaled" => soft(scaled(at(0), at(1), at(2), at(3))),
+        "fmul_fmz" if float(0) == 0.0 || float(1) == 0.0 => 0,
+        "fmul_fmz" => soft(s(0).mul_r(s(1), round(at(2))).value),
+        "fma" => soft(s(0).mul_add(s(1), s(2)).value),
+        "fma_round" => soft(s(0).mul_add_r(s(1), s(2), round(at(3))).value),
+        "fma_fmz" if float(0) == 0.0 || float(1) == 0.0 => soft(Single::ZERO.add_r(s(2), round(at(3))).value),
+        "fma_fmz" => soft(s(0).mul_add_r(s(1), s(2), round(at(3))).value),
+        "fmin" => single(smaller(float(0).into(), float(1).into(), false)),
+        "fmax" => single(smaller(float(0).into(), float(1).into(), true)),
+        "dadd_round" => soft_double(d(0).add_r(d(1), round(at(2))).value),
+        "dmul_round" => soft_double(d(0).mul_r(d(1), round(at(2))).value),
+        "dfma" => soft_double(d(0).mul_add(d(1), d(2)).value),
+        "dfma_round" => soft_double(d(0).mul_add_r(d(1), d(2), round(at(3))).value),
+        "dmin" => double(smaller(wide(0), wide(1), false)),
+        "dmax" => double(smaller(wide(0), wide(1), true)),
+        "fdivide_is_hard" => u64::from(is_hard(exponent(at(0), 23, 8), exponent(at(1), 23, 8), 254)),
+        "ddivide_is_hard" => u64::from(is_hard(exponent(at(0), 52, 11), exponent(at(1), 52, 11), 2046)),
+        "cosine" => single(libm::cos(f64::from(float(0)))),
+        "sine" => single(libm::sin(f64::from(float(0)))),
+        "exp2" => single(libm::exp2(f64::from(float(0)))),
+        "log2" => single(libm::log2(f64::from(float(0)))),
+        "reciprocal" => single(1.0 / f64::from(float(0))),
+        "reciprocal_sqrt" => single(1.0 / libm::sqrt(f64::from(float(0)))),
+        "reciprocal64_high" => double(1.0 / f64::from_bits(at(0).wrapping_shl(32))).wrapping_shr(32),
+        "reciprocal_sqrt64_high" => {
+            double(1.0 / libm::sqrt(f64::from_bits(at(0).wrapping_shl(32)))).wrapping_shr(32)
+        }
+        "reduce_range" => at(0),
+        "half_to_float" => {
+            let result: Single = Half::from_bits(u128::from(at(0))).convert(&mut false).value;
+            soft(result)
+        }
+        "float_to_half" => half(s(0).convert_r(round(at(1)), &mut false).value),
+        "double_to_half" => half(d(0).convert_r(round(at(1)), &mut false).value),
+        "double_to_float" => soft(d(0).convert_r(round(at(1)), &mut false).value),
+        "round_float" => single(rounded(f64::from(float(0)), at(1))),
+        "round_double" => double(rounded(wide(0), at(1))),
+        "double_to_integer" => integer(wide(0), at(1), at(2)),
+        "integer_to_float" => soft(from_integer(at(0), at(1) != 0, round(at(2)))),
+        "integer_to_double" => soft_double(from_integer(at(0), at(1) != 0, round(at(2)))),
+        "clamp_integer" => clamped(at(0), at(1) != 0, at(2)),
+        "bit_reverse" => u64::from(word(0).reverse_bits()),
+        "byte_perm" => u64::from(picked(word(0), word(1), word(2))),
+        "byte_perm_mode" => u64::from(picked(word(0), word(1), selector(word(2), at(3)))),
+        "video_part" => video_part(word(0), at(1)).cast_unsigned(),
+        "video_clamp" => {
+            let value = at(0).cast_signed();
+            let range = if at(1) != 0 {
+                (i64::from(i32::MIN), i64::from(i32::MAX))
+            } else {
+                (0, i64::from(u32::MAX))
+            };
+            masked(value.clamp(range.0, range.1).cast_unsigned(), 32)
+        }
+        _ => return None,
+    })
+}
+
+fn round(number: u64) -> Round {
+    match number {
+        1 => Round::TowardNegative,
+        2 => Round::TowardPositive,
+        3 => Round::TowardZero,
+        _ => Round::NearestTiesToEven,
+    }
+}
+
+/// A single or double as a double.
+#[expect(clippy::cast_possible_truncation, reason = "numbers of 32 bits in 64")]
+pub(super) fn wide(bits: u64, width: u8) -> f64 {
+    if width == 32 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) }
+}
+
+/// A double as a single or double.
+pub(super) fn narrow(value: f64, width: u8) -> u64 {
+    if width == 32 { single(value) } else { double(value) }
+}
+
+/// The bits of a number that is rounded to single precision.
+#[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
+pub(super) fn single(value: impl Into<f64>) -> u64 {
+    let value = value.into() as f32;
+    if value.is_nan() { 0x7fff_ffff } else { u64::from(value.to_bits()) }
+}
+
+/// The bits of a double.
+pub(super) fn double(value: f64) -> u64 {
+    if value.is_nan() { 0x7fff_ffff_ffff_ffff } else { value.to_bits() }
+}
+
+fn soft(value: Single) -> u64 {
+    if value.is_nan() { 0x7fff_ffff } else { u64::try_from(value.to_bits()).unwrap_or(0) }
+}
+
+fn soft_double(value: Double) -> u64 {
+    if value.is_nan() { 0x7fff_ffff_ffff_ffff } else { u64::try_from(value.to_bits()).unwrap_or(0) }
+}
+
+fn half(value: Half) -> u64 {
+    if value.is_nan() { 0x7fff } else { u64::try_from(value.to_bits()).unwrap_or(0) }
+}
+
+fn flushed(bits: u32) -> u32 {
+    if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
+}
+
+/// Of a number and what is none, the number; minus zero is less than zero.
+fn smaller(a: f64, b: f64, larger: bool) -> f64 {
+    if a.is_nan() {
+        return b;
+    }
+    if b.is_nan() {
+        return a;
+    }
+    let first = if a == b { a.is_sign_negative() } else { a < b };
+    if first == larger { b } else { a }
+}
+
+/// The product times a power of two, rounded once: D2, D4, D8, M8, M4, M2 divide and multiply.
+fn scaled(a: u64, b: u64, rounding: u64, scale: u64) -> Single {
+    let power = match scale {
+        1 => -1,
+        2 => -2,
+        3 => -3,
+        4 => 3,
+        5 => 2,
+        6 => 1,
+        _ => 0,
+    };
+    // The exact product of two singles is a double; scaling it is exact, too.
+    let widened = |bits: u64| -> Double { Single::from_bits(u128::from(bits)).convert(&mut false).value };
+    let product = widened(a).mul_r(widened(b), Round::NearestTiesToEven).value;
+    product.scalbn_r(power, Round::NearestTiesToEven).convert_r(round(rounding), &mut false).value
+}
+
+fn exponent(bits: u64, fraction: u32, count: u32) -> i64 {
+    (bits.wrapping_shr(fraction) & 1_u64.wrapping_shl(count).wrapping_sub(1)).cast_signed()
+}
+
+/// Newton's steps want normal numbers whose quotient is normal, too.
+fn is_hard(a: i64, b: i64, largest: i64) -> bool {
+    let bias = largest.wrapping_shr(1);
+    let normal = |exponent: i64| exponent > 0 && exponent <= largest;
+    let quotient = a.wrapping_sub(b).wrapping_add(bias);
+    !normal(a) || !normal(b) || quotient <= 24 || quotient >= largest.wrapping_sub(1)
+}
+
+/// To an integer: by the numbers of the modifier, 4 to nearest, 5 down, 6 up, 7 towards zero.
+fn rounded(value: f64, mode: u64) -> f64 {
+    match mode & 3 {
+        1 => libm::floor(value),
+        2 => libm::ceil(value),
+        3 => libm::trunc(value),
+        _ => libm::rint(value),
+    }
+}
+
+/// The range of a type of integers: U8, U16, U32, U64, S8, S16, S32, S64.
+fn range(ty: u64) -> (i128, i128) {
+    let bits = 8_u32.wrapping_shl(u32::try_from(ty & 3).unwrap_or(0));
+    let end = 1_i128.wrapping_shl(bits);
+    if ty < 4 {
+        (0, end.wrapping_sub(1))
+    } else {
+        (end.wrapping_shr(1).wrapping_neg(), end.wrapping_shr(1).wrapping_sub(1))
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the conversion saturates, and the result is clamped")]
+fn integer(value: f64, mode: u64, ty: u64) -> u64 {
+    let (low, high) = range(ty);
+    // A value that is not a number becomes 0.
+    let exact = rounded(value, mode) as i128;
+    exact.clamp(low, high) as u64
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a number of 64 bits")]
+fn clamped(value: u64, has_sign: bool, ty: u64) -> u64 {
+    let (low, high) = range(ty);
+    let exact = if has_sign { i128::from(value.cast_signed()) } else { i128::from(value) };
+    exact.clamp(low, high) as u64
+}
+
+fn from_integer<F: Float>(value: u64, has_sign: bool, rounding: Round) -> F {
+    if has_sign {
+        F::from_i128_r(i128::from(value.cast_signed()), rounding).value
+    } else {
+        F::from_u128_r(u128::from(value), rounding).value
+    }
+}
+
+/// Four bytes of eight; bit 3 of a nibble copies the byte's sign into all of its bits.
+fn picked(a: u32, b: u32, selector: u32) -> u32 {
+    let both = u64::from(b).wrapping_shl(32) | u64::from(a);
+    let byte = |index: u32| {
+        let nibble = selector.wrapping_shr(index.wrapping_mul(4));
+        let value = both.wrapping_shr((nibble & 7).wrapping_mul(8)).to_le_bytes()[0];
+        let copied = if value & 0x80 != 0 { 0xff } else { 0 };
+        if nibble & 8 != 0 { copied } else { value }
+    };
+    u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)])
+}
+
+/// The nibbles of a mode: forward and backward four, one byte or half everywhere, clamped edges.
+fn selector(value: u32, mode: u64) -> u32 {
+    let by = value & 3;
+    let table: [u32; 4] = match mode {
+        1 => [0x3210, 0x4321, 0x5432, 0x6543],
+        2 => [0x5670, 0x6701, 0x7012, 0x0123],
+        3 => [0x0000, 0x1111, 0x2222, 0x3333],
+        4 => [0x3210, 0x3211, 0x3222, 0x3333],
+        5 => [0x0000, 0x1110, 0x2210, 0x3210],
+        6 => [0x1010, 0x3232, 0x1010, 0x3232],
+        _ => return value & 0x7777,
+    };
+    table.get(usize::try_from(by).unwrap_or(0)).copied().unwrap_or(0)
+}
+
+/// By the numbers of the modifier: four bytes, two halves, the whole; without a sign, then with.
+fn video_part(value: u32, ty: u64) -> i64 {
+    let (shift, width) = match ty & 7 {
+        byte @ 0..=3 => (u32::try_from(byte).unwrap_or(0).wrapping_mul(8), 8),
+        4 => (0, 16),
+        5 => (16, 16),
+        _ => (0, 32),
+    };
+    let part = masked(u64::from(value.wrapping_shr(shift)), width);
+    if ty & 8 != 0 {
+        operate(Code::SignExtend, &[part], width, 64).unwrap_or(0).cast_signed()
+    } else {
+        part.cast_signed()
+    }
+}

@@ -1,0 +1,413 @@
+//! An instruction's p-code: the steps of its operation with every choice made and every operand put in place.
+
+use alloc::vec::Vec;
+
+use super::table::{Class, Code, FIRST_PREDICATE, Program, Step, Value};
+use super::{Op, Space, Varnode};
+use crate::instruction::Instruction;
+use crate::isa;
+use crate::print::target;
+use crate::table::{Kind, NONE, Operand};
+
+/// The p-code of one instruction. Lifting into the same again reuses its memory.
+#[derive(Clone, Debug, Default)]
+pub struct Lifted {
+    ops: Vec<Op>,
+    inputs: Vec<Varnode>,
+    temporaries: u64,
+    /// Where steps and branches stand, for branches that are still to be placed.
+    pending: Vec<(usize, usize)>,
+}
+
+impl Lifted {
+    /// The operations.
+    pub fn ops(&self) -> &[Op] {
+        &self.ops
+    }
+
+    /// The inputs of an operation.
+    pub fn inputs(&self, op: &Op) -> &[Varnode] {
+        let start = usize::from(op.inputs.0);
+        self.inputs.get(start..start.saturating_add(usize::from(op.inputs.1))).unwrap_or(&[])
+    }
+
+    /// How many temporaries there are.
+    pub fn temporaries(&self) -> usize {
+        usize::try_from(self.temporaries).unwrap_or(0)
+    }
+
+    /// Makes the p-code of an instruction at an address.
+    pub fn lift(&mut self, instruction: &Instruction, address: u64) {
+        self.ops.clear();
+        self.inputs.clear();
+        self.pending.clear();
+        let Some(program) =
+            crate::generated::semantics::PROGRAMS.get(usize::from(instruction.encoding.operation))
+        else {
+            return;
+        };
+        self.temporaries = program.temporaries.len() as u64;
+        let mut lifting = Lifting { out: self, instruction, address, program };
+        let guarded = lifting.guard();
+        lifting.steps();
+        if instruction.modifier("join") == Some("on") {
+            lifting.reconverge();
+        }
+        let end = lifting.out.ops.len();
+        if let Some(guard) = guarded {
+            lifting.out.place(guard, end);
+        }
+    }
+
+    fn place(&mut self, branch: usize, to: usize) {
+        if let (Some(op), Ok(to)) = (self.ops.get_mut(branch), u16::try_from(to)) {
+            op.to = to;
+        }
+    }
+}
+
+struct Lifting<'a> {
+    out: &'a mut Lifted,
+    instruction: &'a Instruction,
+    address: u64,
+    program: &'static Program,
+}
+
+impl Lifting<'_> {
+    /// A branch over everything if the guard does not hold.
+    fn guard(&mut self) -> Option<usize> {
+        let operand = self.instruction.operands().find(|operand| operand.kind == Kind::Guard)?;
+        let value = self.truth(operand);
+        if value == Varnode::number(1, 1) {
+            return None;
+        }
+        Some(self.push(Code::BranchUnless, None, &[value]))
+    }
+
+    fn reconverge(&mut self) {
+        let found = super::functions().iter().position(|function| function.name == "reconverge");
+        if let Some(index) = found.and_then(|index| u16::try_from(index).ok()) {
+            self.push(Code::Function(index), None, &[]);
+        }
+    }
+
+    fn steps(&mut self) {
+        let steps = self.program.steps;
+        let mut at = 0_usize;
+        while let Some(step) = steps.get(at) {
+            self.arrive(at);
+            at = at.saturating_add(1);
+            match *step {
+                Step::Do(code, output, inputs) => self.step(code, output, inputs),
+                Step::When(slot, values, count) => {
+                    if !self.tested(slot, values) {
+                        at = at.saturating_add(usize::from(count));
+                    }
+                }
+                Step::Unless(value, count) => {
+                    let value = self.value(value);
+                    let branch = self.push(Code::BranchUnless, None, &[value]);
+                    self.out.pending.push((at.saturating_add(usize::from(count)), branch));
+                }
+                Step::Otherwise(count) => {
+                    let to = at.saturating_add(usize::from(count));
+                    // Of a choice that was made, the other side is left out; of a condition, it is jumped over.
+                    if self.is_condition(at.saturating_sub(1)) {
+                        let branch = self.push(Code::Branch, None, &[]);
+                        self.out.pending.push((to, branch));
+                    } else {
+                        at = to;
+                    }
+                }
+            }
+        }
+        self.arrive(steps.len());
+    }
+
+    /// Whether the step that ends at this `Otherwise` is a condition.
+    fn is_condition(&self, otherwise: usize) -> bool {
+        let steps = self.program.steps.get(..otherwise).unwrap_or(&[]);
+        steps.iter().enumerate().any(|(index, step)| match step {
+            Step::Unless(_, count) => index.saturating_add(usize::from(*count)) == otherwise,
+            _ => false,
+        })
+    }
+
+    /// Branches that wanted to come here are placed.
+    fn arrive(&mut self, step: usize) {
+        let here = self.out.ops.len();
+        while let Some(index) = self.out.pending.iter().position(|entry| entry.0 <= step) {
+            let (_, branch) = self.out.pending.swap_remove(index);
+            self.out.place(branch, here);
+        }
+    }
+
+    fn push(&mut self, code: Code, output: Option<Varnode>, inputs: &[Varnode]) -> usize {
+        let start = u16::try_from(self.out.inputs.len()).unwrap_or(u16::MAX);
+        self.out.inputs.extend_from_slice(inputs);
+        let count = u16::try_from(inputs.len()).unwrap_or(u16::MAX);
+        self.out.ops.push(Op { code, output, inputs: (start, count), to: 0 });
+        self.out.ops.len().saturating_sub(1)
+    }
+
+    fn step(&mut self, code: Code, output: Option<Value>, inputs: &[Value]) {
+        let mut values = [Varnode::number(0, 1); 16];
+        for (place, value) in values.iter_mut().zip(inputs) {
+            *place = self.value(*value);
+        }
+        let output = output.and_then(|output| self.place(output));
+        self.push(code, output, values.get(..inputs.len()).unwrap_or(&[]));
+    }
+
+    fn temporary(&mut self, width: u8) -> Varnode {
+        let offset = self.out.temporaries;
+        self.out.temporaries = offset.saturating_add(1);
+        Varnode { space: Space::Temporary, offset, width }
+    }
+
+    /// Whether a modifier's slot, an operand's sign or part, or the form is one of these.
+    fn tested(&self, slot: &str, values: &[&str]) -> bool {
+        if slot == "form" {
+            return values.contains(&self.instruction.isa.text(self.instruction.encoding.form));
+        }
+        if let Some(operand) = self.instruction.operand(slot) {
+            return values.iter().any(|value| match *value {
+                "neg" => self.instruction.flag(operand.negate),
+                "abs" => self.instruction.flag(operand.absolute),
+                "inv" => self.instruction.flag(operand.invert),
+                value => self.value_name(operand.select) == Some(value),
+            });
+        }
+        match self.instruction.modifier(slot).or_else(|| self.default_of(slot).map(|entry| entry.1)) {
+            Some(name) => values.contains(&name),
+            None => false,
+        }
+    }
+
+    fn value_name(&self, field: u16) -> Option<&'static str> {
+        let field = self.instruction.field(field)?;
+        let modifier = isa::modifiers().get(usize::from(field.modifier))?;
+        modifier.values.get(usize::from(self.instruction.choice(field)?)).map(|value| value.0)
+    }
+
+    /// What a modifier is that the encoding does not choose: its number and name.
+    fn default_of(&self, slot: &str) -> Option<(usize, &'static str)> {
+        let declared = self.declared(slot)?;
+        let number =
+            declared.values.iter().position(|value| value.1.is_empty() && value.0 != "-").unwrap_or(0);
+        Some((number, declared.values.get(number)?.0))
+    }
+
+    fn declared(&self, slot: &str) -> Option<&'static crate::table::Modifier> {
+        let entry = self.instruction.operation().modifiers.iter().find(|entry| entry.0 == slot)?;
+        isa::modifiers().get(usize::from(entry.1))
+    }
+
+    /// The number of a modifier's value in the set that the operation declares.
+    fn choice(&self, slot: &str) -> u64 {
+        let Some(declared) = self.declared(slot) else { return 0 };
+        let found = self
+            .instruction
+            .fields()
+            .find(|field| field.modifier != NONE && self.instruction.isa.text(field.slot) == slot);
+        let Some(field) = found else { return self.default_of(slot).map_or(0, |entry| entry.0 as u64) };
+        let (Some(bound), Some(number)) =
+            (isa::modifiers().get(usize::from(field.modifier)), self.instruction.choice(field))
+        else {
+            return 0;
+        };
+        let number = usize::from(number);
+        if core::ptr::eq(bound, declared) {
+            return number as u64;
+        }
+        let Some(value) = bound.values.get(number) else { return 0 };
+        let by_name = declared.values.iter().position(|other| other.0 == value.0);
+        by_name.or_else(|| declared.values.iter().position(|other| other.1 == value.1)).unwrap_or(number)
+            as u64
+    }
+
+    fn value(&mut self, value: Value) -> Varnode {
+        match value {
+            Value::Temporary(index) => self.own(index),
+            Value::Number(number, width) => Varnode::number(number, width),
+            Value::Flag(number) => Varnode { space: Space::Flag, offset: u64::from(number), width: 1 },
+            Value::Next => {
+                Varnode::number(self.address.wrapping_add(self.instruction.isa.word_bytes as u64), 64)
+            }
+            Value::Choice(slot) => Varnode::number(self.choice(slot), 8),
+            Value::Select(slot) => Varnode::number(self.part(slot, |operand| operand.select), 8),
+            Value::Negated(slot) => Varnode::number(self.part(slot, |operand| operand.negate), 8),
+            Value::Operand(slot, width, lane, class) => match self.instruction.operand(slot) {
+                Some(operand) => {
+                    let plain = self.plain(operand, slot, width, lane);
+                    if class == Class::Raw || width == 1 { plain } else { self.signed(operand, plain, class) }
+                }
+                None => Varnode::number(0, width),
+            },
+        }
+    }
+
+    fn part(&self, slot: &str, part: fn(&Operand) -> u16) -> u64 {
+        let field = self.instruction.operand(slot).and_then(|operand| self.instruction.field(part(operand)));
+        field.map_or(0, |field| field.raw(self.instruction.word))
+    }
+
+    fn own(&self, index: u16) -> Varnode {
+        let width = self.program.temporaries.get(usize::from(index)).copied().unwrap_or(32);
+        Varnode { space: Space::Temporary, offset: u64::from(index), width }
+    }
+
+    /// A place; none for the registers that nothing is kept in.
+    fn place(&mut self, value: Value) -> Option<Varnode> {
+        match value {
+            Value::Temporary(index) => Some(self.own(index)),
+            Value::Flag(number) => Some(Varnode { space: Space::Flag, offset: u64::from(number), width: 1 }),
+            Value::Operand(slot, width, lane, _) => {
+                let operand = self.instruction.operand(slot)?;
+                match operand.kind {
+                    Kind::Predicate | Kind::OptionalPredicate => {
+                        let number = self.instruction.number(operand.value).cast_unsigned();
+                        let offset = number.wrapping_add(FIRST_PREDICATE);
+                        (number < 7).then_some(Varnode { space: Space::Flag, offset, width: 1 })
+                    }
+                    _ => self
+                        .register(operand.value, u64::from(lane), width)
+                        .filter(|varnode| varnode.space == Space::Register),
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// A register so many further; zero for `RZ`.
+    fn register(&self, part: u16, lane: u64, width: u8) -> Option<Varnode> {
+        let field = self.instruction.field(part)?;
+        let number = field.raw(self.instruction.word);
+        let zero = 1_u64.wrapping_shl(u32::from(field.width)).wrapping_sub(1);
+        let further = number.wrapping_add(lane);
+        if number >= zero || further >= zero {
+            return Some(Varnode::number(0, width));
+        }
+        Some(Varnode { space: Space::Register, offset: further, width })
+    }
+
+    fn truth(&mut self, operand: &Operand) -> Varnode {
+        let number = self.instruction.number(operand.value).cast_unsigned();
+        let not = self.instruction.flag(operand.not);
+        if number >= 7 {
+            return Varnode::number(u64::from(!not), 1);
+        }
+        let value = Varnode { space: Space::Flag, offset: number.wrapping_add(FIRST_PREDICATE), width: 1 };
+        if not { self.compute(Code::BoolNot, &[value], 1) } else { value }
+    }
+
+    fn compute(&mut self, code: Code, inputs: &[Varnode], width: u8) -> Varnode {
+        let output = self.temporary(width);
+        self.push(code, Some(output), inputs);
+        output
+    }
+
+    /// An operand without its signs.
+    fn plain(&mut self, operand: &Operand, slot: &str, width: u8, lane: u8) -> Varnode {
+        let number = |part: u16| self.instruction.number(part).cast_unsigned();
+        let lane = u64::from(lane);
+        let none = Varnode::number(0, width);
+        match operand.kind {
+            Kind::Register | Kind::OptionalRegister => {
+                self.register(operand.value, lane, width).unwrap_or(none)
+            }
+            Kind::RegisterPlus1 => self.register(operand.value, lane.wrapping_add(1), width).unwrap_or(none),
+            Kind::RegisterPlus2 => self.register(operand.value, lane.wrapping_add(2), width).unwrap_or(none),
+            Kind::Predicate | Kind::OptionalPredicate | Kind::Guard => self.truth(operand),
+            Kind::Constant | Kind::ConstantSpaced => {
+                let offset = number(operand.offset).wrapping_add(lane.wrapping_mul(4)) & 0xffff;
+                let offset = number(operand.bank).wrapping_shl(16) | offset;
+                let label = self
+                    .instruction
+                    .operation()
+                    .operands
+                    .iter()
+                    .any(|role| role.slot == slot && role.ty == "label");
+                if label {
+                    return self.compute(
+                        Code::ZeroExtend,
+                        &[Varnode { space: Space::Constant, offset, width: 32 }],
+                        64,
+                    );
+                }
+                Varnode { space: Space::Constant, offset, width }
+            }
+            Kind::ConstantIndexed | Kind::ConstantBranch => {
+                let offset = number(operand.bank).wrapping_shl(16).wrapping_add(number(operand.offset));
+                self.sum(operand.base, offset, 32)
+            }
+            Kind::Memory => {
+                let offset = number(operand.offset);
+                let no_register =
+                    self.register(operand.base, 0, width).is_none_or(|base| base.space == Space::Number);
+                // Without a register, the offset is an address: it has no sign.
+                let offset = match self.instruction.field(operand.offset) {
+                    Some(field) if no_register => {
+                        field.raw(self.instruction.word).wrapping_shl(u32::from(field.shift))
+                    }
+                    _ => offset,
+                };
+                self.sum(operand.base, offset, width)
+            }
+            Kind::Relative | Kind::Absolute => {
+                Varnode::number(target(self.instruction, operand, self.address).cast_unsigned(), width)
+            }
+            _ => Varnode::number(masked(number(operand.value), width), width),
+        }
+    }
+
+    fn sum(&mut self, base: u16, offset: u64, width: u8) -> Varnode {
+        let offset = masked(offset, width);
+        match self.register(base, 0, width) {
+            Some(base) if base.space == Space::Register && offset == 0 => base,
+            Some(base) if base.space == Space::Register => {
+                self.compute(Code::Add, &[base, Varnode::number(offset, width)], width)
+            }
+            _ => Varnode::number(offset, width),
+        }
+    }
+
+    /// Inverted, made absolute, negated, in this order.
+    fn signed(&mut self, operand: &Operand, plain: Varnode, class: Class) -> Varnode {
+        let width = plain.width;
+        let sign = 1_u64.wrapping_shl(u32::from(width).wrapping_sub(1));
+        let mut value = plain;
+        if self.instruction.flag(operand.invert) {
+            value = self.compute(Code::Not, &[value], width);
+        }
+        if self.instruction.flag(operand.absolute) {
+            value = if class == Class::Float {
+                self.compute(Code::And, &[value, Varnode::number(sign.wrapping_sub(1), width)], width)
+            } else {
+                let result = self.compute(Code::Copy, &[value], width);
+                let negative = self.compute(Code::SignedLess, &[value, Varnode::number(0, width)], 1);
+                let branch = self.push(Code::BranchUnless, None, &[negative]);
+                self.push(Code::Negate, Some(result), &[result]);
+                let here = self.out.ops.len();
+                self.out.place(branch, here);
+                result
+            };
+        }
+        if self.instruction.flag(operand.negate) {
+            value = if class == Class::Float {
+                self.compute(Code::Xor, &[value, Varnode::number(sign, width)], width)
+            } else {
+                self.compute(Code::Negate, &[value], width)
+            };
+        }
+        value
+    }
+}
+
+/// The lowest bits of a number.
+pub(super) fn masked(value: u64, width: u8) -> u64 {
+    match 1_u64.checked_shl(u32::from(width)) {
+        Some(end) => value & end.wrapping_sub(1),
+        None => value,
+    }
+}

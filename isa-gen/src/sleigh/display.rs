@@ -1,0 +1,283 @@
+//! How modifiers and operands are shown.
+
+use std::fmt::Write;
+
+use super::Writer;
+use crate::model::{Bits, Choice, Kind, Operand, Part};
+
+impl Writer<'_> {
+    /// The table of a modifier's spellings.
+    pub(super) fn modifier(&mut self, choice: &Choice) -> String {
+        self.spellings(&choice.bits, choice.modifier, &choice.order)
+    }
+
+    fn spellings(&mut self, bits: &Bits, modifier: usize, order: &[Option<usize>]) -> String {
+        let mut body = String::new();
+        for (number, value) in order.iter().enumerate() {
+            let Some(value) = value else { continue };
+            let spelling = self.isa.modifiers[modifier].values[*value].spelling.clone();
+            let text = if spelling.is_empty() { String::new() } else { format!("\"{spelling}\" ") };
+            let _ = writeln!(body, "@: {text}is {} {{ export 0:1; }}", self.equals(bits, number as u128));
+        }
+        self.table('m', &body)
+    }
+
+    /// The table of an operand's text.
+    pub(super) fn display(&mut self, operand: &Operand) -> String {
+        let body = match operand.kind {
+            Kind::Guard => self.guard(operand),
+            Kind::Relative | Kind::Absolute => return self.target(operand),
+            Kind::Register
+            | Kind::Constant
+            | Kind::ConstantSpaced
+            | Kind::RegisterPlus1
+            | Kind::RegisterPlus2 => {
+                let core = self.core(operand);
+                self.with_signs(operand, &core, ["-", "~", "|"])
+            }
+            Kind::OptionalRegister => self.optional_register(operand),
+            Kind::Predicate => self.predicate(operand, ""),
+            Kind::OptionalPredicate => self.predicate(operand, "\", \"^"),
+            Kind::ConstantIndexed | Kind::ConstantBranch => self.constant_indexed(operand),
+            Kind::Memory => self.memory(operand),
+            Kind::Integer | Kind::Float32 | Kind::Float64 | Kind::Float16 => {
+                let core = self.core(operand);
+                self.with_signs(operand, &core, [".NEG", ".INV", ".ABS"])
+            }
+            Kind::NegatedInteger => self.negated(operand),
+            Kind::OptionalInteger => self.optional_integer(operand, ", "),
+            Kind::TrailingInteger => self.optional_integer(operand, " "),
+        };
+        self.table('o', &body)
+    }
+
+    /// What is between the signs: text and pattern.
+    fn core(&mut self, operand: &Operand) -> (String, String) {
+        let value = operand.part(Part::Value).cloned().unwrap_or_default();
+        match operand.kind {
+            Kind::Constant | Kind::ConstantSpaced => {
+                let between = if operand.kind == Kind::Constant { "][" } else { "] [" };
+                let (bank, mut fields) = self.number(&operand.part(Part::Bank).cloned().unwrap_or_default());
+                let (offset, more) = self.number(&operand.part(Part::Offset).cloned().unwrap_or_default());
+                fields.extend(more);
+                (
+                    format!("\"c[\"^bank^\"{between}\"^offset^\"]\""),
+                    format!("{} [ bank = {bank}; offset = {offset}; ]", fields.join(" & ")),
+                )
+            }
+            Kind::Register | Kind::RegisterPlus1 | Kind::RegisterPlus2 => {
+                let lane = match operand.kind {
+                    Kind::RegisterPlus1 => 1,
+                    Kind::RegisterPlus2 => 2,
+                    _ => 0,
+                };
+                let field = self.register_field(&value, 'g', lane);
+                (field.clone(), field)
+            }
+            _ => {
+                let (number, fields) = self.number(&value);
+                (String::from("value"), format!("{} [ value = {number}; ]", fields.join(" & ")))
+            }
+        }
+    }
+
+    /// A constructor for every choice of signs. Registers have them before, immediates behind.
+    fn with_signs(&mut self, operand: &Operand, core: &(String, String), texts: [&str; 3]) -> String {
+        let parts = [Part::Negate, Part::Invert, Part::Absolute];
+        let present: Vec<(usize, Bits)> = parts
+            .iter()
+            .enumerate()
+            .filter_map(|(index, part)| Some((index, operand.part(*part)?.clone())))
+            .collect();
+        let select = operand
+            .part(Part::Select)
+            .cloned()
+            .zip(operand.select.clone())
+            .map(|(bits, (modifier, order))| self.spellings(&bits, modifier, &order));
+        let behind = texts[0].starts_with('.');
+        let mut body = String::new();
+        for choice in 0..1_u32 << present.len() {
+            let (mut before, mut after) = (String::new(), String::new());
+            let mut pattern = Vec::new();
+            let mut has = [false; 3];
+            for (bit, (index, bits)) in present.iter().enumerate() {
+                let set = choice >> bit & 1;
+                pattern.push(self.equals(bits, u128::from(set)));
+                has[*index] = set == 1;
+            }
+            if behind {
+                // As they are printed: inverted, negated, absolute.
+                for index in [1, 0, 2] {
+                    if has[index] {
+                        let _ = write!(after, "^\"{}\"", texts[index]);
+                    }
+                }
+                if let Some(select) = &select {
+                    let _ = write!(after, "^{select}");
+                }
+            } else {
+                for index in [0, 1, 2] {
+                    if has[index] {
+                        let _ = write!(before, "\"{}\"^", texts[index]);
+                    }
+                }
+                if let Some(select) = &select {
+                    let _ = write!(after, "^{select}");
+                }
+                if has[2] {
+                    after.push_str("^\"|\"");
+                }
+            }
+            // Disassembly actions stand behind the whole pattern.
+            let (fields, actions) = match core.1.split_once(" [") {
+                Some((fields, actions)) => (fields, format!(" [{actions}")),
+                None => (core.1.as_str(), String::new()),
+            };
+            pattern.push(fields.to_owned());
+            pattern.extend(select.clone());
+            let _ = writeln!(
+                body,
+                "@: {before}{}{after} is {}{actions} {{ export 0:1; }}",
+                core.0,
+                pattern.join(" & ")
+            );
+        }
+        body
+    }
+
+    fn guard(&mut self, operand: &Operand) -> String {
+        let (Some(value), Some(not)) = (operand.part(Part::Value).cloned(), operand.part(Part::Not).cloned())
+        else {
+            return String::new();
+        };
+        let field = self.register_field(&value, 'p', 0);
+        let all = crate::model::ones(value.width());
+        let (plain, inverted) = (self.equals(&not, 0), self.equals(&not, 1));
+        let none = self.equals(&value, all);
+        format!(
+            "@: is {none} & {plain} {{ export 0:1; }}\n@: \"@\"^{field}^\"_\" is {field} & {plain} {{ if (!{field}) goto inst_next; export 0:1; }}\n@: \
+             \"@!\"^{field}^\"_\" is {field} & {inverted} {{ if ({field}) goto inst_next; export 0:1; }}\n@: \"@!PT_\" is {none} & \
+             {inverted} {{ goto inst_next; export 0:1; }}\n"
+        )
+    }
+
+    fn predicate(&mut self, operand: &Operand, before: &str) -> String {
+        let value = operand.part(Part::Value).cloned().unwrap_or_default();
+        let field = self.register_field(&value, 'p', 0);
+        let mut body = String::new();
+        if !before.is_empty() {
+            let none = self.equals(&value, crate::model::ones(value.width()));
+            let plain = operand
+                .part(Part::Not)
+                .cloned()
+                .map(|not| format!(" & {}", self.equals(&not, 0)))
+                .unwrap_or_default();
+            let _ = writeln!(body, "@: is {none}{plain} {{ export 0:1; }}");
+        }
+        match operand.part(Part::Not).cloned() {
+            Some(not) => {
+                let (plain, inverted) = (self.equals(&not, 0), self.equals(&not, 1));
+                let _ = writeln!(body, "@: {before}{field} is {field} & {plain} {{ export 0:1; }}");
+                let _ = writeln!(body, "@: {before}\"!\"^{field} is {field} & {inverted} {{ export 0:1; }}");
+            }
+            None => {
+                let _ = writeln!(body, "@: {before}{field} is {field} {{ export 0:1; }}");
+            }
+        }
+        body
+    }
+
+    fn optional_register(&mut self, operand: &Operand) -> String {
+        let value = operand.part(Part::Value).cloned().unwrap_or_default();
+        let field = self.register_field(&value, 'g', 0);
+        let zero = self.equals(&value, crate::model::ones(value.width()));
+        format!("@: is {zero} {{ export 0:1; }}\n@: \", \"^{field} is {field} {{ export 0:1; }}\n")
+    }
+
+    fn optional_integer(&mut self, operand: &Operand, before: &str) -> String {
+        let value = operand.part(Part::Value).cloned().unwrap_or_default();
+        let (number, fields) = self.number(&value);
+        let zero = self.equals(&value, 0);
+        format!(
+            "@: is {zero} {{ export 0:1; }}\n@: \"{before}\"^value is {} [ value = {number}; ] {{ export 0:1; }}\n",
+            fields.join(" & ")
+        )
+    }
+
+    fn negated(&mut self, operand: &Operand) -> String {
+        let value = operand.part(Part::Value).cloned().unwrap_or_default();
+        let (number, fields) = self.number(&value);
+        let fields = fields.join(" & ");
+        match operand.part(Part::Negate).cloned() {
+            Some(negate) => {
+                let (plain, minus) = (self.equals(&negate, 0), self.equals(&negate, 1));
+                format!(
+                    "@: value is {fields} & {plain} [ value = {number}; ] {{ export 0:1; }}\n@: value is {fields} & {minus} [ value = \
+                     -({number}); ] {{ export 0:1; }}\n"
+                )
+            }
+            None => format!("@: value is {fields} [ value = {number}; ] {{ export 0:1; }}\n"),
+        }
+    }
+
+    fn constant_indexed(&mut self, operand: &Operand) -> String {
+        let part = |part| operand.part(part).cloned().unwrap_or_default();
+        let (base, offset) = (part(Part::Base), part(Part::Offset));
+        let (bank, mut fields) = self.number(&part(Part::Bank));
+        let (number, more) = self.number(&offset);
+        let register = self.register_field(&base, 'g', 0);
+        let (no_register, no_offset) =
+            (self.equals(&base, crate::model::ones(base.width())), self.equals(&offset, 0));
+        fields.extend(more);
+        let (all, actions) = (fields.join(" & "), format!("[ bank = {bank}; offset = {number}; ]"));
+        let with_zero = format!(
+            "@: \"c[\"^bank^\"][\"^{register}^\"]\" is {all} & {register} & {no_offset} [ bank = {bank}; ] {{ export 0:1; }}\n"
+        );
+        let mut body = format!(
+            "@: \"c[\"^bank^\"][\"^{register}^\"+\"^offset^\"]\" is {all} & {register} {actions} {{ export 0:1; }}\n{with_zero}\
+             @: \"c[\"^bank^\"][\"^offset^\"]\" is {all} & {no_register} {actions} {{ export 0:1; }}\n"
+        );
+        if operand.kind == Kind::ConstantBranch {
+            let _ = writeln!(
+                body,
+                "@: \"c[\"^bank^\"][\"^{register}^\"]\" is {all} & {register} & {no_register} & {no_offset} [ bank = {bank}; ] {{ export 0:1; }}"
+            );
+        } else {
+            let _ = writeln!(
+                body,
+                "@: \"c[\"^bank^\"][\"^offset^\"]\" is {all} & {no_register} & {no_offset} {actions} {{ export 0:1; }}"
+            );
+        }
+        body
+    }
+
+    fn memory(&mut self, operand: &Operand) -> String {
+        let base = operand.part(Part::Base).cloned().unwrap_or_default();
+        let register = self.register_field(&base, 'g', 0);
+        let Some(offset) = operand.part(Part::Offset).cloned() else {
+            return format!("@: \"[\"^{register}^\"]\" is {register} {{ export 0:1; }}\n");
+        };
+        let (number, fields) = self.number(&offset);
+        let (address, unsigned) = self.number(&Bits { signed: false, ..offset.clone() });
+        let no_register = self.equals(&base, crate::model::ones(base.width()));
+        let no_offset = self.equals(&offset, 0);
+        format!(
+            "@: \"[\"^{register}^\"+\"^offset^\"]\" is {register} & {} [ offset = {number}; ] {{ export 0:1; }}\n@: \"[\"^{register}^\"]\" is \
+             {register} & {no_offset} {{ export 0:1; }}\n@: \"[\"^offset^\"]\" is {no_register} & {} [ offset = {address}; ] {{ export 0:1; }}\n@: \
+             \"[\"^{register}^\"]\" is {register} & {no_register} & {no_offset} {{ export 0:1; }}\n",
+            fields.join(" & "),
+            unsigned.join(" & ")
+        )
+    }
+
+    /// The table of a branch's target, which is an address.
+    pub(super) fn target(&mut self, operand: &Operand) -> String {
+        let (number, fields) = self.number(&operand.part(Part::Value).cloned().unwrap_or_default());
+        let from = if operand.kind == Kind::Relative { "inst_next + " } else { "" };
+        let body = format!(
+            "@: target is {} [ target = {from}({number}); ] {{ export *[ram]:8 target; }}\n",
+            fields.join(" & ")
+        );
+        self.table('a', &body)
+    }
+}

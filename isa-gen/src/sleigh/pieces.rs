@@ -1,0 +1,655 @@
+//! What an encoding does, in pieces.
+//!
+//! A program's steps are cut where choices begin and end, so that each piece has only the constructors that its own
+//! modifiers need, and equal pieces of many encodings are one table.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write;
+
+use super::Writer;
+use crate::lower::{Class, Code, NATIVE, Pcode, Program, SIGNS, Step, Test, Value};
+use crate::model::{Bits, Encoding, Kind, Part};
+
+/// The numbers that bits may have in a constructor, by the bits.
+type Conditions = BTreeMap<Vec<(u32, u32)>, Vec<u128>>;
+
+/// A constructor to be: its conditions, and its steps with every choice made.
+#[derive(Clone)]
+struct Leaf {
+    conditions: Conditions,
+    steps: Vec<Decided>,
+}
+
+/// A step without choices.
+#[derive(Clone)]
+enum Decided {
+    Do(Pcode),
+    If(Value, Vec<Decided>, Vec<Decided>),
+}
+
+impl Writer<'_> {
+    /// The tables of what an encoding does, in their order.
+    pub(super) fn pieces(&mut self, encoding: &Encoding) -> Vec<String> {
+        let program = self.isa.programs[encoding.operation].clone();
+        let mut tables = Vec::new();
+        let cut = cut(&program.steps);
+        let shared = shared_names(&cut);
+        let mut names =
+            Names { program: &program, shared: HashMap::new(), counts: BTreeMap::new(), is_shared: shared };
+        for steps in cut {
+            let leaves =
+                self.leaves(encoding, steps, Leaf { conditions: Conditions::new(), steps: Vec::new() });
+            let table = self.piece(encoding, leaves, &mut names);
+            tables.extend(table);
+        }
+        for (bytes, count) in names.counts {
+            let most = self.scratch.entry(bytes).or_insert(0);
+            *most = (*most).max(count);
+        }
+        tables.extend(self.join(encoding));
+        tables
+    }
+
+    /// `.S` comes after everything else.
+    fn join(&mut self, encoding: &Encoding) -> Option<String> {
+        let choice = encoding.choices.get(encoding.choice("join")?)?;
+        let bits = choice.bits.clone();
+        let (off, on) = (self.equals(&bits, 0), self.equals(&bits, 1));
+        Some(self.table(
+            's',
+            &format!("@: is {off} {{ export 0:1; }}\n@: is {on} {{ reconverge(); export 0:1; }}\n"),
+        ))
+    }
+
+    /// The bits that a test looks at and the numbers for which it holds; or the answer, if the encoding decides it.
+    fn tested(&self, encoding: &Encoding, test: &Test) -> Result<(Bits, Vec<u128>, Vec<u128>), bool> {
+        let operation = &self.isa.operations[encoding.operation];
+        if test.slot == crate::lower::BACKEND {
+            return Err(true);
+        }
+        if test.slot == "form" {
+            return Err(test.values.contains(&operation.forms[encoding.form].name));
+        }
+        let by_name = |bits: &Bits, modifier: usize, order: &[Option<usize>]| {
+            let values = &self.isa.modifiers[modifier].values;
+            let all: Vec<u128> =
+                (0..order.len() as u128).filter(|number| order[*number as usize].is_some()).collect();
+            let holds = |number: &u128| {
+                order[*number as usize].is_some_and(|value| test.values.contains(&values[value].name))
+            };
+            (bits.clone(), all.iter().copied().filter(holds).collect(), all.clone())
+        };
+        if let Some(index) = encoding.operand(&test.slot) {
+            let operand = &encoding.operands[index];
+            if let Some(sign) = SIGNS.iter().find(|sign| test.values.iter().any(|value| value == sign.0)) {
+                return operand.part(sign.1).map(|bits| (bits.clone(), vec![1], vec![0, 1])).ok_or(false);
+            }
+            return match (operand.part(Part::Select), &operand.select) {
+                (Some(bits), Some((modifier, order))) => Ok(by_name(bits, *modifier, order)),
+                _ => Err(false),
+            };
+        }
+        if operation.operands.iter().any(|role| role.name == test.slot) {
+            return Err(false);
+        }
+        match encoding.choice(&test.slot) {
+            Some(index) => {
+                let choice = &encoding.choices[index];
+                Ok(by_name(&choice.bits, choice.modifier, &choice.order))
+            }
+            None => {
+                let declared =
+                    operation.modifiers.iter().find(|entry| entry.0 == test.slot).map(|entry| entry.1);
+                Err(declared.is_some_and(|modifier| {
+                    let number = crate::rust_tables::default_number(self.isa, modifier);
+                    test.values.contains(&self.isa.modifiers[modifier].values[number].name)
+                }))
+            }
+        }
+    }
+
+    /// Steps with every choice made, for all that can be chosen.
+    fn leaves(&self, encoding: &Encoding, steps: &[Step], start: Leaf) -> Vec<Leaf> {
+        let mut leaves = vec![start];
+        for step in steps {
+            let mut next = Vec::new();
+            for mut leaf in leaves {
+                match step {
+                    Step::Do(pcode) => {
+                        leaf.steps.push(Decided::Do(pcode.clone()));
+                        next.push(leaf);
+                    }
+                    Step::If(value, yes, no) => {
+                        let inner = |steps, conditions: &Conditions| {
+                            self.leaves(
+                                encoding,
+                                steps,
+                                Leaf { conditions: conditions.clone(), steps: Vec::new() },
+                            )
+                        };
+                        for then in inner(yes, &leaf.conditions) {
+                            for otherwise in inner(no, &then.conditions) {
+                                let mut with =
+                                    Leaf { conditions: otherwise.conditions, steps: leaf.steps.clone() };
+                                with.steps.push(Decided::If(
+                                    value.clone(),
+                                    then.steps.clone(),
+                                    otherwise.steps,
+                                ));
+                                next.push(with);
+                            }
+                        }
+                    }
+                    Step::When(test, yes, no) => match self.tested(encoding, test) {
+                        Err(true) => next.extend(self.leaves(encoding, yes, leaf)),
+                        Err(false) => next.extend(self.leaves(encoding, no, leaf)),
+                        Ok((bits, holds, all)) => {
+                            let (ranges, now) =
+                                joined(&mut leaf.conditions, &bits, &all, (encoding.mask, encoding.value));
+                            let key = Bits { ranges: ranges.clone(), ..Bits::default() };
+                            for (steps, wanted) in [(yes, true), (no, false)] {
+                                let holds =
+                                    |number: &u128| holds.contains(&bits.extract(placed(&key, *number)));
+                                let left: Vec<u128> =
+                                    now.iter().copied().filter(|number| holds(number) == wanted).collect();
+                                if left.is_empty() {
+                                    continue;
+                                }
+                                let mut with = leaf.clone();
+                                with.conditions.insert(ranges.clone(), left);
+                                next.extend(self.leaves(encoding, steps, with));
+                            }
+                        }
+                    },
+                }
+            }
+            leaves = next;
+        }
+        leaves
+    }
+
+    /// Takes out what nobody reads, and comparisons that are decided.
+    fn without_unread(&self, encoding: &Encoding, steps: &mut Vec<Decided>, shared: &HashSet<usize>) {
+        loop {
+            let mut read = HashSet::new();
+            reads(steps, &mut read);
+            let wanted = |value: &Value| match value {
+                Value::Temporary(index) => shared.contains(index) || read.contains(index),
+                Value::Operand { slot, .. } => encoding.operand(slot).is_some(),
+                _ => true,
+            };
+            if !sweep(steps, &wanted) {
+                return;
+            }
+        }
+    }
+
+    fn piece(&mut self, encoding: &Encoding, leaves: Vec<Leaf>, names: &mut Names<'_>) -> Option<String> {
+        let mut bodies: Vec<(Vec<String>, String, Vec<Conditions>)> = Vec::new();
+        for mut leaf in leaves {
+            self.without_unread(encoding, &mut leaf.steps, &names.is_shared);
+            let mut body =
+                Body { pattern: Vec::new(), code: String::new(), locals: BTreeMap::new(), labels: 0 };
+            self.statements(encoding, &leaf.steps, names, &mut body);
+            let locals: String =
+                body.locals.values().map(|(name, bytes)| format!(" local {name}:{bytes};")).collect();
+            let code = format!("{locals}{}", body.code);
+            body.pattern.sort();
+            body.pattern.dedup();
+            match bodies.iter_mut().find(|entry| entry.0 == body.pattern && entry.1 == code) {
+                Some(entry) => entry.2.push(leaf.conditions),
+                None => bodies.push((body.pattern, code, vec![leaf.conditions])),
+            }
+        }
+        if bodies.iter().all(|body| body.1.is_empty()) {
+            return None;
+        }
+        // The choices that no body depends on are not looked at.
+        let mut text = String::new();
+        let several = bodies.len() > 1;
+        for (pattern, code, conditions) in &bodies {
+            let conditions = if several { merged(conditions.clone()) } else { vec![Conditions::new()] };
+            for condition in conditions {
+                let mut parts: Vec<String> = Vec::new();
+                for (ranges, numbers) in &condition {
+                    parts.push(self.condition(ranges, numbers));
+                }
+                parts.extend(pattern.iter().cloned());
+                let parts = if parts.is_empty() { String::from("epsilon") } else { parts.join(" & ") };
+                let _ = writeln!(text, "@: is {parts} {{{code} export 0:1; }}");
+            }
+        }
+        Some(self.table('s', &text))
+    }
+
+    fn condition(&mut self, ranges: &[(u32, u32)], numbers: &[u128]) -> String {
+        let bits = Bits { ranges: ranges.to_vec(), ..Bits::default() };
+        let each: Vec<String> = numbers.iter().map(|number| self.equals(&bits, *number)).collect();
+        match each.as_slice() {
+            [one] => one.clone(),
+            _ => format!("({})", each.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" | ")),
+        }
+    }
+
+    fn statements(&mut self, encoding: &Encoding, steps: &[Decided], names: &mut Names<'_>, body: &mut Body) {
+        for step in steps {
+            match step {
+                Decided::Do(pcode) => self.statement(encoding, pcode, names, body),
+                Decided::If(value, yes, no) => {
+                    let condition = self.input(encoding, value, names, body);
+                    if yes.is_empty() && no.is_empty() {
+                        continue;
+                    }
+                    let label = body.labels;
+                    body.labels += 1;
+                    let (otherwise, end) = (format!("<no{label}>"), format!("<end{label}>"));
+                    if yes.is_empty() {
+                        let _ = write!(body.code, " if ({condition}) goto {end};");
+                        self.statements(encoding, no, names, body);
+                    } else {
+                        let target = if no.is_empty() { &end } else { &otherwise };
+                        let _ = write!(body.code, " if (!{condition}) goto {target};");
+                        self.statements(encoding, yes, names, body);
+                        if !no.is_empty() {
+                            let _ = write!(body.code, " goto {end}; {otherwise}");
+                            self.statements(encoding, no, names, body);
+                        }
+                    }
+                    let _ = write!(body.code, " {end}");
+                }
+            }
+        }
+    }
+
+    fn statement(&mut self, encoding: &Encoding, pcode: &Pcode, names: &mut Names<'_>, body: &mut Body) {
+        let label = matches!(pcode.code, Code::Goto | Code::Call)
+            .then(|| self.direct_target(encoding, pcode.inputs.first()))
+            .flatten();
+        let inputs: Vec<String> = match label {
+            Some(_) => Vec::new(),
+            None => pcode.inputs.iter().map(|input| self.input(encoding, input, names, body)).collect(),
+        };
+        let text = match &pcode.code {
+            Code::Native(index) => {
+                let bytes = pcode.output.as_ref().map_or(4, |output| names.bytes(output));
+                let mut text = NATIVE[*index]
+                    .sleigh
+                    .replace("{n}", &bytes.to_string())
+                    .replace("{b}", &(bytes * 4).to_string());
+                for (index, input) in inputs.iter().enumerate() {
+                    text = text.replace(&format!("{{{index}}}"), input);
+                }
+                text
+            }
+            Code::Function(index) => format!("{}({})", self.isa.functions[*index].name, inputs.join(", ")),
+            Code::Load(space) => {
+                let space = space_name(space);
+                let bytes = pcode.output.as_ref().map_or(4, |output| names.bytes(output));
+                format!("*[{space}]:{bytes} {}", inputs[0])
+            }
+            Code::Store(space) => {
+                let space = space_name(space);
+                let bytes = pcode.inputs.get(1).map_or(4, |value| names.bytes(value));
+                let _ = write!(body.code, " *[{space}]:{bytes} {} = {};", inputs[0], inputs[1]);
+                return;
+            }
+            Code::Goto | Code::Call => {
+                let verb = if pcode.code == Code::Goto { "goto" } else { "call" };
+                if pcode.code == Code::Call {
+                    body.code.push_str(" return_address = inst_next;");
+                }
+                match label {
+                    Some(table) => {
+                        let _ = write!(body.code, " {verb} {table};");
+                        body.pattern.push(table);
+                    }
+                    None => {
+                        let _ = write!(body.code, " {verb} [{}];", inputs[0]);
+                    }
+                }
+                return;
+            }
+            Code::Return => {
+                body.code.push_str(" return [return_address];");
+                return;
+            }
+            Code::Exit => {
+                body.code.push_str(" return [exit_address];");
+                return;
+            }
+        };
+        match &pcode.output {
+            Some(output) => {
+                let place = self.output(encoding, output, names, body);
+                let _ = write!(body.code, " {place} = {text};");
+            }
+            None => {
+                let _ = write!(body.code, " {text};");
+            }
+        }
+    }
+
+    /// The table of a target that stands in the word.
+    fn direct_target(&mut self, encoding: &Encoding, target: Option<&Value>) -> Option<String> {
+        let Some(Value::Operand { slot, .. }) = target else { return None };
+        let operand = encoding.operands.get(encoding.operand(slot)?)?.clone();
+        matches!(operand.kind, Kind::Relative | Kind::Absolute).then(|| self.target(&operand))
+    }
+
+    fn input(
+        &mut self,
+        encoding: &Encoding,
+        value: &Value,
+        names: &mut Names<'_>,
+        body: &mut Body,
+    ) -> String {
+        let bytes = names.bytes(value);
+        let table = match value {
+            Value::Temporary(index) => return names.name(*index, body),
+            Value::Number(number, width) => {
+                return format!("{:#x}:{}", number & crate::model::ones(*width), width.div_ceil(8));
+            }
+            Value::Flag(name) => return flag(name).to_owned(),
+            Value::Next => {
+                if !body.code.contains("local next:8") {
+                    body.code.push_str(" local next:8 = inst_next;");
+                }
+                return String::from("next");
+            }
+            Value::Operand { slot, width, lane, class } => self.value(encoding, slot, *width, *lane, *class),
+            Value::Choice(slot) => {
+                let table = self.choice_number(encoding, slot);
+                if table.is_none() {
+                    let operation = &self.isa.operations[encoding.operation];
+                    let declared =
+                        operation.modifiers.iter().find(|entry| &entry.0 == slot).map(|entry| entry.1);
+                    return format!(
+                        "{}:1",
+                        declared.map_or(0, |modifier| crate::rust_tables::default_number(self.isa, modifier))
+                    );
+                }
+                table
+            }
+            Value::Select(slot) => self.part_number(encoding, slot, Part::Select),
+            Value::Negated(slot) => self.part_number(encoding, slot, Part::Negate),
+        };
+        match table {
+            Some(table) => {
+                body.pattern.push(table.clone());
+                table
+            }
+            None => format!("0:{bytes}"),
+        }
+    }
+
+    fn output(
+        &mut self,
+        encoding: &Encoding,
+        value: &Value,
+        names: &mut Names<'_>,
+        body: &mut Body,
+    ) -> String {
+        match value {
+            Value::Temporary(index) => names.name(*index, body),
+            Value::Flag(name) => flag(name).to_owned(),
+            Value::Operand { slot, width, lane, class: Class::Raw } => {
+                let operand = encoding.operand(slot).map(|index| encoding.operands[index].clone());
+                let Some(operand) = operand else { return String::from("nowhere") };
+                let bits = operand.part(Part::Value).cloned().unwrap_or_default();
+                let set = match (width, operand.kind) {
+                    (_, Kind::Predicate | Kind::OptionalPredicate) => 'p',
+                    (64, _) => 'w',
+                    _ => 'g',
+                };
+                let field = self.register_field(&bits, set, *lane);
+                body.pattern.push(field.clone());
+                field
+            }
+            _ => String::from("nowhere"),
+        }
+    }
+}
+
+/// A constructor that is being written.
+struct Body {
+    pattern: Vec<String>,
+    code: String,
+    locals: BTreeMap<usize, (String, u32)>,
+    labels: usize,
+}
+
+/// How a program's names are called in SLEIGH.
+struct Names<'a> {
+    program: &'a Program,
+    is_shared: HashSet<usize>,
+    shared: HashMap<usize, String>,
+    counts: BTreeMap<u32, usize>,
+}
+
+impl Names<'_> {
+    fn bytes(&self, value: &Value) -> u32 {
+        let bits = match value {
+            Value::Temporary(index) => self.program.temporaries.get(*index).copied().unwrap_or(32),
+            Value::Number(_, width) | Value::Operand { width, .. } => *width,
+            Value::Flag(name) => crate::lower::flag_width(name),
+            Value::Next => 64,
+            Value::Choice(_) | Value::Select(_) | Value::Negated(_) => 8,
+        };
+        bits.div_ceil(8)
+    }
+
+    fn name(&mut self, index: usize, body: &mut Body) -> String {
+        let bytes = self.bytes(&Value::Temporary(index));
+        if !self.is_shared.contains(&index) {
+            let count = body.locals.len();
+            return body.locals.entry(index).or_insert_with(|| (format!("l{count}"), bytes)).0.clone();
+        }
+        if let Some(name) = self.shared.get(&index) {
+            return name.clone();
+        }
+        let count = self.counts.entry(bytes).or_insert(0);
+        let name = format!("t{bytes}_{count}");
+        *count += 1;
+        self.shared.insert(index, name.clone());
+        name
+    }
+}
+
+/// A number in its bits of a word.
+fn placed(bits: &Bits, number: u128) -> u128 {
+    let mut word = 0;
+    let mut rest = number;
+    for &(low, count) in &bits.ranges {
+        word |= (rest & crate::model::ones(count)) << low;
+        rest >>= count;
+    }
+    word
+}
+
+/// Takes the conditions on bits that overlap these out, and gives the bits of all of them and the numbers that are left.
+fn joined(
+    conditions: &mut Conditions,
+    bits: &Bits,
+    all: &[u128],
+    fixed: (u128, u128),
+) -> (Vec<(u32, u32)>, Vec<u128>) {
+    let overlapping: Vec<Vec<(u32, u32)>> = conditions
+        .keys()
+        .filter(|ranges| Bits { ranges: (*ranges).clone(), ..Bits::default() }.mask() & bits.mask() != 0)
+        .cloned()
+        .collect();
+    let before: Vec<(Bits, Vec<u128>)> = overlapping
+        .into_iter()
+        .filter_map(|ranges| {
+            let numbers = conditions.remove(&ranges)?;
+            Some((Bits { ranges, ..Bits::default() }, numbers))
+        })
+        .collect();
+    let mask = before.iter().fold(bits.mask(), |mask, entry| mask | entry.0.mask());
+    let ranges: Vec<(u32, u32)> = match before.as_slice() {
+        [] => bits.ranges.clone(),
+        [(only, _)] if only.ranges == bits.ranges => bits.ranges.clone(),
+        _ => super::fixed_bits(mask, 0).into_iter().map(|(low, high, _)| (low, high - low + 1)).collect(),
+    };
+    let key = Bits { ranges: ranges.clone(), ..Bits::default() };
+    let numbers = (0..1_u128 << key.width())
+        .filter(|number| {
+            let word = placed(&key, *number);
+            all.contains(&bits.extract(word))
+                && before.iter().all(|(bits, numbers)| numbers.contains(&bits.extract(word)))
+                && word & fixed.0 & mask == fixed.1 & mask
+        })
+        .collect();
+    (ranges, numbers)
+}
+
+/// The temporaries that are read.
+fn reads(steps: &[Decided], found: &mut HashSet<usize>) {
+    let mut one = |value: &Value| {
+        if let Value::Temporary(index) = value {
+            found.insert(*index);
+        }
+    };
+    for step in steps {
+        match step {
+            Decided::Do(pcode) => pcode.inputs.iter().for_each(&mut one),
+            Decided::If(value, ..) => one(value),
+        }
+    }
+    for step in steps {
+        if let Decided::If(_, yes, no) = step {
+            reads(yes, found);
+            reads(no, found);
+        }
+    }
+}
+
+/// Takes out steps whose result is not wanted; whether there were any.
+fn sweep(steps: &mut Vec<Decided>, wanted: &impl Fn(&Value) -> bool) -> bool {
+    let before = steps.len();
+    let mut changed = false;
+    steps.retain(|step| match step {
+        Decided::Do(Pcode { code: Code::Native(_), output: Some(output), .. }) => wanted(output),
+        _ => true,
+    });
+    for step in steps.iter_mut() {
+        match step {
+            Decided::Do(pcode) => {
+                if pcode.output.as_ref().is_some_and(|output| !wanted(output))
+                    && matches!(pcode.code, Code::Function(_))
+                {
+                    pcode.output = None;
+                    changed = true;
+                }
+                decide(pcode);
+            }
+            Decided::If(_, yes, no) => {
+                changed |= sweep(yes, wanted);
+                changed |= sweep(no, wanted);
+            }
+        }
+    }
+    changed || steps.len() != before
+}
+
+/// Nothing is less than zero without a sign, and zero is not more than anything.
+fn decide(pcode: &mut Pcode) {
+    let Code::Native(index) = pcode.code else { return };
+    let decided = match (NATIVE[index].name, pcode.inputs.as_slice()) {
+        ("<", [_, Value::Number(0, _)]) => 0,
+        ("<=", [Value::Number(0, _), _]) => 1,
+        _ => return,
+    };
+    pcode.code = Code::Native(0);
+    pcode.inputs = vec![Value::Number(decided, 1)];
+}
+
+/// Choices by one slot that follow one another are a piece, and what is between them too.
+fn cut(steps: &[Step]) -> Vec<&[Step]> {
+    let slot = |step: &Step| match step {
+        Step::When(test, ..) => Some(test.slot.clone()),
+        _ => None,
+    };
+    steps.chunk_by(|first, second| slot(first) == slot(second)).collect()
+}
+
+/// The names that several pieces have.
+fn shared_names(pieces: &[&[Step]]) -> HashSet<usize> {
+    let mut first: HashMap<usize, usize> = HashMap::new();
+    let mut shared = HashSet::new();
+    for (number, piece) in pieces.iter().enumerate() {
+        visit(piece, &mut |value| {
+            if let Value::Temporary(index) = value
+                && *first.entry(*index).or_insert(number) != number
+            {
+                shared.insert(*index);
+            }
+        });
+    }
+    shared
+}
+
+fn visit(steps: &[Step], found: &mut impl FnMut(&Value)) {
+    for step in steps {
+        match step {
+            Step::Do(pcode) => pcode.inputs.iter().chain(&pcode.output).for_each(&mut *found),
+            Step::When(_, yes, no) => {
+                visit(yes, found);
+                visit(no, found);
+            }
+            Step::If(value, yes, no) => {
+                found(value);
+                visit(yes, found);
+                visit(no, found);
+            }
+        }
+    }
+}
+
+/// Conditions that differ in the numbers of one range become one.
+fn merged(mut all: Vec<Conditions>) -> Vec<Conditions> {
+    let mut changed = true;
+    while changed {
+        changed = false;
+        'search: for first in 0..all.len() {
+            for second in first + 1..all.len() {
+                let keys: Vec<&Vec<(u32, u32)>> = all[first].keys().collect();
+                if keys != all[second].keys().collect::<Vec<_>>() {
+                    continue;
+                }
+                let differing: Vec<Vec<(u32, u32)>> = all[first]
+                    .iter()
+                    .filter(|entry| all[second][entry.0] != *entry.1)
+                    .map(|entry| entry.0.clone())
+                    .collect();
+                if let [key] = differing.as_slice() {
+                    let other = all.remove(second);
+                    if let Some(numbers) = all[first].get_mut(key) {
+                        numbers.extend(&other[key]);
+                        numbers.sort_unstable();
+                        numbers.dedup();
+                    }
+                    changed = true;
+                    break 'search;
+                }
+            }
+        }
+    }
+    all
+}
+
+/// How spaces are called in SLEIGH, where `local` declares.
+fn space_name(name: &str) -> &str {
+    if name == "local" { "local_memory" } else { name }
+}
+
+/// How flags are called in SLEIGH, where `carry` is an operator.
+fn flag(name: &str) -> &str {
+    match name {
+        "carry" => "CF",
+        "zero" => "ZF",
+        "sign" => "SF",
+        "overflow" => "OF",
+        other => other,
+    }
+}

@@ -1,0 +1,288 @@
+//! `cargo xtask conformance sleigh`: the Ghidra module against our own decoder, printer and semantics.
+//!
+//! pypcode carries Ghidra's `sleigh` compiler, decoder and lifter. The module in `ghidra/` is compiled with it, without a
+//! warning; every distinct word of the corpus is disassembled by it, and its text, brought into Ghidra's form, must be
+//! ours; and of every encoding, words with random fields are lifted by both: what the p-code does to random states must be
+//! the same, in registers, predicates, the condition code, memory and calls.
+//!
+//! Needs python3 with pypcode 3.3.3; `UNSHADE_PYTHON` names another python.
+
+mod machine;
+mod text;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use unshade::sass::semantics::{Lifted, Next, execute};
+use unshade::sass::table::{Isa, Kind, NONE};
+use unshade::sass::{Instruction, isa};
+
+use crate::sh;
+use machine::{Machine, Outside};
+
+/// States that each word is run on.
+const STATES: u64 = 4;
+/// Words of each encoding.
+const WORDS: u64 = 24;
+
+pub(crate) fn run() -> Result<()> {
+    let Some(python) = python() else {
+        println!("sleigh: python3 with pypcode is not there (pip install pypcode==3.3.3): nothing compared");
+        return Ok(());
+    };
+    let folder = std::env::temp_dir().join(format!("unshade-sleigh-{}", std::process::id()));
+    let result = compare(&python, &folder);
+    let _ = fs::remove_dir_all(&folder);
+    result
+}
+
+/// A python that has pypcode.
+fn python() -> Option<PathBuf> {
+    let python = std::env::var_os("UNSHADE_PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
+    let found = Command::new(&python).args(["-c", "import pypcode"]).output().ok()?;
+    found.status.success().then_some(python)
+}
+
+fn compare(python: &Path, folder: &Path) -> Result<()> {
+    let languages = compiled(python, folder)?;
+    let mut faults = 0;
+    for isa in isa::ALL {
+        let reader = Reader { python, folder, ldefs: languages.join("nvidia.ldefs"), isa };
+        faults += texts(&reader)?;
+        faults += meanings(&reader)?;
+    }
+    if faults > 0 { bail!("{faults} differences") } else { Ok(()) }
+}
+
+/// Compiles the module in a folder of its own; a warning is a fault.
+fn compiled(python: &Path, folder: &Path) -> Result<PathBuf> {
+    let languages = folder.join("languages");
+    fs::create_dir_all(&languages)?;
+    for entry in fs::read_dir(sh::root().join("ghidra/NVIDIA/data/languages"))? {
+        let path = entry?.path();
+        fs::copy(&path, languages.join(path.file_name().unwrap_or_default()))?;
+    }
+    let place = Command::new(python).args(["-c", "import pypcode; print(pypcode.__path__[0])"]).output()?;
+    let sleigh = Path::new(String::from_utf8(place.stdout)?.trim()).join("bin/sleigh");
+    for isa in isa::ALL {
+        let output = Command::new(&sleigh).arg(languages.join(format!("{}.slaspec", isa.name))).output()?;
+        let said =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() || said.contains("WARN") || said.contains("ERROR") {
+            bail!("{}: sleigh is not content:\n{said}", isa.name);
+        }
+        println!("{}: sleigh compiles it without a warning", isa.name);
+    }
+    Ok(languages)
+}
+
+struct Reader<'a> {
+    python: &'a Path,
+    folder: &'a Path,
+    ldefs: PathBuf,
+    isa: &'static Isa,
+}
+
+impl Reader<'_> {
+    /// What pypcode prints of words at addresses from 0.
+    fn read(&self, words: &[u64], p_code: bool) -> Result<String> {
+        let script = self.folder.join("pypcode.py");
+        // Not under the name of the package that it imports.
+        let script = script.with_file_name("read_words.py");
+        fs::write(&script, include_str!("pypcode.py"))?;
+        let path = self.folder.join("words");
+        fs::write(&path, words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>())?;
+        let mut command = Command::new(self.python);
+        command.arg(&script);
+        if p_code {
+            command.arg("-p");
+        }
+        let output =
+            command.arg(&self.ldefs).arg(format!("NVIDIA:LE:64:{}", self.isa.name)).arg(&path).output()?;
+        if !output.status.success() {
+            bail!("pypcode failed: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        String::from_utf8(output.stdout).context("pypcode's text")
+    }
+}
+
+/// Compares the text of every distinct word of the corpus.
+fn texts(reader: &Reader<'_>) -> Result<usize> {
+    let Some(words) = super::sass::distinct_words(reader.isa.name)? else {
+        println!("{}: no list of words (UNSHADE_CORPUS): texts not compared", reader.isa.name);
+        return Ok(0);
+    };
+    let read = reader.read(&words, false)?;
+    let (mut same, mut different) = (0, 0);
+    for ((index, word), line) in words.iter().enumerate().zip(read.lines()) {
+        let address = index as u64 * 8;
+        let ours =
+            Instruction::decode(reader.isa, u128::from(*word)).map(|found| text::ghidra(&found, address));
+        let theirs = line.strip_prefix("= ").map(|line| match line.split_once('|') {
+            Some((mnemonic, "")) => mnemonic.to_owned(),
+            Some((mnemonic, operands)) => format!("{mnemonic} {operands}"),
+            None => line.to_owned(),
+        });
+        if ours == theirs {
+            same += 1;
+        } else {
+            different += 1;
+            if different <= 20 {
+                println!(
+                    "{word:#018x}: {} is {}",
+                    ours.unwrap_or_default(),
+                    theirs.as_deref().unwrap_or(line)
+                );
+            }
+        }
+    }
+    println!("{}: {same} of {} distinct words read the same", reader.isa.name, words.len());
+    Ok(different)
+}
+
+/// Compares what words of every encoding do.
+fn meanings(reader: &Reader<'_>) -> Result<usize> {
+    let mut random = Random(0x5eed);
+    let mut words = Vec::new();
+    for encoding in reader.isa.encodings {
+        let mut found = 0;
+        for _ in 0..WORDS * 20 {
+            let free = u128::from(random.next()) & !encoding.mask;
+            let Ok(word) = u64::try_from(encoding.value | free) else { continue };
+            let word = tamed(reader.isa, word, &mut random);
+            let usable = Instruction::decode(reader.isa, u128::from(word))
+                .is_some_and(|read| core::ptr::eq(read.encoding, encoding) && !has_last_register(&read));
+            if usable {
+                words.push(word);
+                found += 1;
+            }
+            if found == WORDS {
+                break;
+            }
+        }
+        if found == 0 {
+            println!(
+                "{}: no word of an encoding of {}",
+                reader.isa.name,
+                isa::operations()[usize::from(encoding.operation)].name
+            );
+        }
+    }
+    let read = reader.read(&words, true)?;
+    let mut machines = Machine::parse(&read)?;
+    if machines.len() != words.len() {
+        bail!("pypcode read {} of {} words", machines.len(), words.len());
+    }
+    let (mut same, mut different) = (0, 0);
+    for ((index, word), machine) in words.iter().enumerate().zip(&mut machines) {
+        match differs(reader.isa, *word, index as u64 * 8, machine) {
+            None => same += 1,
+            Some(message) => {
+                different += 1;
+                if different <= 20 {
+                    let text = Instruction::decode(reader.isa, u128::from(*word))
+                        .map(|read| read.text(index as u64 * 8));
+                    println!("{word:#018x}: {}: {message}", text.unwrap_or_default());
+                }
+            }
+        }
+    }
+    let operations: std::collections::BTreeSet<u16> =
+        reader.isa.encodings.iter().map(|encoding| encoding.operation).collect();
+    println!(
+        "{}: {same} of {} words of {} encodings of {} operations do the same, on {STATES} states each",
+        reader.isa.name,
+        words.len(),
+        reader.isa.encodings.len(),
+        operations.len()
+    );
+    Ok(different)
+}
+
+/// Guards and predicates true more often than chance would have it.
+fn tamed(isa: &'static Isa, word: u64, random: &mut Random) -> u64 {
+    let Some(read) = Instruction::decode(isa, u128::from(word)) else { return word };
+    let guard = read.operands().find(|operand| operand.kind == Kind::Guard);
+    let mut word = word;
+    if let (Some(guard), true) = (guard, random.next() % 4 != 0) {
+        for (part, value) in [(guard.value, 7), (guard.not, 0)] {
+            if let Some(field) = isa.fields.get(usize::from(part)) {
+                word = word & !(field.placed(u64::MAX) as u64) | field.placed(value) as u64;
+            }
+        }
+    }
+    word
+}
+
+/// The last register before the one that is zero has no pair.
+fn has_last_register(read: &Instruction) -> bool {
+    read.operands().any(|operand| {
+        let registers = [
+            (operand.base, true),
+            (
+                operand.value,
+                matches!(
+                    operand.kind,
+                    Kind::Register | Kind::OptionalRegister | Kind::RegisterPlus1 | Kind::RegisterPlus2
+                ),
+            ),
+        ];
+        registers.iter().any(|(part, is_register)| {
+            let field = read.isa.fields.get(usize::from(*part)).filter(|_| *part != NONE && *is_register);
+            field.is_some_and(|field| {
+                let zero = (1_u64 << field.width) - 1;
+                let number = field.raw(read.word);
+                number + 4 > zero && number != zero
+            })
+        })
+    })
+}
+
+fn differs(isa: &'static Isa, word: u64, address: u64, machine: &mut Machine) -> Option<String> {
+    let read = Instruction::decode(isa, u128::from(word))?;
+    let mut lifted = Lifted::default();
+    lifted.lift(&read, address);
+    for seed in 0..STATES {
+        let mut random = Random(seed * 77 + word);
+        let start = machine::random_state(&mut random, isa);
+        let (mut ours, mut outside) = (start.clone(), Outside::new(seed));
+        let next = match execute(&lifted, &mut ours, &mut outside) {
+            Ok(Next::Goto(to)) if to == address + 8 => Next::Following,
+            Ok(next) => next,
+            Err(fault) => return Some(format!("we can't run it: {fault:?}")),
+        };
+        let (theirs, their_next, their_outside) = match machine.run(&start, address, seed, isa) {
+            Ok(result) => result,
+            Err(fault) => return Some(format!("theirs can't be run: {fault}")),
+        };
+        if ours != theirs {
+            return Some(machine::difference(&ours, &theirs));
+        }
+        if next != their_next {
+            return Some(format!("goes on {next:x?} and {their_next:x?}"));
+        }
+        if outside.events != their_outside.events {
+            return Some(format!("does {:x?} and {:x?}", outside.events, their_outside.events));
+        }
+    }
+    None
+}
+
+/// Numbers that are the same in every run.
+pub(super) struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mixed(self.0)
+    }
+}
+
+/// A number that looks like chance, of another.
+pub(super) fn mixed(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}

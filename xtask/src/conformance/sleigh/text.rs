@@ -1,0 +1,43 @@
+//! Our text in Ghidra's form: the guard is a part of the mnemonic, floating-point immediates are their bits.
+
+use unshade::sass::table::{Kind, Piece};
+use unshade::sass::{Instruction, isa, print};
+
+/// An instruction at an address.
+pub(super) fn ghidra(instruction: &Instruction, address: u64) -> String {
+    let isa = instruction.isa;
+    let mut text = String::new();
+    let (start, count) = instruction.encoding.pieces;
+    for piece in &isa.pieces[usize::from(start)..usize::from(start) + usize::from(count)] {
+        match *piece {
+            Piece::Mnemonic(index) | Piece::Text(index) => text.push_str(isa.text(index)),
+            Piece::Modifier(index) => {
+                let field = &isa.fields[usize::from(index)];
+                let modifier = &isa::modifiers()[usize::from(field.modifier)];
+                text.push_str(
+                    instruction.choice(field).map_or("", |value| modifier.values[usize::from(value)].1),
+                );
+            }
+            Piece::Operand(index) => {
+                let operand = &isa.operands[usize::from(index)];
+                let mut shown = String::new();
+                match operand.kind {
+                    Kind::Float16 | Kind::Float32 | Kind::Float64 => {
+                        // The same suffixes behind another number.
+                        let hexadecimal = unshade::sass::table::Operand { kind: Kind::Integer, ..*operand };
+                        print::operand(instruction, &hexadecimal, address, &mut shown);
+                    }
+                    _ => print::operand(instruction, operand, address, &mut shown),
+                }
+                match (operand.kind, shown.strip_suffix(' ')) {
+                    (Kind::Guard, Some(guard)) => {
+                        text.push_str(guard);
+                        text.push('_');
+                    }
+                    _ => text.push_str(&shown),
+                }
+            }
+        }
+    }
+    text.trim_end().to_owned()
+}
