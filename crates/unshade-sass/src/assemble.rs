@@ -634,7 +634,8 @@ impl<'a> Attempt<'a> {
             for (part, suffix) in
                 [(operand.invert, ".INV"), (operand.negate, ".NEG"), (operand.absolute, ".ABS")]
             {
-                let taken = self.taken(suffix, place).filter(|_| part != NONE);
+                // nvdisasm puts a space behind numbers that are none.
+                let taken = self.taken(suffix, self.skip(place)).filter(|_| part != NONE);
                 bits = self.flag(part, taken.is_some(), bits)?;
                 place = taken.unwrap_or(place);
             }
@@ -745,7 +746,6 @@ impl<'a> Attempt<'a> {
             Kind::Float16 => u64::from(half_bits(value)?),
             _ => u64::from(single_bits(value)),
         };
-        // nvdisasm puts a space behind numbers that are none.
         Some((at.saturating_add(length), bits))
     }
 }
