@@ -419,10 +419,10 @@ impl<'a> Attempt<'a> {
                     Kind::OptionalRegister => self.register(operand.value, place, 0, bits),
                     _ => self.predicate(operand, place, bits),
                 });
-                if let Some((next, with)) = read {
-                    if let Some(found) = follow(self, next, with) {
-                        return Some(found);
-                    }
+                if let Some((next, with)) = read
+                    && let Some(found) = follow(self, next, with)
+                {
+                    return Some(found);
                 }
                 let field = self.field(operand.value)?;
                 (at, bits.with(field, u64::MAX)?)
