@@ -201,7 +201,7 @@ fn tables_of_pipeline_state_out_of_range() {
         put(&mut data, elements + offset, 0x00ff_ffff);
         expect(&format!("{what} out of range"), &data, "dx-psv");
     }
-    let mut data = sound.clone();
+    let mut data = sound;
     put(&mut data, place, u32::MAX);
     expect("a table of indices without end", &data, "dx-part-form");
 }
