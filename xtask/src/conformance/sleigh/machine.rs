@@ -265,7 +265,7 @@ impl Running {
         }
         let values = op.inputs.iter().map(|input| self.read(input)).collect::<Result<Vec<u64>>>()?;
         if op.name == "CALLOTHER" {
-            let function = semantics::functions().get(values[0] as usize).context("a function")?;
+            let function = functions().get(values[0] as usize).context("a function")?;
             let result = match functions::call(function.name, &values[1..]) {
                 Some(result) if function.pure => result,
                 _ => self.outside.call(function.name, &values[1..]).map_err(fault)?,
