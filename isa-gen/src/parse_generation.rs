@@ -93,7 +93,7 @@ impl Parser<'_> {
                         rest.split_whitespace().filter_map(|word| word.parse().ok()).collect();
                 }
                 "word" => {
-                    self.generation.word_bits = one().ok_or_else(|| self.error(line, "how many bits?"))?
+                    self.generation.word_bits = one().ok_or_else(|| self.error(line, "how many bits?"))?;
                 }
                 "pattern" => self.pattern_top = one().ok_or_else(|| self.error(line, "from which bit?"))?,
                 "index" => {
@@ -244,11 +244,11 @@ impl Parser<'_> {
         let (word, mut text) =
             text.trim().split_once(' ').ok_or_else(|| self.error(line, "a word and its text"))?;
         let mut address = 0;
-        if let Some((first, rest)) = text.strip_prefix('@').and_then(|rest| rest.split_once(' ')) {
-            if let Some(value) = number(first) {
-                address = u64::try_from(value).unwrap_or(0);
-                text = rest;
-            }
+        if let Some((first, rest)) = text.strip_prefix('@').and_then(|rest| rest.split_once(' '))
+            && let Some(value) = number(first)
+        {
+            address = u64::try_from(value).unwrap_or(0);
+            text = rest;
         }
         let word = number(word).ok_or_else(|| self.error(line, "the word is not a number"))?;
         Ok(Example { address, word, text: text.trim().to_owned(), line: line.number })

@@ -248,6 +248,32 @@ pub fn rdef(data: &[u8]) {
     dx_part(*b"RDEF", data);
 }
 
+/// A token program: what is read comes back, from tokens and from text.
+pub fn dxbc_tokens(data: &[u8]) {
+    use unshade::dxbc::print::{Dialect, Options, print};
+    let mut diagnostics = unshade_core::Diagnostics::new();
+    let Ok(program) = unshade::dxbc::decode(unshade_core::Reader::new(data), &mut diagnostics) else {
+        return;
+    };
+    assert!(program.write().expect("what was read can be written") == data, "other tokens than were read");
+    let mut text = String::new();
+    print(&program, Options { dialect: Dialect::Fxc, ..Options::default() }, &mut text);
+    unshade::dxbc::control_flow::ControlFlow::of(&program);
+    unshade::dxbc::statistics::Statistics::of(&program);
+    text.clear();
+    print(&program, Options::default(), &mut text);
+    let again = unshade::dxbc::assemble(&text).and_then(|program| program.write());
+    assert!(again.expect("what was printed can be assembled") == data, "other tokens than were printed");
+}
+
+/// Text of a token program: what can be assembled can be read, or is refused.
+pub fn dxbc_text(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Ok(bytes) = unshade::dxbc::assemble(text).and_then(|program| program.write()) {
+        dxbc_tokens(&bytes);
+    }
+}
+
 /// YAML of a container: what can be read can be written, or is refused.
 pub fn dx_yaml(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -343,6 +369,8 @@ pub const ALL: &[Target] = &[
     ("sass", sass),
     ("sass_text", sass_text),
     ("dx_yaml", dx_yaml),
+    ("dxbc_tokens", dxbc_tokens),
+    ("dxbc_text", dxbc_text),
     ("compare", compare),
     ("fatbin", fatbin),
     ("cubin", cubin),

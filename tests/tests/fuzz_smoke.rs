@@ -52,6 +52,8 @@ fn seeds(target: &str) -> Vec<Seed> {
         "rdat" => dxcontainers::parts(b"RDAT").into_iter().map(words).collect(),
         "root_signature" => dxcontainers::parts(b"RTS0").into_iter().map(words).collect(),
         "rdef" => dxcontainers::parts(b"RDEF").into_iter().map(words).collect(),
+        "dxbc_tokens" => token_programs().into_iter().map(words).collect(),
+        "dxbc_text" => token_programs().iter().map(|program| (text_of(program), Vec::new())).collect(),
         // Long lists of bytes would be most of what is changed.
         "dx_yaml" => dxcontainers::all()
             .into_iter()
@@ -111,6 +113,21 @@ fn sass_texts() -> Vec<String> {
     let text = |line: &&str| line.splitn(3, ' ').nth(2).unwrap_or_default().to_owned();
     let lines: Vec<&str> = SASS_EXAMPLES.iter().flat_map(|examples| examples.lines()).collect();
     lines.chunks(16).map(|part| part.iter().map(text).collect::<Vec<String>>().join(";\n")).collect()
+}
+
+/// The token programs of the fixtures.
+fn token_programs() -> Vec<Vec<u8>> {
+    [dxcontainers::parts(b"SHEX"), dxcontainers::parts(b"SHDR")].concat()
+}
+
+/// A token program as text.
+fn text_of(program: &[u8]) -> Vec<u8> {
+    let mut diagnostics = unshade_core::Diagnostics::new();
+    let program =
+        unshade::dxbc::decode(unshade_core::Reader::new(program), &mut diagnostics).expect("a sound fixture");
+    let mut text = String::new();
+    unshade::dxbc::print::print(&program, Default::default(), &mut text);
+    text.into_bytes()
 }
 
 /// A library as YAML.

@@ -86,12 +86,18 @@ Examples:
 
 {EXIT_STATUS}"))]
     Disassemble(DisassembleArgs),
-    /// Assemble NVIDIA's machine code: a listing back to its words, or into a copy of the cubin
+    /// Assemble a listing: NVIDIA's machine code, or a token program of Direct3D
+    ///
+    /// Reads what `dis` prints, with --raw or without. Machine code becomes words, or goes into a copy of the cubin. A
+    /// token program (Shader Model 4 to 5.1) becomes a DXContainer, or goes into a copy of one, with STAT counted anew
+    /// and signed.
     #[command(name = "asm", after_help = format!("\
 Examples:
   echo 'FMUL R0, R2, c[0x0][0x140];' | unshade asm --sm 35 -
   unshade dis kernel.cubin --raw > kernel.sass
   unshade asm kernel.sass --into kernel.cubin -o changed.cubin
+  unshade dis shader.dxbc -o shader.asm
+  unshade asm shader.asm --into shader.dxbc -o changed.dxbc
 
 {EXIT_STATUS}"))]
     Assemble(AssembleArgs),
@@ -658,13 +664,13 @@ impl DisassembleArgs {
 pub(crate) struct AssembleArgs {
     /// A listing, or `-` for standard input
     pub(crate) listing: String,
-    /// The chip: 35 for sm_35 [default: what the listing says]
+    /// The chip of machine code: 35 for sm_35 [default: what the listing says]
     #[arg(long, value_name = "N")]
     pub(crate) sm: Option<u32>,
-    /// Put the words into a copy of this cubin, under the functions that the listing names
-    #[arg(long, value_name = "CUBIN", requires = "output")]
+    /// Put the program into a copy of this cubin, under the functions that the listing names, or of this DXContainer
+    #[arg(long, value_name = "FILE", requires = "output")]
     pub(crate) into: Option<String>,
-    /// Write the words, or the copy, to a file [default: the words as text to standard output]
+    /// The file to write [default, of machine code: the words as text to standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Replace a file that is there

@@ -419,10 +419,10 @@ impl<'a> Attempt<'a> {
                     Kind::OptionalRegister => self.register(operand.value, place, 0, bits),
                     _ => self.predicate(operand, place, bits),
                 });
-                if let Some((next, with)) = read {
-                    if let Some(found) = follow(self, next, with) {
-                        return Some(found);
-                    }
+                if let Some((next, with)) = read
+                    && let Some(found) = follow(self, next, with)
+                {
+                    return Some(found);
                 }
                 let field = self.field(operand.value)?;
                 (at, bits.with(field, u64::MAX)?)
@@ -634,7 +634,8 @@ impl<'a> Attempt<'a> {
             for (part, suffix) in
                 [(operand.invert, ".INV"), (operand.negate, ".NEG"), (operand.absolute, ".ABS")]
             {
-                let taken = self.taken(suffix, place).filter(|_| part != NONE);
+                // nvdisasm puts a space behind numbers that are none.
+                let taken = self.taken(suffix, self.skip(place)).filter(|_| part != NONE);
                 bits = self.flag(part, taken.is_some(), bits)?;
                 place = taken.unwrap_or(place);
             }
@@ -745,7 +746,6 @@ impl<'a> Attempt<'a> {
             Kind::Float16 => u64::from(half_bits(value)?),
             _ => u64::from(single_bits(value)),
         };
-        // nvdisasm puts a space behind numbers that are none.
         Some((at.saturating_add(length), bits))
     }
 }

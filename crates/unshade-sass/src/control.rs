@@ -50,7 +50,7 @@ impl Code {
 /// an instruction (padding behind the end), so the word itself must look like one.
 pub fn is_scheduling(isa: &Isa, index: u64, word: u128) -> bool {
     let schedule = &isa.schedule;
-    schedule.every != 0 && index % schedule.every == 0 && word & schedule.mask == schedule.value
+    schedule.every != 0 && index.is_multiple_of(schedule.every) && word & schedule.mask == schedule.value
 }
 
 /// The codes of a scheduling word, for the instructions that follow it.

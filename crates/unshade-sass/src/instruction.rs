@@ -37,7 +37,7 @@ impl Instruction {
         let mut bucket = 0_usize;
         let mut at = 0_u32;
         for &(low, count) in isa.index {
-            bucket |= (bits(word, low, count) as usize).wrapping_shl(at);
+            bucket |= usize::try_from(bits(word, low, count)).unwrap_or(0).wrapping_shl(at);
             at = at.wrapping_add(u32::from(count));
         }
         let start = usize::from(*isa.buckets.get(bucket)?);

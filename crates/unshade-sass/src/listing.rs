@@ -83,7 +83,7 @@ impl<'a> Function<'a> {
             let place = address.wrapping_add(index.wrapping_mul(isa.word_bytes as u64));
             let word = isa.word(bytes).unwrap_or(0);
             // Bundles are aligned to addresses, not to the beginning of the bytes.
-            let slot = place / (isa.word_bytes.max(1) as u64);
+            let slot = place.checked_div(isa.word_bytes as u64).unwrap_or(0);
             let meaning = if control::is_scheduling(isa, slot, word) {
                 Word::Schedule(word)
             } else {
@@ -149,7 +149,10 @@ impl<'a> Function<'a> {
         for (index, (address, word)) in self.words().enumerate() {
             self.source(address, sink);
             label(address, &targets, context, sink);
-            let slot = index % usize::try_from(self.isa.schedule.every.max(1)).unwrap_or(1);
+            let slot = usize::try_from(self.isa.schedule.every)
+                .ok()
+                .and_then(|every| index.checked_rem(every))
+                .unwrap_or(0);
             match word {
                 Word::Schedule(bits) => {
                     codes = [None; 32];

@@ -53,7 +53,7 @@ pub fn operand<S: TokenSink + ?Sized>(
 ) {
     match operand.kind {
         Kind::Register => {
-            signed(instruction, operand, sink, |sink| register(instruction, operand.value, 0, sink))
+            signed(instruction, operand, sink, |sink| register(instruction, operand.value, 0, sink));
         }
         Kind::OptionalRegister => {
             if !is_zero_register(instruction, operand.value) {
@@ -72,10 +72,10 @@ pub fn operand<S: TokenSink + ?Sized>(
         }
         Kind::Guard => guard(instruction, operand, sink),
         Kind::Constant => {
-            signed(instruction, operand, sink, |sink| constant(instruction, operand, "][", sink))
+            signed(instruction, operand, sink, |sink| constant(instruction, operand, "][", sink));
         }
         Kind::ConstantSpaced => {
-            signed(instruction, operand, sink, |sink| constant(instruction, operand, "] [", sink))
+            signed(instruction, operand, sink, |sink| constant(instruction, operand, "] [", sink));
         }
         Kind::ConstantIndexed | Kind::ConstantBranch => constant_indexed(instruction, operand, sink),
         Kind::Memory => memory(instruction, operand, sink),

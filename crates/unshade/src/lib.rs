@@ -16,11 +16,14 @@
 //! | [`survey`] | what many files have in common, field by field |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
+//! | [`dxbc_build`] | token programs put into containers |
+//! | [`dxbc_names`] | names of what the operands of token programs are |
+//! | [`fxc_listing`] | what FXC's disassembler writes of a container |
 //! | [`safe_path`] | file names for names that come from files |
 //! | [`demangle()`], [`DemangledComments`] | C++ names, also in listings |
 //!
-//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`], [`nv`] and [`llvm`]; what
-//! they share is [`core`].
+//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`], [`dxbc`], [`nv`] and [`llvm`];
+//! what they share is [`core`].
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -50,10 +53,13 @@ pub mod carve;
 mod demangle;
 mod demangled_comments;
 pub mod diff;
+pub mod dxbc_build;
+pub mod dxbc_names;
 pub mod dxc_tables;
 mod dxcontainer_check;
 pub mod dxil;
 pub mod format;
+pub mod fxc_listing;
 pub mod load_check;
 pub mod nv_units;
 pub mod program;
@@ -68,6 +74,7 @@ pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
 pub use demangled_comments::{DemangledComments, has_mangled_names};
 pub use dxcontainer_check::check as check_dxcontainer;
 pub use unshade_core as core;
+pub use unshade_dxbc as dxbc;
 pub use unshade_dxcontainer as dxcontainer;
 pub use unshade_llvm as llvm;
 pub use unshade_metallib as metallib;

@@ -51,7 +51,7 @@ pub fn cubin<S: TokenSink>(
     for section in cubin.code_sections() {
         let inside: Vec<&Function<'_>> =
             functions.iter().filter(|function| u32::from(function.symbol.section) == section.index).collect();
-        if !inside.iter().any(|function| wanted(function)) && !(inside.is_empty() && options.raw) {
+        if !(inside.iter().any(|function| wanted(function)) || inside.is_empty() && options.raw) {
             continue;
         }
         let Some(bytes) = diagnostics.take("sass-code", cubin.elf().bytes(&section)) else { continue };

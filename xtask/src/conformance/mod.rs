@@ -1,12 +1,14 @@
 //! `cargo xtask conformance FORMAT`: reads every real file at hand and prints counts; fails if one is not read right.
 
 mod bitcode;
+mod dxbc;
 mod dxcontainer;
 mod metallib;
 mod metallib_write;
 mod nv;
 mod sass;
 mod sleigh;
+mod vkd3d_text;
 
 use anyhow::Result;
 
@@ -38,6 +40,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
     Bitcode,
+    Dxbc,
     #[value(alias = "dx")]
     Dxcontainer,
     Metallib,
@@ -51,6 +54,7 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
+        Format::Dxbc => dxbc::run(),
         Format::Dxcontainer => dxcontainer::run(),
         Format::Metallib => metallib::run(),
         Format::Sass => sass::run(args.sample),

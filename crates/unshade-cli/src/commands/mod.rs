@@ -50,7 +50,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Check(args) => check::run(&args, &global),
         Command::Diff(args) => diff::run(&args, &global),
         Command::Disassemble(args) => disassemble::run(&args, &global),
-        Command::Assemble(args) => assemble::run(&args),
+        Command::Assemble(args) => assemble::run(&args, &global),
         Command::Ghidra { output } => ghidra::run(&output),
         Command::Isa { mnemonic } => isa::run(mnemonic.as_deref(), &global),
         Command::Dump(args) => dump::run(&args, &global),

@@ -66,7 +66,7 @@ pub(super) fn read_text(file: &str) -> Result<String> {
 }
 
 /// Does `work` with the one program that an argument means, or that is in a program database.
-fn one_program(
+pub(super) fn one_program(
     argument: &str,
     global: &GlobalArgs,
     mut work: impl FnMut(Format, &[u8]) -> Result<Outcome>,

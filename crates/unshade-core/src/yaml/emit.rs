@@ -259,6 +259,7 @@ mod tests {
     use super::*;
     use crate::bytes::{Bytes, Text};
     use alloc::vec;
+    use alloc::vec::Vec;
 
     fn round_trip(text: &str) {
         let value = Text::from(text);

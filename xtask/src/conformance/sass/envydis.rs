@@ -233,7 +233,7 @@ impl Envy<'_> {
             "prmt_mode" => modifier(name).filter(|mode| *mode != "idx").unwrap_or_default().to_owned(),
             "sreg" => special_register(modifier(name).unwrap_or_default()),
             "f2f_rnd" => self.f2f_rounding(),
-            "irnd" => modifier(name).map(|to| rounding_to_integer(to)).unwrap_or_default().to_owned(),
+            "irnd" => modifier(name).map(rounding_to_integer).unwrap_or_default().to_owned(),
             "half" => self.half(),
             "atom_type" => modifier("size").unwrap_or_default().to_owned(),
             "exch_type" => {

@@ -42,7 +42,10 @@ pub(super) fn run(
     let mut writer = Writer::new(args, extension, !global.no_pager && !is_json)?;
     let mut whole = (is_json && !writer.has_folder()).then(|| JsonStream::new(input)).transpose()?;
     let carving = each_program(input, &selection, args.part.map(FourCc), &global.limits(), |program| {
-        let Opened { head, libraries, diagnostics, is_unread, .. } = program;
+        let Opened { head, libraries, mut diagnostics, is_unread, token_program, .. } = program;
+        if let Some(container) = &token_program {
+            super::write_token_program(&mut writer, &head.path, container, args, &mut diagnostics)?;
+        }
         if is_unread {
             writer.note_unread();
         }

@@ -15,6 +15,7 @@ mod modules;
 mod nvidia;
 mod parts;
 mod statistics;
+mod token_programs;
 mod writer;
 
 use crate::Outcome;
@@ -26,6 +27,7 @@ use anyhow::{Result, bail};
 use byte_lines::ByteLines;
 use modules::{Unit, Units, each_program, in_batches, is_bitcode};
 use unshade::core::{Diagnostics, FourCc, TokenKind, TokenSink};
+use unshade::dxcontainer::Container;
 use unshade::llvm;
 use unshade::llvm::print::{Dialect, PrintOptions, module};
 use unshade::{DemangledComments, dxc_tables, has_mangled_names};
@@ -77,7 +79,11 @@ pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome
                 }
             })?;
         }
-        for diagnostic in &program.diagnostics {
+        let mut diagnostics = program.diagnostics;
+        if let Some(container) = &program.token_program {
+            write_token_program(&mut writer, &program.head.path, container, args, &mut diagnostics)?;
+        }
+        for diagnostic in &diagnostics {
             anstream::eprintln!("{}", paint::diagnostic(&program.head.path, diagnostic));
         }
         if program.is_unread {
@@ -86,6 +92,24 @@ pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome
         Ok(())
     })?;
     writer.finish(&input)
+}
+
+/// Writes what is asked for of a container with a token program.
+fn write_token_program(
+    writer: &mut Writer<'_>,
+    path: &str,
+    container: &Container<'_>,
+    args: &DisassembleArgs,
+    diagnostics: &mut Diagnostics,
+) -> Result<()> {
+    match token_programs::text(path, container, args, writer.in_color, diagnostics) {
+        Ok(text) => writer.write_named(path, Text::Plain(text)),
+        Err(error) => {
+            diagnostics.error("dxbc-program", error);
+            writer.note_unread();
+            Ok(())
+        }
+    }
 }
 
 fn print_unit(unit: &Unit<'_>, args: &DisassembleArgs, in_color: bool) -> unshade::core::Result<Made<Text>> {

@@ -3,6 +3,7 @@
 
 use super::super::ProgramJson;
 use super::parts::{self, ProgramPart};
+use super::token_programs;
 use crate::args::DialectArg;
 use crate::input::Input;
 use crate::paint;
@@ -139,6 +140,8 @@ pub(super) struct Opened<'a> {
     pub(super) is_unread: bool,
     /// Where it was found, if it is one of NVIDIA's, which have no modules.
     pub(super) nvidia: Option<&'a Find<'a>>,
+    /// A container with a token program.
+    pub(super) token_program: Option<Container<'a>>,
 }
 
 /// Whether an input is bitcode and nothing else.
@@ -170,6 +173,7 @@ pub(super) fn each_program(
             diagnostics: Diagnostics::new(),
             is_unread: false,
             nvidia: None,
+            token_program: None,
         })?;
         return Ok(Diagnostics::new());
     }
@@ -177,7 +181,14 @@ pub(super) fn each_program(
         let mut diagnostics = Diagnostics::new();
         if find.format.is_nvidia() {
             let (head, libraries, nvidia) = (ProgramJson::new(find), Vec::new(), Some(find));
-            return visit(Opened { head, libraries, diagnostics, is_unread: false, nvidia });
+            return visit(Opened {
+                head,
+                libraries,
+                diagnostics,
+                is_unread: false,
+                nvidia,
+                token_program: None,
+            });
         }
         let program = diagnostics.take("program", Program::open(find));
         if let Some(Program::DxContainer(container)) = program {
@@ -192,7 +203,14 @@ pub(super) fn each_program(
             Units { slice: named.slice.clone(), units }
         });
         let libraries = libraries.collect();
-        visit(Opened { head: ProgramJson::new(find), libraries, diagnostics, is_unread: false, nvidia: None })
+        visit(Opened {
+            head: ProgramJson::new(find),
+            libraries,
+            diagnostics,
+            is_unread: false,
+            nvidia: None,
+            token_program: None,
+        })
     })
 }
 
@@ -202,11 +220,30 @@ fn of_container<'a>(
     part: Option<FourCc>,
     mut diagnostics: Diagnostics,
 ) -> Opened<'a> {
+    let has_module = unshade::dxil::main_part(&container).is_some();
+    if part.is_none() && !has_module && token_programs::has_one(&container) {
+        let token_program = Some(container);
+        return Opened {
+            head: ProgramJson::new(find),
+            libraries: Vec::new(),
+            diagnostics,
+            is_unread: false,
+            nvidia: None,
+            token_program,
+        };
+    }
     let found = parts::find(&container, part, &find.path.to_string(), &mut diagnostics);
     let is_unread = found.is_empty();
     let units = found.into_iter().map(Unit::Part).collect();
     let libraries = vec![Units { slice: String::new(), units }];
-    Opened { head: ProgramJson::new(find), libraries, diagnostics, is_unread, nvidia: None }
+    Opened {
+        head: ProgramJson::new(find),
+        libraries,
+        diagnostics,
+        is_unread,
+        nvidia: None,
+        token_program: None,
+    }
 }
 
 /// Makes something of every module on all processors, and takes what came of them in their order.

@@ -6,12 +6,13 @@
 use super::super::{FileJson, ProgramJson, findings};
 use super::dialect_of;
 use super::modules::{Opened, Unit, Units, each_program, in_batches, tell_no_match};
+use super::token_programs;
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs};
 use crate::input::Input;
 use crate::output::Stdout;
 use crate::paint::{self, bytes, counted, faint, grouped, name};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::io::Write;
@@ -73,7 +74,17 @@ pub(super) fn run(input: &Input, args: &DisassembleArgs, global: &GlobalArgs) ->
     let mut programs = Vec::new();
     let (mut count, mut outcome) = (0u64, Outcome::Done);
     let carving = each_program(input, &selection, args.part.map(FourCc), &global.limits(), |program| {
-        let Opened { head, libraries, mut diagnostics, is_unread, .. } = program;
+        let Opened { head, libraries, mut diagnostics, is_unread, token_program, .. } = program;
+        if let Some(container) = &token_program {
+            if global.json {
+                bail!("{}: the counts of token programs have no JSON", head.path);
+            }
+            let text = token_programs::text(&head.path, container, args, false, &mut diagnostics);
+            if let Some(text) = diagnostics.take("dxbc-program", text) {
+                count += 1;
+                stdout.write_all(text.as_bytes())?;
+            }
+        }
         if is_unread {
             outcome = Outcome::Finding;
         }

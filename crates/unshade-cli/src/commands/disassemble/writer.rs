@@ -107,9 +107,14 @@ impl<'a> Writer<'a> {
 
     /// Writes the text of a module.
     pub(super) fn write(&mut self, unit: &Unit<'_>, text: Text) -> Result<()> {
+        self.write_named(&unit.name(), text)
+    }
+
+    /// Writes the text of something that has a name.
+    pub(super) fn write_named(&mut self, name: &str, text: Text) -> Result<()> {
         self.count += 1;
         if self.folder.is_some() {
-            let path = self.paths.flat(unit.name().as_bytes(), self.extension);
+            let path = self.paths.flat(name.as_bytes(), self.extension);
             self.pending.push((path.path, text));
             return if self.pending.len() < PENDING { Ok(()) } else { self.write_pending() };
         }

@@ -1,12 +1,13 @@
-//! `unshade asm`: text back to words.
+//! NVIDIA's machine code: text back to words.
 //!
 //! A listing may hold several functions, each under cuobjdump's `Function : NAME`; addresses count from the beginning of
 //! each. `--into` puts the words into a copy of a cubin, in the code sections of these names, and nothing else changes.
 
+use super::save;
 use crate::Outcome;
 use crate::args::AssembleArgs;
 use crate::input::Input;
-use crate::output::{Stdout, write_file};
+use crate::output::Stdout;
 use crate::paint;
 use anyhow::{Context, Result, bail};
 use std::io::Write;
@@ -18,9 +19,7 @@ use unshade::sass::assemble::{self, Assembled};
 use unshade::sass::isa;
 use unshade::sass::table::Isa;
 
-pub(crate) fn run(args: &AssembleArgs) -> Result<Outcome> {
-    let input = Input::open(&args.listing)?;
-    let text = std::str::from_utf8(input.bytes()).context("a listing is text in UTF-8")?;
+pub(super) fn run(args: &AssembleArgs, text: &str) -> Result<Outcome> {
     let isa = instruction_set(args, text)?;
     let mut functions = Vec::new();
     let mut faults = 0_u64;
@@ -31,7 +30,7 @@ pub(crate) fn run(args: &AssembleArgs) -> Result<Outcome> {
                 faults += errors.len() as u64;
                 for error in errors {
                     let line = error.line + part.first_line;
-                    anstream::eprintln!("{}:{line}:{}: {}", input.name, error.column, error.message);
+                    anstream::eprintln!("{}:{line}:{}: {}", args.listing, error.column, error.message);
                 }
             }
         }
@@ -40,18 +39,16 @@ pub(crate) fn run(args: &AssembleArgs) -> Result<Outcome> {
         anstream::eprintln!("{}: {}", paint::error("unshade"), paint::counted(faults, "fault"));
         return Ok(Outcome::Finding);
     }
-    match (&args.into, &args.output) {
-        (Some(cubin), Some(output)) => {
-            let cubin = Input::open(cubin)?;
-            write_file(output, args.force, &patched(isa, cubin.bytes(), &functions)?)?;
-        }
-        (_, Some(output)) => {
-            let words = functions.iter().flat_map(|function| &function.1);
-            let bytes: Vec<u8> =
-                words.flat_map(|word| word.word.to_le_bytes().into_iter().take(isa.word_bytes)).collect();
-            write_file(output, args.force, &bytes)?;
-        }
-        (_, None) => print(isa, &functions)?,
+    let data = match &args.into {
+        Some(cubin) => patched(isa, Input::open(cubin)?.bytes(), &functions)?,
+        None => functions
+            .iter()
+            .flat_map(|function| &function.1)
+            .flat_map(|word| word.word.to_le_bytes().into_iter().take(isa.word_bytes))
+            .collect(),
+    };
+    if !save(args, &data)? {
+        print(isa, &functions)?;
     }
     Ok(Outcome::Done)
 }

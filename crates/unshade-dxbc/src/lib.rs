@@ -1,0 +1,42 @@
+//! Direct3D bytecode: the token programs of Shader Model 1 to 5.1, decoded, printed and assembled.
+//!
+//! | module | thing |
+//! |---|---|
+//! | [`opcode`] | the opcodes of Shader Model 4 to 5.1, one table |
+//! | [`operand`] | their operands |
+//! | [`program`] | their programs |
+//! | [`mod@decode`] | tokens to programs, and back |
+//! | [`mod@print`] | programs as text: FXC's, or exact |
+//! | [`mod@assemble`] | text to programs |
+//! | [`control_flow`], [`statistics`] | what follows from a program |
+//! | [`names`] | names of what tokens carry as numbers |
+//!
+//! Containers are none of this crate's business: it is given the contents of SHDR, SHEX and Aon9 parts.
+//!
+//! The crate is `no_std` and has no `unsafe`. Hostile input can make it tell of errors; it can't make it panic, recurse
+//! without bound or take memory that the input does not pay for.
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)
+)]
+
+extern crate alloc;
+
+pub mod assemble;
+pub mod control_flow;
+pub mod decode;
+mod encode;
+mod implied;
+pub mod names;
+pub mod opcode;
+pub mod operand;
+pub mod print;
+pub mod program;
+pub mod statistics;
+
+pub use assemble::assemble;
+pub use decode::decode;
+pub use program::{Instruction, Program, Version};

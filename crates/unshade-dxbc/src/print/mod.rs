@@ -1,0 +1,453 @@
+//! Programs of Shader Model 4 to 5.1 as text.
+//!
+//! Two dialects: [`Dialect::Fxc`] is what `D3DDisassemble` of FXC writes, to the byte. It loses digits and leaves some
+//! bits out, so [`Dialect::Exact`] writes floats with the digits that they need and, where the text implies other
+//! tokens than there are, the tokens themselves in angle brackets. [`crate::assemble`] reads both.
+//!
+//! Source: the text of FXC for programs that have each opcode, operand and control.
+
+mod declaration;
+pub(crate) mod number;
+mod operand;
+
+pub(crate) use declaration::IMMEDIATE_CONSTANT_BUFFER;
+
+use crate::implied::{self, Position};
+use crate::names::{MASKS, RETURN_TYPES, UNKNOWN_DIMENSION, UNKNOWN_RETURN_TYPE, name_of};
+use crate::opcode::{Class, Controls, Opcode, Row};
+use crate::operand::{Components, OperandKind, bits};
+use crate::program::{Extension, Instruction, Program, Version};
+use alloc::string::String;
+use core::fmt::Write;
+use number::Looks;
+use operand::Context;
+use unshade_core::{TokenKind, TokenSink};
+
+/// Whose text is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// FXC's, to the byte.
+    Fxc,
+    /// The same, but with all that the assembler needs to give the same tokens again.
+    Exact,
+}
+
+/// Names the operand of an instruction by its place, where a name is known.
+pub type OperandNames<'a> = &'a dyn Fn(&Instruction, usize) -> Option<String>;
+
+/// How a program is written.
+#[derive(Clone, Copy)]
+pub struct Options<'a> {
+    /// Whose text it is.
+    pub dialect: Dialect,
+    /// What names operands in comments.
+    pub names: Option<OperandNames<'a>>,
+    /// The file offset of the program, for the ranges that the sink is told.
+    pub offset: u64,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self { dialect: Dialect::Exact, names: None, offset: 0 }
+    }
+}
+
+/// Writes a program: a line with its kind and version, then a line for each instruction.
+///
+/// ```
+/// use unshade_core::{Diagnostics, Reader};
+/// use unshade_dxbc::print::{Options, print};
+///
+/// let bytes: Vec<u8> = [0x50u32, 3, 0x0100_003e].iter().flat_map(|token| token.to_le_bytes()).collect();
+/// let program = unshade_dxbc::decode(Reader::new(&bytes), &mut Diagnostics::default())?;
+/// let mut text = String::new();
+/// print(&program, Options::default(), &mut text);
+/// assert_eq!(text, "ps_5_0\nret \n");
+/// # Ok::<(), unshade_core::Error>(())
+/// ```
+pub fn print(program: &Program, options: Options<'_>, sink: &mut dyn TokenSink) {
+    let mut printer = Printer { sink, options, version: program.version, depth: 0 };
+    printer.header(program);
+    for instruction in &program.instructions {
+        printer.statement(instruction);
+    }
+    printer.trailing(program);
+}
+
+/// Writes one instruction, without indentation and line end.
+pub fn print_instruction(
+    version: Version,
+    instruction: &Instruction,
+    options: Options<'_>,
+    sink: &mut dyn TokenSink,
+) {
+    let mut printer = Printer { sink, options, version, depth: 0 };
+    printer.instruction(instruction);
+}
+
+struct Printer<'s> {
+    sink: &'s mut dyn TokenSink,
+    options: Options<'s>,
+    version: Version,
+    /// How many blocks are open.
+    depth: usize,
+}
+
+/// How deep lines are indented at most: blocks of hostile programs may never end.
+const MAX_INDENT: usize = 500;
+
+impl Printer<'_> {
+    fn dialect(&self) -> Dialect {
+        self.options.dialect
+    }
+
+    fn version(&self) -> Version {
+        self.version
+    }
+
+    fn put(&mut self, kind: TokenKind, text: &str) {
+        self.sink.put(kind, text);
+    }
+
+    /// Puts a text and empties it.
+    fn put_text(&mut self, kind: TokenKind, text: &mut String) {
+        if !text.is_empty() {
+            self.sink.put(kind, text);
+            text.clear();
+        }
+    }
+
+    fn number(&mut self, number: u32) {
+        let mut text = String::new();
+        let _ = write!(text, "{number}");
+        self.put_text(TokenKind::Number, &mut text);
+    }
+
+    fn header(&mut self, program: &Program) {
+        let (major, minor) = program.version.model();
+        let mut text = String::new();
+        let _ = match program.version.kind_name() {
+            Some(name) => write!(text, "{name}_{major}_{minor}"),
+            None => write!(text, "kind{}_{major}_{minor}", program.version.kind()),
+        };
+        self.put_text(TokenKind::Keyword, &mut text);
+        if self.dialect() == Dialect::Exact && program.has_unusual_head() {
+            let _ = write!(text, "<0x{:08x},0x{:08x}>", program.version.0, program.length);
+            self.put_text(TokenKind::Attribute, &mut text);
+        }
+        self.put(TokenKind::Space, "\n");
+    }
+
+    fn trailing(&mut self, program: &Program) {
+        if program.trailing.is_empty() || self.dialect() == Dialect::Fxc {
+            return;
+        }
+        self.put(TokenKind::Keyword, "trailing");
+        let mut text = String::new();
+        for byte in &program.trailing {
+            let _ = write!(text, " 0x{byte:02x}");
+        }
+        self.put_text(TokenKind::Number, &mut text);
+        self.put(TokenKind::Space, "\n");
+    }
+
+    fn statement(&mut self, instruction: &Instruction) {
+        if self.sink.wants_sources() {
+            let start = self.options.offset.saturating_add(u64::from(instruction.position).saturating_mul(4));
+            let size = instruction.size_in_tokens().saturating_mul(4);
+            self.sink.source(start..start.saturating_add(size));
+        }
+        let opcode = instruction.opcode();
+        if matches!(opcode, Opcode::ELSE | Opcode::ENDIF | Opcode::ENDLOOP | Opcode::ENDSWITCH) {
+            self.depth = self.depth.saturating_sub(1);
+        }
+        for _ in 0..self.depth.min(MAX_INDENT) {
+            self.put(TokenKind::Space, "  ");
+        }
+        self.instruction(instruction);
+        self.put(TokenKind::Space, "\n");
+        if matches!(opcode, Opcode::IF | Opcode::ELSE | Opcode::LOOP | Opcode::SWITCH) {
+            self.depth = self.depth.saturating_add(1);
+        }
+    }
+
+    fn instruction(&mut self, instruction: &Instruction) {
+        if self.dialect() == Dialect::Exact && !is_tellable(self.version, instruction) {
+            return self.bare_tokens(instruction);
+        }
+        match instruction.opcode().row() {
+            Some(row) if row.controls == Controls::CustomData => self.custom_data(instruction),
+            Some(row) if row.class == Class::Declaration => self.declaration(instruction, row),
+            Some(row) => self.operation(instruction, row),
+            // FXC writes nothing but the space after the mnemonic, where it does not fail.
+            None if self.dialect() == Dialect::Fxc => self.put(TokenKind::Keyword, " "),
+            None => {
+                let mut text = String::new();
+                let _ = write!(text, "unknown_{}", instruction.opcode().0);
+                self.put_text(TokenKind::Keyword, &mut text);
+                self.opcode_tokens(instruction, None, &Extension::default());
+            }
+        }
+        self.rest(instruction);
+    }
+
+    fn operation(&mut self, instruction: &Instruction, row: &Row) {
+        let extension = instruction.extension();
+        let mut text = String::from(row.mnemonic);
+        if extension.offsets.is_some() {
+            text.push_str("_aoffimmi");
+        }
+        if extension.dimension.is_some() || extension.return_types.is_some() {
+            text.push_str("_indexable");
+        }
+        if instruction.is_saturated() {
+            text.push_str("_sat");
+        }
+        self.put_text(TokenKind::Keyword, &mut text);
+        self.precise(instruction);
+        self.extension(&extension);
+        self.put(TokenKind::Keyword, control_suffix(instruction, row.controls));
+        self.sync(instruction, row);
+        if self.dialect() == Dialect::Exact {
+            self.opcode_tokens(instruction, Some(row), &extension);
+        }
+        if row.controls != Controls::Sync {
+            self.put(TokenKind::Space, " ");
+        }
+        if instruction.opcode() == Opcode::FCALL {
+            self.call(instruction);
+        } else {
+            self.operands(instruction, row);
+        }
+    }
+
+    fn precise(&mut self, instruction: &Instruction) {
+        let mask = instruction.precise();
+        let mut text = String::new();
+        match mask {
+            0 => return,
+            15 => text.push_str(" [precise]"),
+            _ => {
+                let letters = usize::try_from(mask).ok().and_then(|mask| MASKS.get(mask)).copied();
+                let _ = write!(text, " [precise({})]", letters.unwrap_or_default());
+            }
+        }
+        self.put_text(TokenKind::Attribute, &mut text);
+    }
+
+    fn extension(&mut self, extension: &Extension) {
+        let mut text = String::new();
+        if let Some([u, v, w]) = extension.offsets {
+            let _ = write!(text, "({u},{v},{w})");
+        }
+        if let Some((dimension, stride)) = extension.dimension {
+            let _ = write!(text, "({}", self.dimension_name(dimension));
+            if stride != 0 {
+                let _ = write!(text, ", stride={stride}");
+            }
+            text.push(')');
+        }
+        self.put_text(TokenKind::Attribute, &mut text);
+        if let Some(types) = extension.return_types {
+            self.return_types(types);
+        }
+    }
+
+    /// The name of a dimension.
+    fn dimension_name(&self, dimension: u32) -> &'static str {
+        let unknown = if self.dialect() == Dialect::Fxc { UNKNOWN_DIMENSION } else { "unknown" };
+        name_of(crate::names::DIMENSIONS, dimension).unwrap_or(unknown)
+    }
+
+    fn return_types(&mut self, types: [u32; 4]) {
+        let mut text = String::from("(");
+        for (place, number) in types.into_iter().enumerate() {
+            if place > 0 {
+                text.push(',');
+            }
+            let _ = match (name_of(RETURN_TYPES, number), self.dialect()) {
+                (Some(name), _) => text.write_str(name),
+                (None, Dialect::Fxc) => text.write_str(UNKNOWN_RETURN_TYPE),
+                (None, Dialect::Exact) => write!(text, "{number}"),
+            };
+        }
+        text.push(')');
+        self.put_text(TokenKind::Type, &mut text);
+    }
+
+    fn sync(&mut self, instruction: &Instruction, row: &Row) {
+        if row.controls != Controls::Sync {
+            return;
+        }
+        let flag = |bit| bits(instruction.token, bit, 1) == 1;
+        if flag(14) {
+            self.put(TokenKind::Keyword, "_uglobal");
+        } else if flag(13) {
+            self.put(TokenKind::Keyword, "_ugroup");
+        }
+        if flag(12) {
+            self.put(TokenKind::Keyword, "_g");
+        }
+        if flag(11) {
+            self.put(TokenKind::Keyword, "_t");
+        }
+    }
+
+    /// The opcode's tokens, where the text implies others.
+    fn opcode_tokens(&mut self, instruction: &Instruction, row: Option<&Row>, extension: &Extension) {
+        let token = instruction.token & !(0x7f << 24);
+        let implied = row.map(|row| {
+            let extended = u32::from(*extension != Extension::default()) << 31;
+            let controls = instruction.token & implied::written_controls(row.controls, instruction.token);
+            u32::from(row.number) | controls | extended
+        });
+        let long = instruction.is_long();
+        let same_extension = long || instruction.extended == implied::extension_tokens(extension);
+        if implied == Some(token) && same_extension {
+            return;
+        }
+        let mut text = String::new();
+        let _ = write!(text, "<0x{token:08x}");
+        for extended in instruction.extended.iter().filter(|_| !long) {
+            let _ = write!(text, ",0x{extended:08x}");
+        }
+        text.push('>');
+        self.put_text(TokenKind::Attribute, &mut text);
+    }
+
+    /// A call of an interface's function.
+    fn call(&mut self, instruction: &Instruction) {
+        if let Some(operand) = instruction.operands.first() {
+            self.operand(operand, Context::INDEX);
+        }
+        let mut text = String::new();
+        let _ = write!(text, "[{}]", instruction.values.first().copied().unwrap_or(0));
+        self.put_text(TokenKind::Register, &mut text);
+        self.operand_name(instruction, 0);
+    }
+
+    fn operands(&mut self, instruction: &Instruction, row: &Row) {
+        let target = row
+            .body
+            .starts_with('d')
+            .then(|| instruction.operands.first().map_or(0, crate::operand::Operand::precision));
+        for (place, (operand, letter)) in instruction.operands.iter().zip(row.operand_letters()).enumerate() {
+            if place > 0 {
+                self.put(TokenKind::Punctuation, ", ");
+            }
+            let converts =
+                u32::try_from(place).is_ok_and(|place| bits(u32::from(row.converts), place, 1) == 1);
+            let position = if letter == b'd' { Position::Destination } else { Position::Source };
+            let converted_to = target.filter(|_| converts);
+            self.operand(operand, Context { position, looks: Looks::of(letter), converted_to });
+            self.operand_name(instruction, place);
+        }
+    }
+
+    /// The name of an operand, as a comment.
+    fn operand_name(&mut self, instruction: &Instruction, place: usize) {
+        let Some(name) = self.options.names.and_then(|names| names(instruction, place)) else { return };
+        let mut text = String::new();
+        // A name can't end the comment that it stands in.
+        let _ = write!(text, " /*{}*/", unshade_core::Escaped(name.as_bytes()));
+        let mut text = text.replacen("*/", "* /", text.matches("*/").count().saturating_sub(1));
+        self.put_text(TokenKind::Comment, &mut text);
+    }
+
+    /// An instruction as its tokens.
+    fn bare_tokens(&mut self, instruction: &Instruction) {
+        let mut tokens = alloc::vec::Vec::new();
+        // Its length may be too great for its opcode token, but its tokens are all there.
+        let _ = instruction.write(&mut tokens);
+        let mut text = String::new();
+        let token = instruction.token & !(0x7f << 24);
+        let _ = write!(text, "unknown_{}<0x{token:08x}> <rest", instruction.opcode().0);
+        for token in tokens.iter().skip(1) {
+            let _ = write!(text, " 0x{token:08x}");
+        }
+        text.push('>');
+        self.put_text(TokenKind::Number, &mut text);
+    }
+
+    /// Tokens that the opcode has no use for.
+    fn rest(&mut self, instruction: &Instruction) {
+        if self.dialect() == Dialect::Fxc || instruction.rest.is_empty() {
+            return;
+        }
+        let mut text = String::from(" <rest");
+        for token in &instruction.rest {
+            let _ = write!(text, " 0x{token:08x}");
+        }
+        text.push('>');
+        self.put_text(TokenKind::Attribute, &mut text);
+    }
+}
+
+/// Whether the text of an instruction tells all of its tokens; of some that no compiler writes it can't.
+fn is_tellable(version: Version, instruction: &Instruction) -> bool {
+    let Some(row) = instruction.opcode().row().filter(|row| row.controls != Controls::CustomData) else {
+        return true;
+    };
+    // What could not be told apart stands in the rest.
+    let wants = row.body.bytes().any(|letter| !matches!(letter, b'p' | b'q'));
+    let lacks = wants && instruction.operands.is_empty() && instruction.values.is_empty();
+    let unknown_length = instruction.is_long() && instruction.extended.is_empty();
+    // Return types have four bits each.
+    let wide_types =
+        row.body.contains('y') && instruction.values.first().is_some_and(|types| *types > 0xffff);
+    let dimension = instruction.extension().dimension;
+    let unnamed =
+        dimension.is_some_and(|(dimension, _)| name_of(crate::names::DIMENSIONS, dimension).is_none());
+    let operand = instruction.operands.first();
+    let is_called_otherwise = instruction.opcode() == Opcode::FCALL
+        && operand.is_some_and(|operand| !operand.kind().brackets_function() || has_letters(operand));
+    let is_bound =
+        row.class == Class::Declaration && operand.is_some_and(|one| one.kind().capital_name().is_some());
+    let is_bound_otherwise = is_bound && operand.is_some_and(|one| !has_plain_range(version, one));
+    !(lacks || unknown_length || wide_types || unnamed || is_called_otherwise || is_bound_otherwise)
+}
+
+fn has_letters(operand: &crate::operand::Operand) -> bool {
+    !matches!(operand.components(), Components::None | Components::One | Components::Unknown)
+}
+
+/// Whether a declared binding has the indices that its model calls for, and these are numbers.
+fn has_plain_range(version: Version, operand: &crate::operand::Operand) -> bool {
+    let indices = operand.used_indices();
+    let plain = indices.iter().all(|index| index.relative.is_none() && u32::try_from(index.number).is_ok());
+    let is_buffer = operand.kind() == OperandKind::CONSTANT_BUFFER;
+    let count = if version.has_spaces() { 3 } else { 1usize.saturating_add(usize::from(is_buffer)) };
+    plain && indices.len() == count
+}
+
+/// What the control bits add to the mnemonic.
+fn control_suffix(instruction: &Instruction, controls: Controls) -> &'static str {
+    match (controls, bits(instruction.token, 11, 2)) {
+        (Controls::Test, _) if instruction.tests_not_zero() => "_nz",
+        (Controls::Test, _) => "_z",
+        (Controls::ResourceInfo, 1) => "_rcpfloat",
+        (Controls::ResourceInfo, 2) | (Controls::SampleInfo, 1) => "_uint",
+        _ => "",
+    }
+}
+
+impl Program {
+    /// Whether the first two tokens are others than the text implies.
+    fn has_unusual_head(&self) -> bool {
+        let mut renewed = Self { instructions: self.instructions.clone(), ..Self::default() };
+        let length = renewed.renew_length().map(|()| renewed.length);
+        let (major, minor) = self.version.model();
+        let implied = self.version.kind() << 16 | major << 4 | minor;
+        self.version.kind_name().is_none() || implied != self.version.0 || length != Ok(self.length)
+    }
+}
+
+impl Instruction {
+    /// How many tokens it takes.
+    fn size_in_tokens(&self) -> u64 {
+        let mut tokens = alloc::vec::Vec::new();
+        // Its length may be too great for its opcode token, but its tokens are all there.
+        let _ = self.write(&mut tokens);
+        tokens.len() as u64
+    }
+}

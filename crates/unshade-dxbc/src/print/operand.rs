@@ -1,0 +1,233 @@
+//! Operands as text.
+
+use super::number::{Looks, write_double, write_value};
+use super::{Dialect, Printer};
+use crate::implied::{self, Modifiers, Position};
+use crate::names::{COMPONENTS, MASKS, PRECISIONS, name_of};
+use crate::operand::{Brackets, Components, Index, Operand, OperandKind};
+use alloc::string::String;
+use core::fmt::Write;
+use unshade_core::TokenKind;
+
+/// What the printer has to know of where an operand stands.
+#[derive(Clone, Copy)]
+pub(super) struct Context {
+    pub(super) position: Position,
+    pub(super) looks: Looks,
+    /// The precision that it is converted to, if it is.
+    pub(super) converted_to: Option<u32>,
+}
+
+impl Context {
+    /// An operand that is read, as the indices of others are.
+    pub(super) const INDEX: Self =
+        Self { position: Position::Source, looks: Looks::Integer, converted_to: None };
+}
+
+/// The components as they are written; nothing for operands that have none.
+pub(super) fn component_letters(components: Components, buffer: &mut String) -> bool {
+    buffer.clear();
+    match components {
+        Components::Mask(mask) => buffer.push_str(MASKS.get(usize::from(mask)).copied().unwrap_or_default()),
+        Components::Swizzle(order) => {
+            for component in order {
+                buffer.push_str(COMPONENTS.get(usize::from(component)).copied().unwrap_or_default());
+            }
+        }
+        Components::Select(component) => {
+            buffer.push_str(COMPONENTS.get(usize::from(component)).copied().unwrap_or_default());
+        }
+        Components::None | Components::One | Components::Unknown => return false,
+    }
+    true
+}
+
+impl Printer<'_> {
+    pub(super) fn operand(&mut self, operand: &Operand, context: Context) {
+        let modifiers = Modifiers::of(operand);
+        if modifiers.negated {
+            self.put(TokenKind::Punctuation, "-");
+        }
+        if modifiers.absolute {
+            self.put(TokenKind::Punctuation, "|");
+        }
+        let declares_binding =
+            matches!(context.position, Position::Declared { .. }) && operand.kind().capital_name().is_some();
+        let written = if operand.kind().is_immediate() {
+            self.immediate(operand, context.looks);
+            None
+        } else {
+            self.register(operand, declares_binding)
+        };
+        self.precision(modifiers, context);
+        if modifiers.non_uniform {
+            self.put(TokenKind::Attribute, " { nonuniform }");
+        }
+        if modifiers.absolute {
+            self.put(TokenKind::Punctuation, "|");
+        }
+        if self.dialect() == Dialect::Exact {
+            self.operand_tokens(operand, written.as_deref(), modifiers, context.position);
+        }
+    }
+
+    /// The name, indices and components; gives the components.
+    fn register(&mut self, operand: &Operand, declares_binding: bool) -> Option<String> {
+        let kind = operand.kind();
+        let capitals =
+            declares_binding && kind == OperandKind::CONSTANT_BUFFER || self.version().has_spaces();
+        let name = kind.capital_name().filter(|_| capitals).or(kind.name());
+        let mut text = String::new();
+        match name {
+            Some(name) => text.push_str(name),
+            None => {
+                let _ = write!(text, "kind{}_", kind.0);
+            }
+        }
+        let indices = operand.used_indices();
+        let ranges = declares_binding && indices.len() == 3;
+        for (dimension, index) in indices.iter().enumerate() {
+            if ranges && dimension == 1 {
+                self.range(&mut text, indices);
+                break;
+            }
+            self.index(&mut text, operand, dimension, index);
+        }
+        self.put_text(TokenKind::Register, &mut text);
+        let mut letters = String::new();
+        if declares_binding || !component_letters(operand.components(), &mut letters) {
+            return None;
+        }
+        text.push('.');
+        text.push_str(&letters);
+        self.put_text(TokenKind::Register, &mut text);
+        Some(letters)
+    }
+
+    /// The range of bindings that is declared.
+    fn range(&mut self, text: &mut String, indices: &[Index]) {
+        if let [_, first, last] = indices {
+            let _ = match u32::try_from(last.number) {
+                Ok(u32::MAX) => write!(text, "[{}:*]", first.number),
+                _ => write!(text, "[{}:{}]", first.number, last.number),
+            };
+        }
+    }
+
+    fn index(&mut self, text: &mut String, operand: &Operand, dimension: usize, index: &Index) {
+        let count = operand.dimensions();
+        if let Some(relative) = &index.relative {
+            text.push('[');
+            self.put_text(TokenKind::Register, text);
+            self.operand(relative, Context::INDEX);
+            let offset = i64::from(low_half(index.number).cast_signed());
+            let offset = if index.number > u64::from(u32::MAX) { index.number.cast_signed() } else { offset };
+            let _ = write!(text, " + {offset}]");
+            return;
+        }
+        let wide = operand.index_form(dimension) == crate::operand::IndexForm::IMMEDIATE64;
+        if wide && self.dialect() == Dialect::Fxc {
+            return;
+        }
+        let brackets = match operand.kind().brackets() {
+            // What FXC writes can't be told apart; `r7[8]` can.
+            Brackets::Never => dimension > 0 && self.dialect() == Dialect::Exact,
+            Brackets::AfterFirst => dimension > 0,
+            Brackets::IfSeveral => count > 1,
+            Brackets::IfSingle => dimension > 0 || count == 1,
+        };
+        let _ = if brackets { write!(text, "[{}]", index.number) } else { write!(text, "{}", index.number) };
+    }
+
+    fn immediate(&mut self, operand: &Operand, looks: Looks) {
+        let dialect = self.dialect();
+        let mut text = String::new();
+        if operand.kind() == OperandKind::IMMEDIATE64 {
+            self.put(TokenKind::Punctuation, "d(");
+            match operand.values() {
+                [low, high, next_low, next_high] => {
+                    write_double(&mut text, u64::from(*high) << 32 | u64::from(*low), dialect);
+                    text.push_str(", ");
+                    write_double(&mut text, u64::from(*next_high) << 32 | u64::from(*next_low), dialect);
+                }
+                [half] if dialect == Dialect::Exact => {
+                    let _ = write!(text, "0x{half:08x}");
+                }
+                _ => text.push_str("0.000000"),
+            }
+        } else {
+            self.put(TokenKind::Punctuation, "l(");
+            // FXC shows four values even of an operand that has none.
+            let values = match operand.values() {
+                [] if dialect == Dialect::Fxc => &operand.immediate,
+                values => values,
+            };
+            for (place, value) in values.iter().enumerate() {
+                if place > 0 {
+                    text.push_str(if looks == Looks::Guessed { "," } else { ", " });
+                }
+                write_value(&mut text, *value, looks, dialect);
+            }
+        }
+        self.put_text(TokenKind::Number, &mut text);
+        self.put(TokenKind::Punctuation, ")");
+    }
+
+    fn precision(&mut self, modifiers: Modifiers, context: Context) {
+        let named = |precision| name_of(PRECISIONS, precision).unwrap_or("def32");
+        let mut text = String::new();
+        match context.converted_to {
+            Some(target) if target != modifiers.precision => {
+                let _ = write!(text, " {{{} as {}}}", named(modifiers.precision), named(target));
+            }
+            Some(_) | None if modifiers.precision != 0 => {
+                let _ = write!(text, " {{{}}}", named(modifiers.precision));
+            }
+            _ => {}
+        }
+        self.put_text(TokenKind::Attribute, &mut text);
+    }
+
+    /// The first tokens, where the text implies others.
+    fn operand_tokens(
+        &mut self,
+        operand: &Operand,
+        letters: Option<&str>,
+        modifiers: Modifiers,
+        position: Position,
+    ) {
+        let extended = Modifiers { precision: nameable(modifiers.precision), ..modifiers }.token();
+        let components = if operand.kind().is_immediate() {
+            match (operand.values().len(), operand.kind()) {
+                (4, _) => Some(2),
+                (_, _) => Some(1),
+            }
+        } else {
+            implied::components(operand.kind(), letters, position)
+        };
+        let implied = components.map(|components| {
+            implied::operand_token(operand.kind(), components, operand.used_indices(), extended.is_some())
+        });
+        let known = operand.kind().name().is_some();
+        if known && implied == Some(operand.token) && operand.extended.as_slice() == extended.as_slice() {
+            return;
+        }
+        let mut text = String::new();
+        let _ = write!(text, "<0x{:08x}", operand.token);
+        for token in &operand.extended {
+            let _ = write!(text, ",0x{token:08x}");
+        }
+        text.push('>');
+        self.put_text(TokenKind::Attribute, &mut text);
+    }
+}
+
+/// A precision that has a name, or none at all.
+fn nameable(precision: u32) -> u32 {
+    name_of(PRECISIONS, precision).map_or(0, |_| precision)
+}
+
+#[allow(clippy::cast_possible_truncation)]
+fn low_half(number: u64) -> u32 {
+    number as u32
+}

@@ -1,0 +1,75 @@
+//! Token programs put into containers: SHEX or SHDR, and what of STAT the program tells.
+
+use unshade_core::Result;
+use unshade_dxbc::Program;
+use unshade_dxbc::statistics::{COUNTERS, COUNTERS_4, Statistics};
+use unshade_dxcontainer::DxFile;
+use unshade_dxcontainer::bytes::Bytes;
+use unshade_dxcontainer::file::OwnedPart;
+use unshade_dxcontainer::part::PartData;
+use unshade_dxcontainer::stat;
+
+/// Counts that no program tells: what FXC knew of the source.
+const KEPT: [usize; 4] = [9, 26, 27, 28];
+
+/// Puts a program in the place of the one that a container has, or adds it, and renews the counts. The digest is
+/// renewed when the container is written signed.
+///
+/// # Errors
+/// If the program can't be written.
+pub fn put_program(file: &mut DxFile, program: &Program) -> Result<()> {
+    let bytes = program.write()?;
+    let (major, _) = program.version.model();
+    let name = match (file.find(b"SHEX"), file.find(b"SHDR")) {
+        (Some(_), _) => *b"SHEX",
+        (None, Some(_)) => *b"SHDR",
+        (None, None) if major >= 5 => *b"SHEX",
+        (None, None) => *b"SHDR",
+    };
+    let is_same = file.find(&name).is_some_and(|part| part.data.write().is_ok_and(|old| old == bytes));
+    if is_same {
+        return Ok(());
+    }
+    file.set(name, &bytes);
+    let old = match file.find(b"STAT").map(|part| &part.data) {
+        Some(PartData::Statistics(old)) => Some(old.clone()),
+        _ => None,
+    };
+    let count = old.as_ref().map_or(if major >= 5 { COUNTERS } else { COUNTERS_4 }, |old| old.counters.len());
+    let mut counters: Vec<u32> = Statistics::of(program).counters.into_iter().take(count).collect();
+    for place in KEPT {
+        let kept = old.as_ref().and_then(|old| old.counters.get(place)).copied().unwrap_or(0);
+        if let Some(counter) = counters.get_mut(place) {
+            *counter = kept;
+        }
+    }
+    let extra = old.map_or_else(|| Bytes(Vec::new()), |old| old.extra);
+    let statistics = PartData::Statistics(stat::Statistics { counters, extra });
+    match file.parts.iter_mut().find(|part| part.name.0 == *b"STAT") {
+        Some(part) => *part = OwnedPart::new(*b"STAT", statistics),
+        None => file.add(OwnedPart::new(*b"STAT", statistics)),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_put_into_a_container() {
+        let program = unshade_dxbc::assemble("ps_5_0\ndcl_temps 2\nmov r0.x, l(1)\nret").unwrap();
+        let mut file = DxFile::default();
+        put_program(&mut file, &program).unwrap();
+        let bytes = file.write_signed().unwrap();
+        let container = unshade_dxcontainer::Container::parse(&bytes).unwrap();
+        let mut text = String::new();
+        let mut diagnostics = unshade_core::Diagnostics::new();
+        crate::fxc_listing::print_fxc(&container, &mut text, &mut diagnostics).unwrap();
+        assert!(
+            text.ends_with("mov r0.x, l(1)\nret \n// Approximately 2 instruction slots used\n"),
+            "{text}"
+        );
+        assert!(diagnostics.is_empty());
+    }
+}

@@ -1,0 +1,159 @@
+//! Constant buffers and the elements of structured buffers, down to the members of their structures.
+
+use super::shown;
+use std::fmt::Write;
+use unshade_dxcontainer::rdef::{Buffer, DataType, ResourceDefinitions, Variable};
+
+/// The column at which the comments stand.
+const COLUMN: usize = 40;
+/// The bit of a variable that is used.
+const USED: u32 = 2;
+/// How deep structures are followed: those of hostile files may contain themselves.
+const MAX_DEPTH: usize = 16;
+/// How long the table gets at most: structures of hostile files may share members without end.
+const MAX_TEXT: usize = 16 << 20;
+/// Classes of types.
+const SCALAR: u16 = 0;
+const VECTOR: u16 = 1;
+const ROW_MAJOR: u16 = 2;
+const COLUMN_MAJOR: u16 = 3;
+const STRUCTURE: u16 = 5;
+const CLASS: u16 = 6;
+const INTERFACE: u16 = 7;
+
+pub(super) fn write(text: &mut String, resources: &ResourceDefinitions) {
+    if resources.buffers.is_empty() {
+        return;
+    }
+    text.push_str("//\n// Buffer Definitions: \n//\n");
+    for buffer in &resources.buffers {
+        head(text, buffer);
+        for (number, variable) in buffer.variables.iter().enumerate() {
+            Writer { text, resources }.variable(variable, number == 0);
+        }
+        text.push_str("//\n// }\n//\n");
+    }
+}
+
+fn head(text: &mut String, buffer: &Buffer) {
+    let word = match buffer.fields.buffer_type {
+        0 => "cbuffer",
+        1 => "tbuffer",
+        2 => "interfaces",
+        _ => "Resource bind info for",
+    };
+    let _ = write!(text, "// {word} {}\n// {{\n//\n", shown(&buffer.name.0));
+}
+
+struct Writer<'a> {
+    text: &'a mut String,
+    resources: &'a ResourceDefinitions,
+}
+
+impl Writer<'_> {
+    fn variable(&mut self, variable: &Variable, is_first: bool) {
+        let fields = &variable.fields;
+        let name = shown(&variable.name.0);
+        self.declaration(fields.type_offset.0, &name, fields.start, 0, is_first);
+        let _ = write!(self.text, " Size: {:5}", fields.size);
+        if fields.flags.0 & USED == 0 {
+            self.text.push_str(" [unused]");
+        }
+        self.text.push('\n');
+        self.default_value(&variable.default.0);
+    }
+
+    fn default_value(&mut self, value: &[u8]) {
+        for (row, line) in value.chunks(16).enumerate() {
+            self.text.push_str(if row == 0 { "//      = " } else { "//        " });
+            for word in line.chunks_exact(4) {
+                let bits = word.first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
+                let _ = write!(self.text, "0x{bits:08x} ");
+            }
+            self.text.push('\n');
+        }
+    }
+
+    /// A variable or member, up to its offset.
+    fn declaration(&mut self, type_offset: u32, name: &str, start: u32, depth: usize, is_first: bool) {
+        let Some(data_type) = self.resources.data_type(type_offset) else { return };
+        let indent = " ".repeat(2 + 4 * depth);
+        let is_structure = matches!(data_type.fields.class, STRUCTURE | CLASS);
+        let mut line = format!("// {indent}");
+        if is_structure && depth < MAX_DEPTH && self.text.len() < MAX_TEXT {
+            // Types have names from Shader Model 5 on.
+            let class = data_type.name.as_ref().map(|_| format!(" {}", type_name(data_type, "<unnamed>")));
+            let class = class.unwrap_or_default();
+            if !is_first {
+                let _ = writeln!(self.text, "// {indent}");
+            }
+            let _ = write!(self.text, "// {indent}struct{class}\n// {indent}{{\n// {indent}    \n");
+            for (number, member) in data_type.members.iter().enumerate() {
+                let start = start.wrapping_add(member.fields.start);
+                let name = shown(&member.name.0);
+                self.declaration(member.fields.type_offset.0, &name, start, depth + 1, number == 0);
+                self.text.push('\n');
+            }
+            self.text.push_str("//\n");
+            let _ = write!(line, "}} {name}");
+        } else {
+            let _ = write!(line, "{} {name}", type_text(data_type));
+        }
+        // FXC shows an array of one as what it is an array of.
+        if data_type.fields.elements > 1 {
+            let _ = write!(line, "[{}]", data_type.fields.elements);
+        }
+        line.push(';');
+        let _ = write!(self.text, "{line:COLUMN$}// Offset: {start:4}");
+    }
+}
+
+/// The name of a type of a class, a structure or an interface.
+fn type_name(data_type: &DataType, otherwise: &str) -> String {
+    match &data_type.name {
+        Some(name) if !name.0.is_empty() => shown(&name.0),
+        _ => otherwise.to_owned(),
+    }
+}
+
+/// A type as HLSL has it.
+fn type_text(data_type: &DataType) -> String {
+    let fields = &data_type.fields;
+    let base = base_name(fields.base);
+    match fields.class {
+        SCALAR => base.to_owned(),
+        VECTOR => format!("{base}{}", fields.columns),
+        ROW_MAJOR => format!("row_major {base}{}x{}", fields.rows, fields.columns),
+        COLUMN_MAJOR => format!("{base}{}x{}", fields.rows, fields.columns),
+        INTERFACE => format!("interface {}", type_name(data_type, "")),
+        STRUCTURE | CLASS => format!("struct {}", type_name(data_type, "")),
+        _ => type_name(data_type, base),
+    }
+}
+
+/// The name of a component's type.
+pub(super) fn base_name(base: u16) -> &'static str {
+    match base {
+        0 => "void",
+        1 => "bool",
+        2 => "int",
+        3 => "float",
+        4 => "string",
+        5 => "texture",
+        6 => "Texture1D",
+        7 => "Texture2D",
+        8 => "Texture3D",
+        9 => "TextureCube",
+        10 => "SamplerState",
+        19 => "uint",
+        20 => "uint8",
+        39 => "double",
+        52 => "min8float",
+        53 => "min10float",
+        54 => "min16float",
+        55 => "min12int",
+        56 => "min16int",
+        57 => "min16uint",
+        _ => "<unknown>",
+    }
+}

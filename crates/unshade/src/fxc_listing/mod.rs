@@ -1,0 +1,216 @@
+//! What `D3DDisassemble` of FXC writes of a container: tables in comments, then the program.
+//!
+//! | module | table |
+//! |---|---|
+//! | `buffers` | the variables of constant buffers and the elements of structured ones |
+//! | `bindings` | what is bound |
+//! | `signatures` | inputs, outputs, patch constants, parameters of library functions |
+//! | `interfaces` | classes, their instances, interface slots |
+//! | `features` | what the device has to be able to do |
+//! | `level9` | the program for feature level 9 and what it takes from where |
+//!
+//! Source: the text of FXC for the containers of the corpus, and for containers that have each field's every value.
+
+mod bindings;
+mod buffers;
+mod features;
+mod interfaces;
+mod signatures;
+
+use std::fmt::Write;
+use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result, TokenKind, TokenSink};
+use unshade_dxbc::print::{Dialect, Options, print};
+use unshade_dxcontainer::container::{Container, Part};
+use unshade_dxcontainer::part::PartData;
+use unshade_dxcontainer::stat::Statistics;
+
+/// The names of the parts that hold token programs.
+const PROGRAMS: [&[u8; 4]; 2] = [b"SHEX", b"SHDR"];
+
+/// The compiler that FXC names where a container does not.
+const NO_COMPILER: &str = "Microsoft (R) D3D Shader Disassembler";
+
+/// The part of a container that holds its token program.
+pub fn token_program<'a>(container: &Container<'a>) -> Option<Part<'a>> {
+    PROGRAMS.iter().find_map(|name| container.find(name))
+}
+
+/// Writes a container with a token program, or a library of such, as FXC does. What is wrong with its parts is told
+/// of, and written as far as it is sound.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] if there is no token program in it.
+pub fn print_fxc(
+    container: &Container<'_>,
+    sink: &mut dyn TokenSink,
+    diagnostics: &mut Diagnostics,
+) -> Result<()> {
+    if let Some(part) = container.find(b"LIBH") {
+        return library(container, &part, sink, diagnostics);
+    }
+    let Some(part) = token_program(container) else {
+        return Err(Error::new(ErrorKind::Unsupported, 0, "the container has no token program"));
+    };
+    let program = unshade_dxbc::decode(part.data, diagnostics).map_err(|error| error.within(part.label()))?;
+    let mut text = String::new();
+    let parts = Parts::read(container, diagnostics);
+    parts.header(&mut text);
+    features::write(&mut text, container, parts.features, &program);
+    if let Some(resources) = &parts.resources {
+        buffers::write(&mut text, resources);
+        bindings::write(&mut text, resources);
+        text.push_str("//\n");
+    }
+    signatures::write(&mut text, &parts, program.version.kind());
+    parts.statistics(&mut text, program.version.kind());
+    if let Some(part) = container.find(b"IFCE")
+        && interfaces::write(&mut text, part.data.data()).is_none()
+    {
+        let fault = Error::new(ErrorKind::BadValue, part.data.offset(), "the interfaces can't be read");
+        diagnostics.error("dxbc-interfaces", fault);
+    }
+    sink.put(TokenKind::Comment, &text);
+    let options = Options { dialect: Dialect::Fxc, names: None, offset: part.data.offset() };
+    print(&program, options, sink);
+    let count = parts.counter(0);
+    sink.source(part.range().end..part.range().end);
+    sink.put(TokenKind::Comment, &format!("// Approximately {count} instruction slots used\n"));
+    Ok(())
+}
+
+/// A library: its functions, each of which is a container.
+fn library(
+    container: &Container<'_>,
+    header: &Part<'_>,
+    sink: &mut dyn TokenSink,
+    diagnostics: &mut Diagnostics,
+) -> Result<()> {
+    let mut text = String::new();
+    if let PartData::LibraryHeader(header) = PartData::read(header.name, header.data)? {
+        let count = header.functions.len();
+        let _ = write!(text, "//\n// Library:  flags {}, {count} functions:\n", header.header.flags.0);
+        for (number, function) in header.functions.iter().enumerate() {
+            let _ = writeln!(text, "//   {number}  {}", shown(&function.name.0));
+        }
+        let _ = write!(text, "//\n// Created by:  {}\n//\n", shown(&header.creator.0));
+    }
+    sink.put(TokenKind::Comment, &text);
+    for part in container.found_parts().filter(|part| part.name.0 == *b"LIBF") {
+        let inner = Container::read(Reader::at(part.data.data(), part.data.offset()))?;
+        // One level: a function of a library is no library.
+        if inner.find(b"LIBH").is_none() {
+            print_fxc(&inner, sink, diagnostics)?;
+        }
+    }
+    Ok(())
+}
+
+/// The parts that the tables are made from.
+struct Parts {
+    resources: Option<Box<unshade_dxcontainer::rdef::ResourceDefinitions>>,
+    features: u64,
+    counters: Option<Statistics>,
+    input: Option<unshade_dxcontainer::signature::Signature>,
+    output: Option<unshade_dxcontainer::signature::Signature>,
+    patch: Option<unshade_dxcontainer::signature::Signature>,
+    function: Option<unshade_dxcontainer::library::FunctionSignature>,
+}
+
+impl Parts {
+    fn read(container: &Container<'_>, diagnostics: &mut Diagnostics) -> Self {
+        let mut parts = Self {
+            resources: None,
+            features: 0,
+            counters: None,
+            input: None,
+            output: None,
+            patch: None,
+            function: None,
+        };
+        for part in container.found_parts() {
+            let wanted = matches!(
+                &part.name.0,
+                b"RDEF"
+                    | b"SFI0"
+                    | b"STAT"
+                    | b"ISGN"
+                    | b"ISG1"
+                    | b"OSGN"
+                    | b"OSG1"
+                    | b"OSG5"
+                    | b"PCSG"
+                    | b"PSG1"
+                    | b"LFS0"
+            );
+            if !wanted {
+                continue;
+            }
+            let data = PartData::read(part.name, part.data).map_err(|error| error.within(part.label()));
+            match (&part.name.0, diagnostics.take("dx-part", data)) {
+                (_, Some(PartData::Resources(resources))) => parts.resources = Some(resources),
+                (_, Some(PartData::Features(features))) => parts.features = features.flags,
+                (_, Some(PartData::Statistics(counters))) => parts.counters = Some(counters),
+                (_, Some(PartData::FunctionSignature(function))) => parts.function = Some(function),
+                (b"ISGN" | b"ISG1", Some(PartData::Signature(signature))) => parts.input = Some(signature),
+                (b"PCSG" | b"PSG1", Some(PartData::Signature(signature))) => parts.patch = Some(signature),
+                (_, Some(PartData::Signature(signature))) => parts.output = Some(signature),
+                _ => {}
+            }
+        }
+        parts
+    }
+
+    fn counter(&self, number: usize) -> u32 {
+        let counters = self.counters.as_ref();
+        counters.and_then(|counters| counters.counters.get(number)).copied().unwrap_or(0)
+    }
+
+    fn header(&self, text: &mut String) {
+        let creator = self.resources.as_ref().map(|resources| shown(&resources.creator.0));
+        let _ = write!(text, "//\n// Generated by {}\n//\n", creator.as_deref().unwrap_or(NO_COMPILER));
+    }
+
+    /// What the statistics tell of sampling and of tessellation.
+    fn statistics(&self, text: &mut String, kind: u32) {
+        const SAMPLE_FREQUENCY: usize = 28;
+        const CONTROL_POINTS: usize = 30;
+        const OUTPUT_PRIMITIVE: usize = 31;
+        const PARTITIONING: usize = 32;
+        const DOMAIN: usize = 33;
+        if kind == PIXEL && self.counter(SAMPLE_FREQUENCY) != 0 {
+            text.push_str("// Pixel Shader runs at sample frequency\n//\n");
+        }
+        let (points, domain) = (self.counter(CONTROL_POINTS), self.counter(DOMAIN));
+        let (primitive, partitioning) = (self.counter(OUTPUT_PRIMITIVE), self.counter(PARTITIONING));
+        if points != 0 || domain != 0 {
+            let name = named(&["Undefined", "Isoline", "Triangle", "Quadrilateral"], domain);
+            text.push_str("// Tessellation Domain   # of control points\n");
+            text.push_str("// -------------------- --------------------\n");
+            let _ = write!(text, "// {name:20} {points:20}\n//\n");
+        }
+        if primitive != 0 || partitioning != 0 {
+            let primitives =
+                ["Undefined", "Point", "Line", "Clockwise Triangles", "Counter-Clockwise Triangles"];
+            let partitionings =
+                ["Undefined", "Integer", "Integer Power of 2", "Odd Fractional", "Even Fractional"];
+            text.push_str("// Tessellation Output Primitive  Partitioning Type \n");
+            text.push_str("// ------------------------------ ------------------\n");
+            let (primitive, partitioning) =
+                (named(&primitives, primitive), named(&partitionings, partitioning));
+            let _ = write!(text, "// {primitive:30} {partitioning:18}\n//\n");
+        }
+    }
+}
+
+/// Kinds of programs.
+const PIXEL: u32 = 0;
+const DOMAIN_SHADER: u32 = 4;
+
+fn named<'a>(names: &[&'a str], number: u32) -> &'a str {
+    usize::try_from(number).ok().and_then(|number| names.get(number)).copied().unwrap_or("<internal error>")
+}
+
+/// A name from a file, safe to show.
+fn shown(name: &[u8]) -> String {
+    unshade_core::Escaped(name).to_string()
+}

@@ -1,0 +1,4 @@
+//! Direct3D bytecode: see `unshade_tests::fuzz_targets::dxbc_tokens`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| unshade_tests::fuzz_targets::dxbc_tokens(data));

@@ -1,0 +1,132 @@
+//! Conformance of Direct3D bytecode: every token program of the corpus taken apart and written again, printed and
+//! assembled again, and its container's listing beside the text of FXC and of vkd3d.
+
+use super::vkd3d_text;
+use anyhow::{Context, Result, ensure};
+use std::path::{Path, PathBuf};
+use unshade::core::{Diagnostics, Reader};
+use unshade::dxbc::print::{Options, print};
+use unshade::dxcontainer::Container;
+use unshade::fxc_listing;
+
+#[derive(Default)]
+struct Counts {
+    containers: u64,
+    programs: u64,
+    tokens_exact: u64,
+    text_exact: u64,
+    /// Texts of FXC, and how many of ours are the same.
+    fxc: (u64, u64),
+    /// Texts of vkd3d, and how many of ours say the same.
+    vkd3d: (u64, u64),
+    faults: Vec<String>,
+}
+
+pub(crate) fn run() -> Result<()> {
+    let corpus = std::env::var_os("UNSHADE_CORPUS").context("UNSHADE_CORPUS does not name the corpus")?;
+    let folder = PathBuf::from(corpus).join("dx");
+    let mut files = Vec::new();
+    collect(&folder, &mut files)?;
+    files.sort();
+    let mut counts = Counts::default();
+    for path in &files {
+        let data = std::fs::read(path)?;
+        let name = path.strip_prefix(&folder).unwrap_or(path).display().to_string();
+        if let Ok(container) = Container::parse(&data) {
+            counts.container(&name, path, &container);
+        }
+    }
+    counts.faults.iter().for_each(|fault| println!("{fault}"));
+    println!("containers with token programs        {:>6}", counts.containers);
+    println!("token programs                        {:>6}", counts.programs);
+    println!("  tokens, program, same tokens        {:>6}", counts.tokens_exact);
+    println!("  text, assembled, same tokens        {:>6}", counts.text_exact);
+    println!("listings as FXC writes them           {:>6} of {}", counts.fxc.1, counts.fxc.0);
+    println!("programs that say what vkd3d says     {:>6} of {}", counts.vkd3d.1, counts.vkd3d.0);
+    let exact = counts.tokens_exact == counts.programs && counts.text_exact == counts.programs;
+    ensure!(exact, "a program does not come back");
+    ensure!(counts.fxc.1 * 100 >= counts.fxc.0 * 99, "fewer than 99 % of the listings are FXC's");
+    Ok(())
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "dxbc" || extension == "bin") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+impl Counts {
+    fn container(&mut self, name: &str, path: &Path, container: &Container<'_>) {
+        let before = self.programs;
+        self.programs_of(name, container);
+        let beside = |extension: &str| {
+            let text = std::fs::read(format!("{}.{extension}", path.display())).ok()?;
+            let text = String::from_utf8_lossy(&text).replace("\r\n", "\n");
+            Some(text.trim_end_matches(['\0', '\n', ' ']).to_owned())
+        };
+        if let Some(theirs) = beside("fxc.asm") {
+            let mut ours = String::new();
+            let result = fxc_listing::print_fxc(container, &mut ours, &mut Diagnostics::default());
+            self.fxc.0 += 1;
+            if result.is_ok() && ours.trim_end() == theirs {
+                self.fxc.1 += 1;
+            } else {
+                let line = theirs.lines().zip(ours.lines()).position(|(theirs, ours)| theirs != ours);
+                let line = line.unwrap_or(0);
+                let of = |text: &str| text.lines().nth(line).unwrap_or_default().to_owned();
+                let (theirs, ours) = (of(&theirs), of(&ours));
+                self.faults.push(format!("{name}: line {}:\n  FXC  {theirs}\n  ours {ours}", line + 1));
+            }
+        }
+        if let (Some(theirs), Some(part)) = (beside("vkd3d.asm"), fxc_listing::token_program(container)) {
+            self.vkd3d.0 += 1;
+            match vkd3d_text::compare(part.data, &theirs) {
+                Ok(()) => self.vkd3d.1 += 1,
+                Err(difference) => self.faults.push(format!("{name}: {difference}")),
+            }
+        }
+        self.containers += u64::from(self.programs > before);
+    }
+
+    fn programs_of(&mut self, name: &str, container: &Container<'_>) {
+        for part in container.found_parts() {
+            match &part.name.0 {
+                b"LIBF" => {
+                    if let Ok(inner) = Container::read(part.data) {
+                        self.programs_of(name, &inner);
+                    }
+                }
+                b"SHDR" | b"SHEX" => self.program(name, part.data),
+                _ => {}
+            }
+        }
+    }
+
+    fn program(&mut self, name: &str, data: Reader<'_>) {
+        self.programs += 1;
+        let mut diagnostics = Diagnostics::default();
+        let program = match unshade::dxbc::decode(data, &mut diagnostics) {
+            Ok(program) => program,
+            Err(error) => return self.faults.push(format!("{name}: {error}")),
+        };
+        self.faults.extend(diagnostics.iter().map(|finding| format!("{name}: {}", finding.error)));
+        if program.write().is_ok_and(|bytes| bytes == data.data()) {
+            self.tokens_exact += 1;
+        } else {
+            self.faults.push(format!("{name}: other tokens than were read"));
+        }
+        let mut text = String::new();
+        print(&program, Options::default(), &mut text);
+        match unshade::dxbc::assemble(&text).and_then(|program| program.write()) {
+            Ok(bytes) if bytes == data.data() => self.text_exact += 1,
+            Ok(_) => self.faults.push(format!("{name}: other tokens than were printed")),
+            Err(error) => self.faults.push(format!("{name}: {error}")),
+        }
+    }
+}
