@@ -206,7 +206,7 @@ fn tamed(isa: &'static Isa, word: u64, random: &mut Random) -> u64 {
     let Some(read) = Instruction::decode(isa, u128::from(word)) else { return word };
     let guard = read.operands().find(|operand| operand.kind == Kind::Guard);
     let mut word = word;
-    if let (Some(guard), true) = (guard, random.next() % 4 != 0) {
+    if let (Some(guard), true) = (guard, !random.next().is_multiple_of(4)) {
         for (part, value) in [(guard.value, 7), (guard.not, 0)] {
             if let Some(field) = isa.fields.get(usize::from(part)) {
                 word = word & !(field.placed(u64::MAX) as u64) | field.placed(value) as u64;
