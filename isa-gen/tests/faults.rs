@@ -9,7 +9,7 @@ common
 operation ADD \"Adds.\"
   text ADD{rnd} {d}, {a}
   operands d:out:b32 a:in:b32
-  does d = d + a;
+  does d = a + a;
 ";
 
 const HEAD: &str = "\
@@ -76,9 +76,27 @@ fn slots() {
     let operations = OPERATIONS.replace("{a}", "{c}");
     let errors = isa_gen::load(("operations.isa", &operations), &[]).unwrap_err();
     assert!(errors[0].to_string().contains("the template names 'c', which is nothing"));
-    let operations = OPERATIONS.replace("d + a", "d + rnd.up");
-    let errors = isa_gen::load(("operations.isa", &operations), &[]).unwrap_err();
-    assert!(errors[0].to_string().contains("the semantics name 'rnd', which is nothing"));
+}
+
+#[test]
+fn semantics() {
+    for (does, message) in [
+        ("d = d + rnd.up;", "modifiers are tested by 'when'"),
+        ("d = a + b;", "'b' is nothing"),
+        ("d = zext(a, 64);", "64 bits where 32 are wanted"),
+        ("d = a + carry;", "1 bits where 32 are wanted"),
+        ("r = 0; d = a;", "how wide is 'r'?"),
+        ("r = s; s = a; d = r;", "a name is read before it is assigned to"),
+        ("d = a; r = a; d = r;", "'a' is read after 'd' was written"),
+        ("a = 0;", "'a' is written, and is an operand that is read"),
+        ("d = sqrt(a);", "there is no function 'sqrt'"),
+        ("when (up.x) { d = a; }", "'up' is no modifier"),
+        ("d = load(heap, a, 32);", "there is no space 'heap'"),
+    ] {
+        let operations = OPERATIONS.replace("d = a + a;", does);
+        let errors = isa_gen::load(("operations.isa", &operations), &[]).unwrap_err();
+        assert!(errors[0].to_string().contains(message), "{does}: {}", errors[0]);
+    }
 }
 
 #[test]
