@@ -632,8 +632,11 @@ fn closing_quote(text: &[u8], quote: u8) -> Option<usize> {
 fn fold(text: &str) -> String {
     let mut out = String::new();
     let mut breaks = 0usize;
-    for (index, line) in text.split('\n').enumerate() {
-        let line = if index == 0 { line.trim_end() } else { line.trim() };
+    let mut lines = text.split('\n').enumerate().peekable();
+    while let Some((index, line)) = lines.next() {
+        // White space counts at both ends of the text, but not where a line is broken.
+        let line = if index == 0 { line } else { line.trim_start() };
+        let line = if lines.peek().is_none() { line } else { line.trim_end() };
         if line.is_empty() && index > 0 {
             breaks = breaks.saturating_add(1);
             continue;

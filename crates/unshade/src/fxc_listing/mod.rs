@@ -146,7 +146,7 @@ impl Parts {
                 continue;
             }
             let data = PartData::read(part.name, part.data).map_err(|error| error.within(part.label()));
-            match (&part.name.0, diagnostics.take("dx-part", data)) {
+            match (&part.name.0, diagnostics.take("dx-part-form", data)) {
                 (_, Some(PartData::Resources(resources))) => parts.resources = Some(resources),
                 (_, Some(PartData::Features(features))) => parts.features = features.flags,
                 (_, Some(PartData::Statistics(counters))) => parts.counters = Some(counters),

@@ -21,6 +21,7 @@ use unshade::sass::table::Isa;
 
 pub(super) fn run(args: &AssembleArgs, text: &str) -> Result<Outcome> {
     let isa = instruction_set(args, text)?;
+    let name = if args.listing == "-" { "standard input" } else { &args.listing };
     let mut functions = Vec::new();
     let mut faults = 0_u64;
     for part in parts(text) {
@@ -30,7 +31,7 @@ pub(super) fn run(args: &AssembleArgs, text: &str) -> Result<Outcome> {
                 faults += errors.len() as u64;
                 for error in errors {
                     let line = error.line + part.first_line;
-                    anstream::eprintln!("{}:{line}:{}: {}", args.listing, error.column, error.message);
+                    anstream::eprintln!("{name}:{line}:{}: {}", error.column, error.message);
                 }
             }
         }
