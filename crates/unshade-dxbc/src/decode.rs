@@ -15,9 +15,6 @@ use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result};
 /// How deep operands may stand in the indices of operands.
 pub const MAX_OPERAND_DEPTH: usize = 8;
 
-/// The rule that findings of [`decode`] are told by.
-pub const RULE: &str = "dxbc-tokens";
-
 /// Takes a program apart: the contents of a SHDR or SHEX part. What is not sound is told of and kept as it is.
 ///
 /// ```
@@ -40,7 +37,7 @@ pub fn decode(mut data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Pro
     let counted = usize::try_from(length).unwrap_or(usize::MAX).saturating_sub(2);
     if counted > available {
         diagnostics.error(
-            RULE,
+            "dxbc-tokens",
             Error::new(ErrorKind::OutOfRange, base.saturating_add(4), "the program is longer than its part")
                 .expected(format!("at most {} tokens", available.saturating_add(2)))
                 .found(format!("{length}")),
@@ -57,7 +54,7 @@ pub fn decode(mut data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Pro
             Ok(instruction) => instructions.push(instruction),
             Err(fault) => {
                 let offset = base.saturating_add(8).saturating_add(byte_offset(start));
-                diagnostics.error(RULE, fault.at(offset));
+                diagnostics.error("dxbc-tokens", fault.at(offset));
                 unread = code.get(start.saturating_mul(4)..).unwrap_or_default();
                 break;
             }

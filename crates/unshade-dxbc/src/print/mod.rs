@@ -2,7 +2,7 @@
 //!
 //! Two dialects: [`Dialect::Fxc`] is what `D3DDisassemble` of FXC writes, to the byte. It loses digits and leaves some
 //! bits out, so [`Dialect::Exact`] writes floats with the digits that they need and, where the text implies other
-//! tokens than there are, the tokens themselves in angle brackets. [`crate::assemble`] reads both.
+//! tokens than there are, the tokens themselves in angle brackets. [`crate::assemble()`] reads both.
 //!
 //! Source: the text of FXC for programs that have each opcode, operand and control.
 

@@ -112,7 +112,7 @@ pub enum Code {
     FloatToFloat,
     IntegerToFloat,
     FloatTruncate,
-    /// A named function: into [`functions`](super::functions).
+    /// A named function: into [`functions`](super::functions()).
     Function(u16),
     Load(Space),
     Store(Space),
