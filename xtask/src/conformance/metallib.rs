@@ -80,6 +80,15 @@ pub(crate) fn collect() -> Result<Vec<PathBuf>> {
     Ok(hashed.into_iter().filter(|(hash, _)| seen.insert(hash.clone())).map(|(_, path)| path).collect())
 }
 
+/// Opens what [`collect`] found.
+pub(crate) fn open(data: &[u8]) -> Result<Program<'_>, Error> {
+    if data.starts_with(&unshade::metallib::universal::MAGIC.to_be_bytes()) {
+        Universal::parse(data).map(Program::Universal)
+    } else {
+        Library::parse(data).map(Program::Library)
+    }
+}
+
 fn read_file(path: &Path) -> Counts {
     let mut counts = Counts { files: 1, ..Counts::default() };
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -91,13 +100,7 @@ fn read_file(path: &Path) -> Counts {
         }
     };
     counts.bytes = data.len() as u64;
-    let is_universal = data.starts_with(&unshade::metallib::universal::MAGIC.to_be_bytes());
-    let program = if is_universal {
-        Universal::parse(&data).map(Program::Universal)
-    } else {
-        Library::parse(&data).map(Program::Library)
-    };
-    match program {
+    match open(&data) {
         Ok(program) if !name.starts_with(NEGATIVE) => {
             read_program(&name, &program, data.len() as u64, &mut counts);
         }

@@ -11,13 +11,12 @@ use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use unshade::air;
 use unshade::core::Diagnostics;
+use unshade::metallib::Library;
 use unshade::metallib::document;
 use unshade::metallib::file::{ExtensionTag, LibraryFile, OwnedFunction, RawTag, SectionData};
 use unshade::metallib::tag::Tags;
-use unshade::metallib::{Library, Universal};
-use unshade::program::Program;
 
-use super::metallib::{NEGATIVE, add_maps, collect};
+use super::metallib::{NEGATIVE, add_maps, collect, open};
 
 /// Bytes of a tag: how often, from typed fields, carried along raw.
 type Row = [u64; 3];
@@ -64,12 +63,7 @@ fn read_file(path: &Path) -> Counts {
 
 fn read_data(path: &Path, counts: &mut Counts) -> Result<()> {
     let data = fs::read(path)?;
-    let is_universal = data.starts_with(&unshade::metallib::universal::MAGIC.to_be_bytes());
-    let program = if is_universal {
-        Program::Universal(Universal::parse(&data)?)
-    } else {
-        Program::Library(Library::parse(&data)?)
-    };
+    let program = open(&data)?;
     let mut diagnostics = Diagnostics::new();
     for named in program.libraries(&mut diagnostics) {
         write_back(&named.library, counts)?;
