@@ -1,45 +1,38 @@
 /** The page: its parts, and what each tells the others. A selection in one place lights its bytes in the others. */
 
+import { BitsTip } from './bits.js';
 import { Column, paneLabel, panesOf } from './column.js';
-import { append, baseName, byId, count, fill, h, hex, icon, iconButton, plural, size } from './dom.js';
-import { chooseFiles, listenForFiles, recentFiles, remember } from './drop.js';
-import { showFindings } from './facts.js';
+import { goToPlace, save, showDownloads, showOpen, showUses } from './dialogs.js';
+import { baseName, count, h, hex, plural, size } from './dom.js';
+import { listenForFiles, remember } from './drop.js';
+import { FileTree } from './files.js';
+import { Frame, NARROW } from './frame.js';
 import { asNumbers, HexView } from './hex.js';
-import { listen, modal, showKeys } from './keys.js';
+import { listen, showKeys } from './keys.js';
 import { FunctionList } from './list.js';
-import { textOf } from './listing.js';
 import { Outline } from './outline.js';
-import { aborted, nothing, problem, RowBox } from './rows.js';
+import { aborted, problem } from './rows.js';
 import { openSearch } from './search.js';
-import { splitter } from './splitter.js';
 import { Store } from './store.js';
 import { keep, kept, nextTheme, restoreTheme } from './theme.js';
 import { connect } from './transport.js';
-import { Tree } from './tree.js';
+import { examples, welcomePanel } from './welcome.js';
 
-/** @typedef {import('./protocol.js').FileEntry} FileEntry */
 /** @typedef {import('./protocol.js').Facts} Facts */
-/** @typedef {import('./protocol.js').Finding} Finding */
+/** @typedef {import('./protocol.js').Line} Line */
 /** @typedef {import('./protocol.js').Overview} Overview */
-/** @typedef {import('./protocol.js').Program} Program */
 /** @typedef {import('./protocol.js').Range} Range */
 /** @typedef {import('./store.js').State} State */
-/** @typedef {{entry: FileEntry, program?: Program}} FileNode */
+/** @typedef {{file: number, program: number, item?: number}} Subject */
 
 /** From this width on two columns stand side by side. */
 const WIDE = window.matchMedia('(min-width: 1200px)');
-/** Below it the list is a drawer. */
-const NARROW = window.matchMedia('(max-width: 759px)');
 
 class App {
   constructor() {
     restoreTheme();
     this.api = connect();
     this.store = new Store();
-    /** @type {FileEntry[]} */
-    this.files = [];
-    /** @type {Map<number, Promise<Overview>>} */
-    this.overviews = new Map();
     /** @type {Overview | null} */
     this.overview = null;
     /** @type {Facts | null} */
@@ -49,36 +42,58 @@ class App {
     this.split = kept('unshade.split') !== 'no';
     this.bytesShown = kept('unshade.bytes') !== 'no';
 
-    const say = (/** @type {string} */ text) => this.say(text);
+    const { api } = this;
+    const say = (/** @type {string} */ text) => this.frame.say(text);
     const onerror = (/** @type {unknown} */ error) => this.fail(error);
-    const columnOptions = {
-      api: this.api, say,
-      onselect: (/** @type {Column} */ column, /** @type {number} */ line, /** @type {Range | null} */ range, /** @type {boolean} */ jump) =>
-        this.store.go({ ...(column === this.first ? { line } : {}), range: range && range[1] > range[0] ? range : null }, { replace: !jump, origin: column }),
-      onrange: (/** @type {Column} */ column, /** @type {Range} */ range) => this.store.go({ range }, { replace: true, origin: column }),
-      onhover: (/** @type {import('./protocol.js').Line} */ line, /** @type {HTMLElement} */ row) => this.showBits(line, row),
-      onleave: () => this.hideBits(),
+    const select = (/** @type {unknown} */ origin) => (/** @type {Range} */ range) => this.store.go({ range }, { replace: true, origin });
+    this.tip = new BitsTip(api);
+    const column = {
+      api, say,
+      onselect: (/** @type {Column} */ origin, /** @type {number} */ line, /** @type {Range | null} */ range, /** @type {boolean} */ jump) => {
+        const bytes = range && range[1] > range[0] ? range : null;
+        this.store.go({ ...(origin === this.first ? { line } : {}), range: bytes }, { replace: !jump, origin });
+      },
+      onrange: (/** @type {Column} */ origin, /** @type {Range} */ range) => select(origin)(range),
+      onhover: (/** @type {Line} */ line, /** @type {HTMLElement} */ row) => this.showBits(line, row),
+      onleave: () => this.tip.hide(),
     };
-    this.first = new Column({ ...columnOptions, name: 'first', onpane: (pane) => this.store.go({ pane, line: null }) });
-    this.second = new Column({ ...columnOptions, name: 'second', onpane: (side) => this.store.go({ side }, { replace: true }) });
-    this.list = new FunctionList({ api: this.api, say, onchoose: (row, replace) => this.chooseRow(row, replace) });
-    this.outline = new Outline({ api: this.api, onerror, onselect: (range) => this.store.go({ range }, { replace: true, origin: this.outline }) });
-    this.hex = new HexView({ api: this.api, onerror, onselect: (range) => this.store.go({ range }, { replace: true, origin: this.hex }) });
-    /** @type {Tree<FileNode>} */
-    this.fileTree = new Tree({
-      label: 'Files and programs',
-      count: ({ program }) => program ? 0 : 1,
-      load: async () => [],
-      render: (row, node) => this.renderFile(row, node),
-      onchoose: ({ entry, program }) => this.store.go({ file: entry.name, program: program?.program ?? 0, item: null }),
-      onerror,
-    });
+    this.first = new Column({ ...column, name: 'first', onpane: (pane) => this.store.go({ pane, line: null }) });
+    this.second = new Column({ ...column, name: 'second', onpane: (side) => this.store.go({ side }, { replace: true }) });
+    this.files = new FileTree({ api, onchoose: (entry, program) => this.store.go({ file: entry.name, program, item: null }) });
+    this.list = new FunctionList({ api, say, onchoose: (row, replace) => this.chooseRow(row, replace) });
+    this.outline = new Outline({ api, onerror, onselect: (range) => select(this.outline)(range) });
+    this.hex = new HexView({ api, onerror, onselect: (range) => select(this.hex)(range) });
     this.keys = this.keyTable();
-    this.build();
+    this.frame = new Frame({
+      files: this.files.element, list: this.list.element, outline: this.outline.element, hex: this.hex.element,
+      columns: [this.first.element, this.second.element],
+      tools: [
+        { name: 'search', label: 'Find in all', key: 'f', run: () => this.search() },
+        { name: 'compare', label: 'Compare', key: 'c', run: () => this.compare() },
+        { name: 'download', label: 'Download', key: 'd', run: () => this.download() },
+        ...(api.opens ? [{ name: /** @type {const} */ ('open'), label: 'Open files', key: 'o', run: () => this.openFiles() }] : []),
+        { name: 'theme', label: 'Light or dark', key: 't', run: () => this.theme() },
+        { name: 'help', label: 'Keys', key: '?', run: () => showKeys(this.keys) },
+      ],
+      views: [
+        { name: 'back', label: 'Back', key: '[', run: () => history.back() },
+        { name: 'forward', label: 'Forward', key: ']', run: () => history.forward() },
+        { name: 'link', label: 'Copy a link to this view', key: 'y', run: () => this.copyLink() },
+        { name: 'copy', label: 'Copy the listing', key: 'Y', run: () => this.copyListing() },
+        { name: 'split', label: 'Two columns', key: 's', run: () => this.toggleSplit() },
+        { name: 'bytes', label: 'Bytes', key: 'b', run: () => this.toggleBytes() },
+      ],
+      onoffset: (offset) => this.store.go({ range: [offset, offset + 1] }),
+    });
+    this.frame.outline.onopen = () => this.outline.load().then(() => this.followOutline());
     this.store.subscribe((state, before, origin) => this.follow(state, before, origin));
     WIDE.addEventListener('change', () => this.arrange());
+    document.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') this.tip.hide();
+    });
     listenForFiles((files) => this.open(files));
     listen(this.keys);
+    this.arrange();
   }
 
   /** @returns {State} */
@@ -87,96 +102,33 @@ class App {
   }
 
   get file() {
-    return this.files.find(({ name }) => name === this.state.file) ?? null;
+    return this.files.files.find(({ name }) => name === this.state.file) ?? null;
   }
 
   get program() {
     return this.overview?.programs.find(({ program }) => program === this.state.program) ?? null;
   }
 
+  /** @returns {Subject} */
   get subject() {
     const { item, program } = this.state;
     return { file: this.file?.file ?? 0, program, ...(item === null ? {} : { item }) };
   }
 
-  async start() {
-    try {
-      if (this.api.name === 'server') this.files = (await this.api.call({ query: 'files' })).files;
-    } catch (error) {
-      this.welcome(error);
-      return;
-    }
-    this.showFiles();
-    document.body.classList.remove('starting');
-    this.store.start();
-    if (this.state.file === null && this.files.length > 0) this.store.go({ file: this.files[0].name }, { replace: true });
+  get twoColumns() {
+    return this.split && WIDE.matches;
   }
 
-  // What the page is made of.
-
-  build() {
-    byId('drawer').append(icon('menu'));
-    byId('drawer').addEventListener('click', () => this.drawer());
-    append(byId('tools'), [
-      iconButton('search', 'Find in all', () => this.search(), 'f'),
-      iconButton('compare', 'Compare with another function', () => this.compare(), 'c'),
-      this.downloadButton = iconButton('download', 'Download', () => this.download(), 'd'),
-      this.api.opens && iconButton('open', 'Open files', () => this.openDialog(), 'o'),
-      iconButton('theme', 'Light or dark', () => this.say(`Colours: ${nextTheme()}`), 't'),
-      iconButton('help', 'Keys', () => showKeys(this.keys), '?'),
-    ]);
-    const section = (/** @type {string} */ id, /** @type {string} */ title, /** @type {HTMLElement} */ body, /** @type {boolean} */ open, /** @type {(open: boolean) => void} */ ontoggle = () => {}) => {
-      const counted = h('span', { class: 'muted counted' });
-      const button = h('button', { type: 'button', class: 'section-head', 'aria-expanded': String(open), 'aria-controls': id, onclick: () => toggle() },
-        h('span', { class: 'twist has', 'aria-hidden': 'true' }), title, counted);
-      const element = h('section', { class: `side-section ${id}` }, h('h2', {}, button), h('div', { id, class: 'section-body', hidden: !open }, body));
-      const toggle = (/** @type {boolean} */ to = button.getAttribute('aria-expanded') !== 'true') => {
-        button.setAttribute('aria-expanded', String(to));
-        /** @type {HTMLElement} */ (element.lastChild).hidden = !to;
-        element.classList.toggle('open', to);
-        ontoggle(to);
-      };
-      element.classList.toggle('open', open);
-      return { element, toggle, counted, get open() { return button.getAttribute('aria-expanded') === 'true'; } };
-    };
-    this.fileSection = section('files-body', 'Files', this.fileTree.element, true);
-    this.outlineSection = section('outline-body', 'Structure', this.outline.element, false, (open) => {
-      if (open) this.outline.load().then(() => this.followOutline());
-    });
-    append(byId('side'), [this.fileSection.element, this.list.element, this.outlineSection.element]);
-
-    this.title = h('h2', { class: 'title' });
-    this.subtitle = h('p', { class: 'subtitle muted' });
-    this.splitButton = iconButton('split', 'Two columns', () => this.toggleSplit(), 's');
-    this.bytesButton = iconButton('bytes', 'Bytes', () => this.toggleBytes(), 'b');
-    const head = h('div', { class: 'reader-head' },
-      h('div', { class: 'titles' }, this.title, this.subtitle),
-      h('div', { class: 'actions', role: 'toolbar', 'aria-label': 'View' },
-        iconButton('back', 'Back', () => history.back(), '['), iconButton('forward', 'Forward', () => history.forward(), ']'),
-        iconButton('link', 'Copy a link to this view', () => this.copyLink(), 'y'),
-        iconButton('copy', 'Copy the listing', () => this.copyListing(), 'Y'),
-        this.splitButton, this.bytesButton));
-    this.columns = h('div', { class: 'columns' }, this.first.element, this.second.element);
-    this.where = h('span', { class: 'bytes-where' });
-    this.numbers = h('span', { class: 'muted bytes-numbers' });
-    this.bytes = h('section', { class: 'bytes', 'aria-label': 'Bytes' },
-      h('div', { class: 'bytes-head' }, this.where, this.numbers), this.hex.element);
-    this.bytesSplitter = splitter({ label: 'Height of the bytes', axis: 'y', name: '--bytes-height', key: 'unshade.bytes-height', least: 80, from: 'end' });
-    append(byId('reader'), [head, this.columns, this.bytesSplitter, this.bytes]);
-    byId('side').after(splitter({ label: 'Width of the list', axis: 'x', name: '--side-width', key: 'unshade.side-width', least: 200, from: 'start' }));
-    this.diagnostics = h('section', { id: 'diagnostics', class: 'diagnostics', 'aria-label': 'Diagnostics', hidden: true });
-    byId('body').after(this.diagnostics);
-    byId('diagnostics-toggle').addEventListener('click', () => this.toggleDiagnostics());
-    this.bits = h('div', { class: 'bits', role: 'tooltip', id: 'bits', hidden: true });
-    document.body.append(this.bits);
-    this.arrange();
-    NARROW.addEventListener('change', () => this.drawer(false));
-    document.addEventListener('keydown', (event) => {
-      if (event.key === 'Escape') {
-        this.hideBits();
-        this.drawer(false);
-      }
-    });
+  async start() {
+    try {
+      this.files.set(this.api.opens ? [] : (await this.api.call({ query: 'files' })).files);
+    } catch (error) {
+      return this.welcome(error);
+    }
+    const [first] = this.files.files;
+    document.body.classList.remove('starting');
+    this.store.start();
+    if (this.state.file === null && first) this.store.go({ file: first.name }, { replace: true });
   }
 
   /** @returns {import('./keys.js').Key[]} */
@@ -186,29 +138,28 @@ class App {
       if (name) this.store.go({ pane: name, line: null });
     };
     return [
-      { group: 'Find', keys: '/', does: 'filter the functions', run: () => this.focusFilter() },
+      { group: 'Find', keys: '/', does: 'filter the functions', run: () => this.toList(() => this.list.focus()) },
       { group: 'Find', keys: 'f', does: 'find in all names, listings, sources, bytes', run: () => this.search() },
-      { group: 'Find', keys: 'g', does: 'go to an offset or a line', run: () => this.goToOffset() },
-      { group: 'Find', keys: 'j k ↓ ↑', does: 'next and previous row', run: (event) => this.list.box.move(event.key === 'j' ? 1 : -1) },
+      { group: 'Find', keys: 'g', does: 'go to an offset or a line', run: () => this.goToPlace() },
+      { group: 'Find', keys: 'j k', does: 'next and previous row', run: (event) => this.list.box.move(event.key === 'j' ? 1 : -1) },
       { group: 'Read', keys: '1…6', does: 'the first, second… tab', run: pane },
       { group: 'Read', keys: '← →', does: 'walk the names of a line, the bytes, a tree' },
       { group: 'Read', keys: 'Enter', does: 'to the definition of the name; choose the row' },
-      { group: 'Read', keys: 'x', does: 'all uses of the name', run: () => this.crossReferences() },
+      { group: 'Read', keys: 'x', does: 'all uses of the name', run: () => this.uses() },
       { group: 'Read', keys: 'i', does: 'the bits of the selected instruction', run: () => this.instruction() },
-      { group: 'Read', keys: '[', does: 'back', run: () => history.back() },
-      { group: 'Read', keys: ']', does: 'forward', run: () => history.forward() },
+      { group: 'Read', keys: '[ ]', does: 'back and forward', run: (event) => (event.key === '[' ? history.back() : history.forward()) },
       { group: 'Do', keys: 'c', does: 'compare: first this function, then another', run: () => this.compare() },
       { group: 'Do', keys: 'd', does: 'download', run: () => this.download() },
       { group: 'Do', keys: 'y', does: 'copy a link to this view', run: () => this.copyLink() },
       { group: 'Do', keys: 'Y', does: 'copy the listing', run: () => this.copyListing() },
-      { group: 'Do', keys: 'o', does: 'open files', run: () => this.openDialog() },
-      { group: 'Page', keys: 's', does: 'one or two columns', run: () => this.toggleSplit() },
-      { group: 'Page', keys: 'b', does: 'show or hide the bytes', run: () => this.toggleBytes() },
-      { group: 'Page', keys: 'l', does: 'to the list of functions', run: () => this.focusList() },
+      { group: 'Do', keys: 'o', does: 'open files', run: () => this.openFiles() },
+      { group: 'Page', keys: 'l', does: 'to the list of functions', run: () => this.toList(() => this.list.box.element.focus()) },
       { group: 'Page', keys: 'r', does: 'to the reading pane', run: () => this.first.focus() },
       { group: 'Page', keys: 'h', does: 'to the bytes', run: () => this.hex.element.focus() },
-      { group: 'Page', keys: 'u', does: 'show or hide the structure', run: () => this.outlineSection?.toggle() },
-      { group: 'Page', keys: 't', does: 'light, dark, as the system', run: () => this.say(`Colours: ${nextTheme()}`) },
+      { group: 'Page', keys: 'u', does: 'show or hide the structure', run: () => this.toList(() => this.frame.outline.toggle()) },
+      { group: 'Page', keys: 's', does: 'one or two columns', run: () => this.toggleSplit() },
+      { group: 'Page', keys: 'b', does: 'show or hide the bytes', run: () => this.toggleBytes() },
+      { group: 'Page', keys: 't', does: 'light, dark, as the system', run: () => this.theme() },
       { group: 'Page', keys: '?', does: 'these keys', run: () => showKeys(this.keys) },
     ];
   }
@@ -224,123 +175,99 @@ class App {
     const entry = this.file;
     if (!entry) return this.welcome();
     document.body.classList.remove('welcome');
-    const moved = state.file !== before.file || this.overview?.file.file !== entry.file;
     try {
-      if (moved) {
+      if (this.overview?.file.file !== entry.file) {
         this.overview = null;
-        this.fileMarked = '';
-        const overview = await this.overviewOf(entry.file);
+        this.facts = null;
+        this.factsKey = '';
+        const overview = await this.files.overview(entry.file);
         if (this.file !== entry) return;
         this.overview = overview;
         remember(entry.name);
       }
-      await this.showSubject(state, origin);
+      await this.show(origin);
     } catch (error) {
       if (!aborted(error)) this.cannot(entry, error);
     }
   }
 
-  /** @param {number} file */
-  overviewOf(file) {
-    let promise = this.overviews.get(file);
-    if (!promise) {
-      promise = this.api.call({ query: 'overview', file });
-      promise.catch(() => this.overviews.delete(file));
-      this.overviews.set(file, promise);
-    }
-    return promise;
-  }
-
-  /**
-   * @param {State} state
-   * @param {unknown} origin
-   */
-  async showSubject(state, origin) {
-    const { program, overview, subject } = this;
+  /** @param {unknown} origin */
+  async show(origin) {
+    const { program, overview, subject, state, frame } = this;
     if (!overview) return;
-    this.showWhere();
-    this.markFile();
-    this.showDiagnostics(overview.findings);
-    if (!program) {
-      this.list.show(subject.file, null);
-      this.list.element.classList.add('none');
-      this.first.empty(overview.programs.length === 0 ? 'No GPU program was found in this file.' : 'This file has no such program.');
-      this.second.empty('');
-      this.title.textContent = baseName(overview.file.name);
-      this.subtitle.textContent = size(overview.file.size);
-      return;
-    }
+    this.showWhere(overview);
+    frame.files.element.hidden = !this.files.mark(overview, state.program);
+    frame.files.counted.textContent = count(this.files.files.length);
+    frame.files.element.style.setProperty('--rows', String(this.files.rows));
+    if (!program) return this.showNoProgram(overview);
     this.list.element.classList.toggle('none', program.items === 0);
     this.list.show(subject.file, program);
     this.list.mark(state.item);
     this.outline.show(subject.file, program.program);
     this.hex.show(subject.file, program.program, program.space);
-    if (this.outlineSection.open) this.outline.load();
+    if (frame.outline.open) this.outline.load();
 
     const key = JSON.stringify(subject);
     const fresh = key !== this.factsKey;
-    /** @type {Promise<Facts | null>} */
-    let facts = Promise.resolve(this.facts);
-    if (fresh) {
-      this.controller.abort();
-      this.controller = new AbortController();
-      this.factsKey = key;
-      this.facts = null;
-      facts = this.api.call({ query: 'facts', ...subject }, this.controller.signal);
-    }
     // The listing is asked for beside the facts, not after them: it is what one waits for.
-    const early = fresh && this.first.panes.includes(state.pane) && !['facts', 'graph', 'compare'].includes(state.pane);
-    const listing = early ? this.showFirst(state, null) : null;
-    const known = await facts;
-    if (this.factsKey !== key) return;
-    if (fresh) {
-      this.facts = known;
-      if (known) {
-        this.title.textContent = known.title;
-        this.title.title = known.title;
-        this.subtitle.textContent = known.subtitle;
-        document.title = `${known.title} · unshade`;
-        this.showDiagnostics([...overview.findings, ...known.findings]);
-        const row = known.range ?? null;
-        this.hex.frame(state.item === null ? null : row, !state.range);
-      }
-    }
-    const part = await (listing ?? this.showFirst(state, known));
-    if (early) this.showFirst(state, known);
-    this.showSecond(state, known);
-    if (part?.findings.length) this.showDiagnostics([...overview.findings, ...(known?.findings ?? []), ...part.findings]);
+    const early = fresh && this.first.panes.includes(state.pane) && !['facts', 'graph', 'compare'].includes(state.pane)
+      ? this.showFirst(null) : null;
+    if (fresh && !await this.takeFacts(key, subject)) return;
+    const { facts } = this;
+    const part = await early;
+    const later = await this.showFirst(facts);
+    this.showSecond(facts);
+    frame.showDiagnostics([...overview.findings, ...(facts?.findings ?? []), ...((part ?? later)?.findings ?? [])]);
     this.light(origin, fresh);
   }
 
   /**
-   * @param {State} state
-   * @param {Facts | null} facts
+   * @param {string} key
+   * @param {Subject} subject
+   * @returns {Promise<boolean>} whether they are still wanted
    */
-  showFirst(state, facts) {
-    const panes = facts ? panesOf(facts, state.against !== null) : this.first.panes;
-    const pane = panes.includes(state.pane) ? state.pane : panes.find((name) => !['facts', 'compare', 'graph'].includes(name)) ?? 'facts';
-    this.first.offer(panes, pane);
-    return this.first.show(this.subject, facts, state.line, this.against());
+  async takeFacts(key, subject) {
+    this.controller.abort();
+    this.controller = new AbortController();
+    this.factsKey = key;
+    this.facts = null;
+    let facts;
+    try {
+      facts = /** @type {Facts} */ (await this.api.call({ query: 'facts', ...subject }, this.controller.signal));
+    } catch (error) {
+      if (this.factsKey !== key) return false;
+      this.factsKey = '';
+      throw error;
+    }
+    if (this.factsKey !== key) return false;
+    this.facts = facts;
+    this.frame.head(facts.title, facts.subtitle);
+    this.hex.frame(subject.item === undefined ? null : facts.range ?? null, !this.state.range);
+    return true;
   }
 
-  /**
-   * @param {State} state
-   * @param {Facts | null} facts
-   */
-  showSecond(state, facts) {
+  /** @param {Facts | null} facts */
+  showFirst(facts) {
+    const { state } = this;
+    const against = this.against();
+    const panes = facts ? panesOf(facts, against !== null) : this.first.panes;
+    const pane = panes.includes(state.pane) ? state.pane : panes.find((name) => !['facts', 'compare', 'graph'].includes(name)) ?? 'facts';
+    this.first.offer(panes, pane);
+    return this.first.show(this.subject, facts, state.line, against);
+  }
+
+  /** @param {Facts | null} facts */
+  showSecond(facts) {
     const shown = this.twoColumns && this.first.pane !== 'compare';
     this.second.element.hidden = !shown;
     if (!shown || !facts) return;
     const panes = panesOf(facts, false);
-    const fallback = this.first.pane === 'facts' ? panes.find((name) => name !== 'facts') ?? 'facts' : 'facts';
-    const wanted = panes.includes(state.side) ? state.side : 'facts';
-    const pane = wanted === this.first.pane ? fallback : wanted;
+    const wanted = panes.includes(this.state.side) ? this.state.side : 'facts';
+    const pane = wanted !== this.first.pane ? wanted : panes.find((name) => name !== this.first.pane);
+    this.second.element.hidden = pane === undefined;
+    if (pane === undefined) return;
     this.second.offer(panes, pane);
     this.second.show(this.subject, facts, null, null);
-  }
-
-  get twoColumns() {
-    return this.split && WIDE.matches;
   }
 
   /**
@@ -351,132 +278,82 @@ class App {
   light(origin, fresh) {
     const { range, line } = this.state;
     this.hex.light(range, origin !== this.hex);
-    const reveal = (/** @type {Column} */ column) => origin !== column && (column !== this.first || !fresh || line === null);
-    this.first.listing.light(range, reveal(this.first)).then((found) => {
-      if (found !== undefined && this.state.range === range && origin !== this.first) this.first.listing.box.setActive(found);
+    this.first.listing.light(range, origin !== this.first && !(fresh && line !== null)).then((found) => {
+      if (found !== undefined && this.state.range === range) this.first.listing.box.setActive(found);
     });
-    if (this.twoColumns) this.second.listing.light(range, reveal(this.second));
+    if (this.twoColumns) this.second.listing.light(range, origin !== this.second);
     this.showPlace(range);
     if (origin !== this.outline) this.followOutline();
   }
 
-  /** @param {Range | null} range */
+  /**
+   * What the selected bytes are, above them.
+   * @param {Range | null} range
+   */
   async showPlace(range) {
+    const { place, numbers } = this.frame;
+    numbers.textContent = '';
     if (!range) {
-      this.where.textContent = this.program ? `${hex(this.program.space[0])}–${hex(this.program.space[1])}` : '';
-      this.numbers.textContent = '';
+      const space = this.program?.space;
+      place.textContent = space ? `${hex(space[0])}–${hex(space[1])}` : '';
       return;
     }
-    this.where.textContent = `${hex(range[0])}  ${plural(range[1] - range[0], 'byte')}`;
-    const numbers = () => {
-      this.numbers.textContent = asNumbers(this.hex.peek(range[0], range[1] - range[0] <= 1 ? 8 : range[1] - range[0]));
-    };
-    numbers();
+    const length = range[1] - range[0];
+    place.textContent = `${hex(range[0])}  ${plural(length, 'byte')}`;
     try {
       const path = await this.outline.pathAt(range[0]);
       if (this.state.range !== range) return;
-      this.path = path;
-      if (path.length) this.where.append(h('span', { class: 'muted' }, `  ${path.map(({ name }) => name).join(' › ')}`));
-      numbers();
+      if (path.length) place.append(h('span', { class: 'muted' }, `  ${path.map(({ name }) => name).join(' › ')}`));
+      numbers.textContent = asNumbers(this.hex.peek(range[0], length === 1 ? 8 : length));
     } catch (error) {
-      if (!aborted(error)) this.fail(error);
+      this.fail(error);
     }
   }
 
   async followOutline() {
     const { range } = this.state;
-    if (!range || !this.outlineSection.open) return;
-    const path = await this.outline.pathAt(range[0]).catch(() => []);
-    if (this.state.range === range && path.length) await this.outline.reveal(/** @type {{index: number}[]} */ (path));
-  }
-
-  showWhere() {
-    const { file, program, overview } = this;
-    const several = (overview?.programs.length ?? 0) > 1;
-    fill(byId('where'), file && h('span', { class: 'where-file', title: file.name }, baseName(file.name)),
-      program && h('span', { class: 'muted where-format' }, `${several ? `${program.path} · ` : ''}${program.format_name} · ${size(program.size)}`));
-  }
-
-  // Files.
-
-  showFiles() {
-    this.fileTree.setRoots(this.files.map((entry) => ({ entry })));
-    this.fileSection.counted.textContent = count(this.files.length);
-    this.fileSection.element.hidden = this.files.length === 0;
-    this.fileMarked = '';
-  }
-
-  /** Shows which file and program is chosen, and the programs of a file that has several. */
-  markFile() {
-    const { overview, state, files } = this;
-    if (!overview) return;
-    const key = `${overview.file.file}/${state.program}`;
-    if (this.fileMarked === key) return;
-    this.fileMarked = key;
-    const at = files.findIndex(({ file }) => file === overview.file.file);
-    const several = overview.programs.length > 1;
-    const root = this.fileTree.roots[at];
-    // One file with one program needs no list to choose from.
-    this.fileSection.element.hidden = files.length < 2 && !several;
-    if (!root) return;
-    if (several && root.children.size === 0) {
-      root.count = overview.programs.length;
-      overview.programs.forEach((program, index) => root.children.set(index, {
-        data: { entry: root.data.entry, program }, parent: root, index, depth: 1, count: 0, open: false, children: new Map(),
-      }));
-    } else if (!several) {
-      root.count = 0;
+    if (!range || !this.frame.outline.open) return;
+    try {
+      const path = await this.outline.pathAt(range[0]);
+      if (this.state.range === range && path.length) await this.outline.reveal(path);
+    } catch (error) {
+      this.fail(error);
     }
-    this.fileSection.element.style.setProperty('--rows', String(Math.min(9, files.length + (several ? overview.programs.length : 0))));
-    this.fileTree.reveal(several ? [at, overview.programs.findIndex(({ program }) => program === state.program)] : [at]);
+  }
+
+  /** @param {Overview} overview */
+  showWhere(overview) {
+    const { program } = this;
+    const path = overview.programs.length > 1 ? `${program?.path} · ` : '';
+    this.frame.where(h('span', { class: 'where-file', title: overview.file.name }, baseName(overview.file.name)),
+      program && h('span', { class: 'muted where-format' }, `${path}${program.format_name} · ${size(program.size)}`));
+  }
+
+  /** @param {Overview} overview */
+  showNoProgram({ file, programs, findings }) {
+    this.factsKey = '';
+    this.list.show(file.file, null);
+    this.list.element.classList.add('none');
+    this.frame.head(baseName(file.name), size(file.size));
+    this.frame.showDiagnostics(findings);
+    this.first.empty(programs.length === 0 ? 'No GPU program was found in this file.' : 'This file has no such program.');
+    this.second.element.hidden = true;
   }
 
   /**
-   * @param {HTMLElement} row
-   * @param {FileNode} node
+   * @param {import('./protocol.js').FileEntry} entry
+   * @param {unknown} error
    */
-  renderFile(row, { entry, program }) {
-    const name = program ? program.path || program.format_name : entry.name;
-    append(row, [
-      h('span', { class: 'node-name', title: name }, program ? name.split('!').pop() ?? name : baseName(name)),
-      h('span', { class: 'node-value' }, program ? `${program.format_name}${program.items > 1 ? ` · ${count(program.items)}` : ''}` : entry.error ? 'unreadable' : size(entry.size)),
-    ]);
-  }
-
-  /** @param {import('./drop.js').Opened[]} files */
-  async open(files) {
-    if (files.length === 0) return;
-    let first = '';
-    for (const { file, name } of files) {
-      try {
-        this.say(`Opening ${name}…`);
-        const number = await this.api.open(file, name);
-        const unique = this.files.some((other) => other.name === name) ? `${name} (${number})` : name;
-        this.files.push({ file: number, name: unique, size: file.size, opened: true });
-        first ||= unique;
-      } catch (error) {
-        this.fail(error);
-      }
+  cannot(entry, error) {
+    if (!this.overview) {
+      this.frame.head(baseName(entry.name), size(entry.size));
+      this.list.show(entry.file, null);
+      this.list.element.classList.add('none');
     }
-    if (!first) return;
-    this.showFiles();
-    this.say(`${plural(files.length, 'file')} opened`);
-    const linked = this.state.file !== null && this.file !== null && files.some(({ name }) => name === this.state.file);
-    // A link was followed before its file was there: show what it leads to.
-    if (linked) this.follow(this.state, this.state, undefined);
-    else this.store.go({ file: first });
-  }
-
-  openDialog() {
-    if (!this.api.opens) return this.fail(new Error('This page shows the files that it was started with: run unshade explore FILE for others.'));
-    const recent = recentFiles();
-    const close = () => dialog.close();
-    const dialog = modal('Open', h('div', { class: 'open-buttons' },
-      h('button', { type: 'button', class: 'primary', onclick: () => { close(); chooseFiles(false, (files) => this.open(files)); } }, 'Files…'),
-      h('button', { type: 'button', class: 'quiet', onclick: () => { close(); chooseFiles(true, (files) => this.open(files)); } }, 'A folder…')),
-    h('p', { class: 'muted' }, 'Files stay on this machine. You can also drop or paste them anywhere on the page.'),
-    recent.length > 0 && h('div', {}, h('h3', {}, 'Opened of late'), h('ul', { class: 'recent' }, ...recent.map((name) => h('li', {}, name)))));
-    dialog.showModal();
+    this.first.empty('');
+    this.first.message.replaceChildren(problem(error));
+    this.second.element.hidden = true;
+    this.fail(error);
   }
 
   /**
@@ -487,91 +364,74 @@ class App {
     document.body.classList.remove('starting');
     document.body.classList.add('welcome');
     this.overview = null;
-    this.showDiagnostics([]);
-    fill(byId('where'));
-    this.title.textContent = '';
-    this.subtitle.textContent = '';
-    const wanted = this.state.file;
-    const examples = this.api.opens ? await this.examples() : [];
+    this.factsKey = '';
+    this.frame.showDiagnostics([]);
+    this.frame.where();
+    this.frame.head('', '');
+    const known = this.api.opens ? await examples() : [];
     if (this.file) return;
-    const panel = h('div', { class: 'welcome-panel' },
-      h('h2', {}, wanted !== null ? `This link leads into ${baseName(wanted)}` : 'Open a compiled GPU program'),
-      h('p', { class: 'muted' }, wanted !== null ? (this.api.opens ? 'Open that file to see it.' : 'It is not among the files that this page was started with.')
-        : 'Metal libraries, DirectX containers, CUDA fat binaries and cubins, and whatever has them inside.'),
-      error !== undefined && problem(error),
-      this.api.opens ? h('div', { class: 'open-buttons' },
-        h('button', { type: 'button', class: 'primary', onclick: () => chooseFiles(false, (files) => this.open(files)) }, 'Open files…'),
-        h('button', { type: 'button', class: 'quiet', onclick: () => chooseFiles(true, (files) => this.open(files)) }, 'A folder…'))
-        : this.files.length > 0 && h('ul', { class: 'recent' }, ...this.files.slice(0, 50).map(({ name }) => h('li', {}, h('button', { type: 'button', class: 'link', onclick: () => this.store.go({ file: name }) }, name)))),
-      this.api.opens && h('p', { class: 'muted' }, 'or drop or paste them here. They stay on this machine.'),
-      !this.api.opens && this.files.length === 0 && error === undefined && nothing('No files here.', h('code', {}, 'unshade explore FILE')),
-      examples.length > 0 && h('div', { class: 'examples' }, h('h3', {}, 'Or try'), ...examples.map(({ name, says }) =>
-        h('button', { type: 'button', class: 'example', onclick: () => this.openExample(name) }, h('strong', {}, name), h('span', { class: 'muted' }, says)))));
-    fill(this.first.message, panel);
-    this.first.offer([], '');
-    this.first.panel.replaceChildren(this.first.message);
-    this.second.element.hidden = true;
-  }
-
-  /** @returns {Promise<{name: string, says: string}[]>} */
-  async examples() {
-    try {
-      const response = await fetch('examples/index.json');
-      return response.ok ? await response.json() : [];
-    } catch {
-      return [];
-    }
-  }
-
-  /** @param {string} name */
-  async openExample(name) {
-    try {
-      const response = await fetch(`examples/${encodeURIComponent(name)}`);
-      if (!response.ok) throw new Error(`${name} could not be fetched`);
-      await this.open([{ file: new File([await response.blob()], name), name }]);
-    } catch (error) {
-      this.fail(error);
-    }
-  }
-
-  /**
-   * @param {FileEntry} entry
-   * @param {unknown} error
-   */
-  cannot(entry, error) {
-    if (!this.overview) {
-      this.title.textContent = baseName(entry.name);
-      this.subtitle.textContent = size(entry.size);
-      this.list.show(entry.file, null);
-    }
     this.first.empty('');
-    fill(this.first.message, problem(error));
     this.second.element.hidden = true;
-    this.fail(error);
+    this.first.message.replaceChildren(welcomePanel({
+      wanted: this.state.file, opens: this.api.opens, files: this.files.files, examples: known, error,
+      onfiles: (files) => this.open(files), onchoose: (name) => this.store.go({ file: name }),
+      onerror: (error) => this.fail(error),
+    }));
   }
 
   // What one does.
+
+  /** @param {import('./drop.js').Opened[]} opened */
+  async open(opened) {
+    const files = [...this.files.files];
+    let first = '';
+    for (const { file, name } of opened) {
+      try {
+        this.frame.say(`Opening ${name}…`);
+        const number = await this.api.open(file, name);
+        const unique = files.some((other) => other.name === name) ? `${name} (${number})` : name;
+        files.push({ file: number, name: unique, size: file.size, opened: true });
+        first ||= unique;
+      } catch (error) {
+        this.fail(error);
+      }
+    }
+    if (!first) return;
+    const waited = this.state.file !== null && this.file === null;
+    this.files.set(files);
+    this.frame.say(`${plural(opened.length, 'file')} opened`);
+    // A link was followed before its file was there: show what it leads to.
+    if (waited && this.file) this.follow(this.state, this.state, undefined);
+    else this.store.go({ file: first });
+  }
+
+  openFiles() {
+    if (this.api.opens) showOpen((files) => this.open(files));
+    else this.frame.say('This page shows the files that it was started with: run unshade explore FILE for others.');
+  }
 
   /**
    * @param {import('./protocol.js').Row} row
    * @param {boolean} replace
    */
   chooseRow(row, replace) {
-    this.hex.frame(row.range ?? null, true);
     this.store.go({ item: row.item }, { replace, origin: this.list });
-    if (!replace) this.drawer(false);
+    if (!replace) this.frame.drawer(false);
   }
 
-  /** @returns {{left: {file: number, program: number, item?: number}, names: [string, string]} | null} */
+  /** @returns {{left: Subject, names: [string, string]} | null} */
   against() {
-    const { against } = this.state;
+    const { against, file, item } = this.state;
     if (against === null) return null;
-    const [name, program, item] = against.split('|');
-    const file = this.files.find((entry) => entry.name === name)?.file;
-    if (file === undefined) return null;
+    const [name, program, other] = against.split('|');
+    const number = this.files.files.find((entry) => entry.name === name)?.file;
+    if (number === undefined) return null;
     return {
-      left: { file, program: Number(program) || 0, ...(item ? { item: Number(item) } : {}) },
-      names: [`${baseName(name)}${item ? ` #${item}` : ''}`, `${baseName(this.state.file ?? '')}${this.state.item !== null ? ` #${this.state.item} ${this.facts?.title ?? ''}` : ''}`],
+      left: { file: number, program: Number(program) || 0, ...(other ? { item: Number(other) } : {}) },
+      names: [
+        `${baseName(name)}${other ? ` #${other}` : ''}`,
+        `${baseName(file ?? '')}${item !== null ? ` #${item} ${this.facts?.title ?? ''}` : ''}`,
+      ],
     };
   }
 
@@ -581,11 +441,11 @@ class App {
     if (file === null) return;
     const here = [file, program, item ?? ''].join('|');
     if (against === here || pane === 'compare') {
-      this.store.go({ against: null, pane: pane === 'compare' ? 'assembly' : pane });
-      this.say('Comparison ended');
+      this.store.go({ against: null, ...(pane === 'compare' ? { pane: 'assembly' } : {}) });
+      this.frame.say('Comparison ended');
     } else if (against === null) {
       this.store.go({ against: here }, { replace: true });
-      this.say('Now choose what to compare it with, and press c again');
+      this.frame.say('Now choose what to compare it with, and press c again');
     } else {
       this.store.go({ pane: 'compare', line: null });
     }
@@ -595,91 +455,55 @@ class App {
     const { file } = this;
     if (!file) return;
     openSearch({ api: this.api, file: file.file, onchoose: (match) => {
-      const item = match.item ?? (match.range && !match.line ? this.state.item : null);
+      const range = match.range && match.range[1] > match.range[0] ? match.range : null;
       this.store.go({
-        program: match.program, item, ...(match.pane ? { pane: match.pane } : {}),
-        line: match.line ?? null, range: match.range && match.range[1] > match.range[0] ? match.range : null,
+        program: match.program, item: match.item ?? (range && match.program === this.state.program ? this.state.item : null),
+        ...(match.pane ? { pane: match.pane } : {}), line: match.line ?? null, range,
       });
     } });
   }
 
-  goToOffset() {
-    const input = h('input', { class: 'field', 'aria-label': 'Offset or line', placeholder: '0x8f30, 36656 or line 12', autocomplete: 'off', spellcheck: false });
-    const fault = h('p', { class: 'hint', role: 'status' });
-    const dialog = modal('Go to', h('form', { class: 'search-line', onsubmit: (/** @type {Event} */ event) => {
-      event.preventDefault();
-      const text = input.value.trim();
-      const line = /^(?:line|l|:)\s*(\d+)$/i.exec(text);
-      const offset = /^0x[0-9a-f]+$/i.test(text) || /^\d+$/.test(text) ? Number(text) : /^[0-9a-f]+h?$/i.test(text) ? parseInt(text, 16) : NaN;
-      const space = this.program?.space ?? [0, 0];
-      if (line) {
-        this.store.go({ line: Number(line[1]) - 1 });
-      } else if (Number.isSafeInteger(offset) && offset >= space[0] && offset < space[1]) {
-        this.store.go({ range: [offset, offset + 1] });
-      } else {
-        fault.textContent = `There is nothing there: the bytes go from ${hex(space[0])} to ${hex(space[1])}.`;
-        return;
-      }
-      dialog.close();
-    } }, input, h('button', { type: 'submit', class: 'primary' }, 'Go')), fault);
-    dialog.showModal();
-    input.focus();
-  }
-
-  async crossReferences() {
-    const found = await this.first.listing.crossReferences();
-    if (!found) return;
-    const { links, lines, go } = found;
-    const places = [...(links.definition ? [links.definition] : []), ...links.uses.slice(0, 200)];
-    const box = new RowBox({
-      label: 'Uses', className: 'results',
-      create: () => h('div', { class: 'row result' }, h('span', { class: 'result-where' }), h('span', { class: 'result-text mono' })),
-      render: (row, index) => {
-        row.children[0].textContent = `${index === 0 && links.definition ? 'definition ' : ''}${places[index].line + 1}`;
-        row.children[1].textContent = lines[index] ? textOf(/** @type {import('./protocol.js').Line} */ (lines[index])).trim() : '';
-      },
-      onchoose: (index) => {
-        dialog.close();
-        go(places[index].line);
-        this.first.focus();
-      },
-    });
-    const dialog = modal(`${plural(links.uses.length + links.more, 'use')}`, box.element);
-    dialog.classList.add('wide', 'search');
-    dialog.showModal();
-    box.reset(places.length);
-    box.setActive(0);
-    box.element.focus();
-  }
-
-  async download() {
-    const { program, state } = this;
+  goToPlace() {
+    const { program } = this;
     if (!program) return;
-    const whole = state.item === null ? [] : program.extracts;
-    const button = (/** @type {string} */ what, /** @type {boolean} */ ofItem) => h('button', {
-      type: 'button', class: 'download', onclick: async () => {
-        dialog.close();
-        try {
-          const { item: _, ...programOnly } = /** @type {{file: number, program: number, item?: number}} */ (this.subject);
-          const pane = this.first.pane;
-          const { name, blob } = await this.api.bytes({
-            query: 'extract', ...(ofItem ? this.subject : programOnly), what,
-            ...(what === 'listing' && this.first.listing.subject ? { pane } : {}),
-            ...(what === 'source' && pane.startsWith('source:') ? { name: pane.slice(7) } : {}),
-          });
-          save(name, blob);
-          this.say(`${name}, ${size(blob.size)}`);
-        } catch (error) {
-          this.fail(error);
-        }
-      },
-    }, EXTRACTS[what] ?? what);
-    const own = this.facts?.extracts ?? [];
-    const dialog = modal('Download',
-      own.length > 0 && h('div', { class: 'downloads' }, h('h3', {}, state.item === null ? 'The program' : this.title.textContent ?? ''), ...own.map((what) => button(what, true))),
-      whole.length > 0 && h('div', { class: 'downloads' }, h('h3', {}, 'The whole program'), ...whole.map((what) => button(what, false))),
-      own.length + whole.length === 0 && nothing('There is nothing to download.'));
-    dialog.showModal();
+    goToPlace(program.space, (place) => {
+      if ('line' in place) this.store.go({ line: place.line });
+      else this.store.go({ range: [place.offset, place.offset + 1] });
+    });
+  }
+
+  async uses() {
+    const found = await this.first.listing.crossReferences();
+    if (found) showUses(found, () => this.first.focus());
+  }
+
+  download() {
+    const { program, facts, subject, state } = this;
+    if (!program || !facts) return;
+    const whole = { file: subject.file, program: subject.program };
+    const choose = (/** @type {Subject} */ of) => (/** @type {string} */ what) => this.extract(of, what);
+    showDownloads([
+      { title: facts.title, extracts: facts.extracts, choose: choose(subject) },
+      ...(state.item === null ? [] : [{ title: 'The whole program', extracts: program.extracts, choose: choose(whole) }]),
+    ]);
+  }
+
+  /**
+   * @param {Subject} subject
+   * @param {string} what
+   */
+  async extract(subject, what) {
+    const { pane } = this.first;
+    try {
+      const { name, blob } = await this.api.bytes({
+        query: 'extract', ...subject, what,
+        ...(what === 'listing' && !['facts', 'graph', 'compare'].includes(pane) ? { pane } : {}),
+        ...(what === 'source' && pane.startsWith('source:') ? { name: pane.slice('source:'.length) } : {}),
+      });
+      this.frame.say(save(name, blob));
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   async copyLink() {
@@ -687,11 +511,11 @@ class App {
   }
 
   async copyListing() {
-    if (!this.first.listing.subject) return this.say('There is no listing here to copy.');
+    if (!this.first.listing.subject) return this.frame.say('There is no listing here to copy.');
     try {
       await this.copy(await this.first.listing.text(), `${paneLabel(this.first.pane)} copied`);
     } catch (error) {
-      if (!aborted(error)) this.fail(error);
+      this.fail(error);
     }
   }
 
@@ -702,13 +526,11 @@ class App {
   async copy(text, done) {
     try {
       await navigator.clipboard.writeText(text);
-      this.say(done);
+      this.frame.say(done);
     } catch {
-      this.say('The browser does not let this page write to the clipboard.');
+      this.frame.say('The browser does not let this page write to the clipboard.', true);
     }
   }
-
-  // The bits of a machine instruction.
 
   instruction() {
     const { box, pages } = this.first.listing;
@@ -718,55 +540,33 @@ class App {
   }
 
   /**
-   * @param {import('./protocol.js').Line} line
+   * @param {Line} line
    * @param {HTMLElement} row
    */
-  async showBits(line, row) {
-    if (!line.range || this.state.item === null || this.program?.format !== 'cubin') return;
-    const { signal } = this.controller;
-    this.bitsLine = line;
-    try {
-      /** @type {import('./protocol.js').Bits} */
-      const answer = await this.api.call({ query: 'bits', ...this.subject, offset: line.range[0] }, signal);
-      if (this.bitsLine !== line || !row.isConnected) return;
-      fill(this.bits, h('p', { class: 'mono bits-word' }, answer.word), answer.meaning && h('p', {}, answer.meaning),
-        h('table', {}, h('tbody', {}, ...answer.fields.map(({ bits, name, value, meaning }) =>
-          h('tr', {}, h('td', { class: 'mono muted' }, bits), h('td', {}, name), h('td', { class: 'mono' }, value), h('td', { class: 'muted' }, meaning))))));
-      this.bits.hidden = false;
-      const at = row.getBoundingClientRect();
-      const below = at.bottom + this.bits.offsetHeight + 8 < window.innerHeight;
-      this.bits.style.left = `${Math.max(8, Math.min(at.left + 60, window.innerWidth - this.bits.offsetWidth - 8))}px`;
-      this.bits.style.top = `${below ? at.bottom + 4 : Math.max(8, at.top - this.bits.offsetHeight - 4)}px`;
-    } catch {
-      // A line that is no instruction, or a machine whose words are not known: there is nothing to show.
-    }
-  }
-
-  hideBits() {
-    this.bitsLine = undefined;
-    this.bits.hidden = true;
+  showBits(line, row) {
+    if (this.state.item !== null && this.program?.format === 'cubin') this.tip.show(this.subject, line, row);
   }
 
   // The frame.
 
   arrange() {
-    this.columns.classList.toggle('two', this.twoColumns);
-    this.splitButton.setAttribute('aria-pressed', String(this.split));
-    this.bytesButton.setAttribute('aria-pressed', String(this.bytesShown));
-    this.bytes.hidden = !this.bytesShown;
-    this.bytesSplitter.hidden = !this.bytesShown;
+    const { views, columns, bytes, bytesSplitter } = this.frame;
+    columns.classList.toggle('two', this.twoColumns);
+    views.get('split')?.setAttribute('aria-pressed', String(this.split));
+    views.get('bytes')?.setAttribute('aria-pressed', String(this.bytesShown));
+    bytes.hidden = !this.bytesShown;
+    bytesSplitter.hidden = !this.bytesShown;
     this.second.element.hidden = !this.twoColumns;
-    if (this.overview && this.facts) {
-      this.showSecond(this.state, this.facts);
-      this.light(undefined, false);
-    }
+    if (!this.facts) return;
+    this.showSecond(this.facts);
+    this.light(undefined, false);
   }
 
   toggleSplit() {
     this.split = !this.split;
     keep('unshade.split', this.split ? 'yes' : 'no');
     this.arrange();
-    if (this.split && !WIDE.matches) this.say('Two columns need a wider window');
+    if (this.split && !WIDE.matches) this.frame.say('Two columns need a wider window');
   }
 
   toggleBytes() {
@@ -775,76 +575,22 @@ class App {
     this.arrange();
   }
 
-  /** @param {boolean} [open] */
-  drawer(open = !document.body.classList.contains('drawer-open')) {
-    if (open === document.body.classList.contains('drawer-open')) return;
-    document.body.classList.toggle('drawer-open', open);
-    byId('drawer').setAttribute('aria-expanded', String(open));
-    if (open) this.list.input.focus();
-    else byId('drawer').focus();
+  theme() {
+    this.frame.say(`Colours: ${nextTheme()}`);
   }
 
-  focusFilter() {
-    if (NARROW.matches) this.drawer(true);
-    this.list.focus();
-  }
-
-  focusList() {
-    if (NARROW.matches) this.drawer(true);
-    this.list.box.element.focus();
-  }
-
-  /** @param {Finding[]} findings */
-  showDiagnostics(findings) {
-    const toggle = byId('diagnostics-toggle');
-    const worst = findings.some(({ severity }) => severity === 'error') ? 'error' : findings.some(({ severity }) => severity === 'warning') ? 'warning' : 'none';
-    toggle.dataset.severity = findings.length ? worst : 'none';
-    toggle.textContent = plural(findings.length, 'diagnostic');
-    this.findings = findings;
-    if (!this.diagnostics.hidden) this.toggleDiagnostics(true);
-  }
-
-  /** @param {boolean} [open] */
-  toggleDiagnostics(open = this.diagnostics.hidden) {
-    this.diagnostics.hidden = !open;
-    byId('diagnostics-toggle').setAttribute('aria-expanded', String(open));
-    if (!open) return;
-    fill(this.diagnostics, this.findings?.length
-      ? showFindings(this.findings, (offset) => this.store.go({ range: [offset, offset + 1] }))
-      : nothing('Nothing to report.'));
-  }
-
-  /** @param {string} text */
-  say(text) {
-    byId('status').textContent = text;
-    byId('status').classList.remove('fault');
+  /** @param {() => void} then */
+  toList(then) {
+    if (NARROW.matches) this.frame.drawer(true);
+    then();
   }
 
   /** @param {unknown} error */
   fail(error) {
     if (aborted(error)) return;
     const shape = /** @type {any} */ (error)?.shape;
-    byId('status').textContent = [shape?.message ?? String(/** @type {any} */ (error)?.message ?? error), shape?.hint].filter(Boolean).join(' ');
-    byId('status').classList.add('fault');
+    this.frame.say([shape?.message ?? String(/** @type {any} */ (error)?.message ?? error), shape?.hint].filter(Boolean).join(' '), true);
   }
 }
 
-/** What can be extracted, as the window says it. */
-const EXTRACTS = /** @type {Record<string, string>} */ ({
-  program: 'The program as it stands in the file', module: 'The module (.air, .bc, .cubin)', listing: 'The listing that is shown',
-  source: 'The source', yaml: 'YAML, from which it can be built again', zip: 'All modules, as a .zip',
-});
-
-/**
- * Hands bytes to the browser as a file.
- * @param {string} name
- * @param {Blob} blob
- */
-function save(name, blob) {
-  const address = URL.createObjectURL(blob);
-  h('a', { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
-}
-
-const app = new App();
-app.start();
+new App().start();

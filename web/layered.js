@@ -60,6 +60,7 @@ export function layout(nodes, edges) {
   const centre = place(rows, widths, up, down);
 
   const depth = rows.map((row) => Math.max(0, ...row.map((node) => nodes[node]?.height ?? 0)));
+  /** @type {number[]} */
   const top = [];
   let y = GAP_Y / 2;
   for (const [k, height] of depth.entries()) {
@@ -217,6 +218,7 @@ function place(rows, widths, up, down) {
  * @param {number[]} centre written to
  */
 function fit(row, wanted, widths, centre) {
+  /** @type {number[]} */
   const offset = [];
   for (let k = 0; k < row.length; k++) {
     offset[k] = k === 0 ? 0 : offset[k - 1] + (widths[row[k - 1]] + widths[row[k]]) / 2 + GAP_X;

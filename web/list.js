@@ -35,6 +35,10 @@ export class FunctionList {
     /** @type {number | null} */
     this.item = null;
     this.column = '';
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.typing = undefined;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.resting = undefined;
 
     this.input = h('input', {
       type: 'search', id: 'filter', class: 'field', placeholder: 'Filter', 'aria-label': 'Filter functions by name; between slashes, a regular expression',

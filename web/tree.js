@@ -223,6 +223,8 @@ export class Tree {
  */
 function pathOf(node) {
   const path = [];
-  for (/** @type {Node<T> | null} */ let at = node; at; at = at.parent) path.unshift(at.index);
+  /** @type {Node<T> | null} */
+  let at = node;
+  for (; at; at = at.parent) path.unshift(at.index);
   return path;
 }
