@@ -251,7 +251,7 @@ class App {
     const { state } = this;
     const against = this.against();
     const panes = facts ? panesOf(facts, against !== null) : this.first.panes;
-    const pane = panes.includes(state.pane) ? state.pane : panes.find((name) => !['facts', 'compare', 'graph'].includes(name)) ?? 'facts';
+    const pane = panes.includes(state.pane) ? state.pane : (state.item === null ? undefined : panes.find((name) => !['facts', 'compare', 'graph'].includes(name))) ?? 'facts';
     this.first.offer(panes, pane);
     return this.first.show(this.subject, facts, state.line, against);
   }
@@ -552,7 +552,9 @@ class App {
   arrange() {
     const { views, columns, bytes, bytesSplitter } = this.frame;
     columns.classList.toggle('two', this.twoColumns);
-    views.get('split')?.setAttribute('aria-pressed', String(this.split));
+    const split = views.get('split');
+    split?.setAttribute('aria-pressed', String(this.split));
+    if (split) split.hidden = !WIDE.matches;
     views.get('bytes')?.setAttribute('aria-pressed', String(this.bytesShown));
     bytes.hidden = !this.bytesShown;
     bytesSplitter.hidden = !this.bytesShown;

@@ -1,6 +1,6 @@
 /** Two functions, programs or files side by side: what changed, and where the listings differ. */
 
-import { count, fill, h } from './dom.js';
+import { count, fill, h, plural } from './dom.js';
 import { tokenNodes } from './listing.js';
 import { aborted, nothing, problem, RowBox, waiting } from './rows.js';
 
@@ -114,7 +114,7 @@ export class Comparison {
     this.box.reset(this.rows.length);
     if (answer.same) this.over.replaceChildren(nothing('They are the same.'));
     else if (this.rows.length === 0) this.over.replaceChildren(nothing(changes.length ? 'The listings are the same.' : 'There is nothing to compare.'));
-    this.say(answer.same ? 'They are the same.' : `${count(changes.length)} changes, ${count(hunks.length)} places in the listing`);
+    this.say(answer.same ? 'They are the same.' : `${plural(changes.length, 'change')}, ${plural(hunks.length, 'place')} in the listing`);
   }
 
   /**

@@ -97,14 +97,14 @@ export class GraphView {
     });
     const placed = layout(shown, edges);
     this.size = { width: placed.width, height: placed.height };
-    const arrow = (/** @type {string} */ id) => svg('marker', { id, viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: 'auto-start-reverse' }, svg('path', { d: 'M0 0 8 4 0 8z', class: id }));
+    const arrow = (/** @type {string} */ id) => svg('marker', { id, viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: 'userSpaceOnUse', orient: 'auto-start-reverse' }, svg('path', { d: 'M0 0 8 4 0 8z', class: id }));
     const lines = svg('g', { class: 'edges' });
-    for (const { edge, points } of placed.routes) {
-      const { cause, value, back } = edges[edge];
+    for (const { edge, points, back } of placed.routes) {
+      const { cause, value } = edges[edge];
       const name = /^(true|taken|yes)/.test(cause) ? 'yes' : /^(false|not|no|fall)/.test(cause) ? 'no' : 'plain';
-      lines.append(svg('path', { d: curve(points), class: `edge edge-${name}${back ? ' back' : ''}`, 'marker-end': `url(#arrow-${name})` }));
+      lines.append(svg('path', { d: curve(points, back), class: `edge edge-${name}${back ? ' back' : ''}`, 'marker-end': `url(#arrow-${name})` }));
       const label = value ?? (['true', 'false'].includes(cause) ? cause : '');
-      if (label) lines.append(svg('text', { x: points[0][0] + (points[1][0] - points[0][0]) * 0.3 + 4, y: points[0][1] + 14, class: 'edge-label' }, label));
+      if (label) lines.append(svg('text', { x: points[0][0] + (points[1][0] < points[0][0] ? -5 : 5), y: points[0][1] + 12, class: `edge-label ${points[1][0] < points[0][0] ? 'left' : ''}` }, label));
     }
     const bodies = svg('g', { class: 'blocks' });
     this.blocks = shown.map((block, index) => {
@@ -194,21 +194,20 @@ function drawLine(tokens, x, y) {
 }
 
 /**
- * A line through points that leaves and enters them upright.
+ * A line through points that leaves a foot and enters a head upright. One that leads upwards turns round below its
+ * first point and above its last.
  * @param {[number, number][]} points
+ * @param {boolean} back
  */
-function curve(points) {
+function curve(points, back) {
   let d = `M${points[0].map(round).join(' ')}`;
   for (let k = 1; k < points.length; k++) {
     const [x0, y0] = points[k - 1];
     const [x1, y1] = points[k];
-    if (x0 === x1) {
-      d += `V${round(y1)}`;
-      continue;
-    }
-    // Down a little, even where the way leads up: an edge leaves a block at its foot.
-    const bend = Math.max(18, Math.abs(y1 - y0) / 2);
-    d += `C${[x0, y0 + bend, x1, y1 - bend, x1, y1].map(round).join(' ')}`;
+    const bend = Math.max(16, Math.abs(y1 - y0) / 2);
+    const up0 = back && k > 1 ? -1 : 1;
+    const up1 = back && k < points.length - 1 ? -1 : 1;
+    d += x0 === x1 && up0 === up1 ? `V${round(y1)}` : `C${[x0, y0 + up0 * bend, x1, y1 - up1 * bend, x1, y1].map(round).join(' ')}`;
   }
   return d;
 }

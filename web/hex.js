@@ -1,5 +1,5 @@
 /**
- * The bytes: sixteen a row (eight where there is little room), of which those in sight exist. A selected range is lit;
+ * The bytes: sixteen a row (eight or thirty-two, as there is room), of which those in sight exist. A selected range is lit;
  * a byte that is clicked is selected, with Shift all up to it.
  */
 
@@ -11,6 +11,10 @@ import { VirtualRows } from './virtual.js';
 
 /** Bytes a request. */
 const PAGE = 4096;
+/** Bytes a row, where they fit. */
+const WIDTHS = [32, 16, 8];
+/** Left and right of the rows, in CSS pixels, with a scroll bar. */
+const MARGINS = 44;
 
 export class HexView {
   /**
@@ -58,7 +62,7 @@ export class HexView {
     if (this.at?.file === file && this.at.program === program) return;
     this.at = { file, program };
     // Rows begin at round offsets; before the space there is nothing.
-    this.start = space[0] - (space[0] % 16);
+    this.start = space[0] - (space[0] % WIDTHS[0]);
     this.end = space[1];
     this.pages.clear();
     this.range = null;
@@ -86,6 +90,7 @@ export class HexView {
    */
   frame(extent, reveal) {
     this.extent = extent;
+    this.element.classList.toggle('framed', extent !== null);
     if (extent && reveal) this.reveal(extent[0], 'start');
     this.rows.refresh();
   }
@@ -115,11 +120,12 @@ export class HexView {
   }
 
   #fit() {
-    const width = this.element.clientWidth < 560 ? 8 : 16;
-    if (width === this.width) return;
+    const room = (this.element.clientWidth - MARGINS) / this.#characterWidth();
+    // Digits and gaps, the characters, the offset and what is between the three.
+    const width = WIDTHS.find((width) => width * 4 + width / 8 + 13 <= room) ?? 8;
+    if (width === this.width || this.element.clientWidth === 0) return;
     const offset = this.start + Math.floor(this.rows.top) * this.width;
     this.width = width;
-    this.element.classList.toggle('narrow', width === 8);
     this.rows.reset(Math.ceil((this.end - this.start) / width));
     this.reveal(offset, 'start');
   }

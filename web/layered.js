@@ -8,7 +8,8 @@
  * @typedef {object} Placed
  * @property {number[]} x left edge of each node
  * @property {number[]} y top edge of each node
- * @property {{points: [number, number][], edge: number}[]} routes from the foot of a node to the head of another
+ * @property {{points: [number, number][], edge: number, back: boolean}[]} routes from the foot of a node to the head of
+ *   another; those of turned edges lead upwards
  * @property {number} width
  * @property {number} height
  */
@@ -71,18 +72,43 @@ export function layout(nodes, edges) {
   const right = Math.max(...centre.map((x, node) => x + widths[node] / 2)) + GAP_X;
   const x = nodes.map(({ width }, node) => centre[node] - width / 2 - left);
   const routes = chains.map(({ edge, chain }) => {
-    const { from, to } = edges[edge];
     /** @type {[number, number][]} */
-    const points = [[centre[from] - left, top[layerOf[from]] + nodes[from].height]];
+    const points = [];
     for (const point of chain) {
       const head = top[layer[point]];
       const foot = head + depth[layer[point]];
       const at = centre[point] - left;
       points.push(...(back[edge] ? /** @type {[number, number][]} */ ([[at, foot], [at, head]]) : /** @type {[number, number][]} */ ([[at, head], [at, foot]])));
     }
-    points.push([centre[to] - left, top[layerOf[to]]]);
-    return { edge, points };
+    return { edge, points, back: back[edge] };
   });
+  // Edges leave and enter a node side by side, in the order of where they come from and lead to.
+  /** @type {(edge: number, ofFoot: boolean) => number} */
+  const toward = (edge, ofFoot) => {
+    const { points } = routes[edge];
+    if (points.length) return ofFoot ? points[0][0] : points[points.length - 1][0];
+    return centre[ofFoot ? edges[edge].to : edges[edge].from] - left;
+  };
+  const ends = (/** @type {boolean} */ ofFoot) => {
+    /** @type {number[][]} */
+    const of = nodes.map(() => []);
+    edges.forEach(({ from, to }, edge) => of[ofFoot ? from : to].push(edge));
+    /** @type {number[]} */
+    const at = [];
+    of.forEach((mine, node) => {
+      mine.sort((a, b) => toward(a, ofFoot) - toward(b, ofFoot));
+      const step = Math.min(24, nodes[node].width / (mine.length + 1));
+      mine.forEach((edge, k) => { at[edge] = centre[node] - left + (k - (mine.length - 1) / 2) * step; });
+    });
+    return at;
+  };
+  const feet = ends(true);
+  const heads = ends(false);
+  for (const { edge, points } of routes) {
+    const { from, to } = edges[edge];
+    points.unshift([feet[edge], top[layerOf[from]] + nodes[from].height]);
+    points.push([heads[edge], top[layerOf[to]]]);
+  }
   return { x, y: nodes.map((_, node) => top[layerOf[node]]), routes, width: right - left, height: y };
 }
 

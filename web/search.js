@@ -136,7 +136,7 @@ export function openSearch({ api, file, onchoose }) {
     }
   });
 
-  const dialog = modal('Find in all', form, h('div', { class: 'search-state' }, bar, said), fault, box.element);
+  const dialog = modal('Find in all', form, h('div', { class: 'search-state' }, said, bar), fault, box.element);
   dialog.classList.add('search', 'wide');
   dialog.addEventListener('close', () => controller.abort());
   dialog.showModal();
