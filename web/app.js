@@ -127,6 +127,7 @@ class App {
     }
     const [first] = this.files.files;
     document.body.classList.remove('starting');
+    performance.mark('unshade:ready');
     this.store.start();
     if (this.state.file === null && first) this.store.go({ file: first.name }, { replace: true });
   }
@@ -180,6 +181,7 @@ class App {
         this.overview = null;
         this.facts = null;
         this.factsKey = '';
+        performance.mark('unshade:open');
         const overview = await this.files.overview(entry.file);
         if (this.file !== entry) return;
         this.overview = overview;

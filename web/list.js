@@ -198,6 +198,7 @@ export class FunctionList {
       this.counted.textContent = matched === total ? plural(total, at.program.item_name) : `${count(matched)} of ${plural(total, at.program.item_name)}`;
       this.box.label = this.counted.textContent;
       this.box.reset(matched);
+      performance.mark('unshade:list');
       this.say(this.counted.textContent);
       if (matched === 0) {
         fill(this.message, nothing(total === 0 ? `This has no ${at.program.item_name}s.` : 'Nothing found.', total > 0 && h('button', {

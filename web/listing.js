@@ -130,6 +130,7 @@ export class Listing {
       this.box.label = `${subject.pane}, ${plural(part.total, 'line')}`;
       const digits = String(part.total).length;
       this.element.style.setProperty('--gutter', `${Math.max(3, digits) + 2}ch`);
+      this.box.element.dataset.item = String(subject.item ?? '');
       this.box.reset(part.total);
       if (line !== null) this.box.setActive(Math.min(line, part.total - 1), 'center');
       if (part.total === 0) this.over.replaceChildren(nothing('This listing is empty.'));
