@@ -201,6 +201,7 @@ class App {
     frame.files.element.hidden = !this.files.mark(overview, state.program);
     frame.files.counted.textContent = count(this.files.files.length);
     frame.files.element.style.setProperty('--rows', String(this.files.rows));
+    document.body.classList.toggle('no-program', !program);
     if (!program) return this.showNoProgram(overview);
     this.list.element.classList.toggle('none', program.items === 0);
     this.list.show(subject.file, program);
@@ -335,7 +336,7 @@ class App {
   showNoProgram({ file, programs, findings }) {
     this.factsKey = '';
     this.list.show(file.file, null);
-    this.list.element.classList.add('none');
+    this.frame.say('');
     this.frame.head(baseName(file.name), size(file.size));
     this.frame.showDiagnostics(findings);
     this.first.empty(programs.length === 0 ? 'No GPU program was found in this file.' : 'This file has no such program.');
@@ -350,7 +351,7 @@ class App {
     if (!this.overview) {
       this.frame.head(baseName(entry.name), size(entry.size));
       this.list.show(entry.file, null);
-      this.list.element.classList.add('none');
+      document.body.classList.add('no-program');
     }
     this.first.empty('');
     this.first.message.replaceChildren(problem(error));

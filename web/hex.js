@@ -156,24 +156,28 @@ export class HexView {
     const first = this.start + index * this.width;
     offset.textContent = first.toString(16).padStart(8, '0');
     const count = Math.min(this.width, this.end - first);
-    /** @type {[string, string, string][]} one run a look: class, digits, characters */
-    const runs = [];
-    for (let k = 0; k < count; k++) {
-      const byte = this.pages.get(index * this.width + k);
+    /** @type {(HTMLElement | string)[]} */
+    const digits = [];
+    /** @type {(HTMLElement | string)[]} */
+    const characters = [];
+    // One node a run of bytes of the same look; the gap between two looks has none.
+    for (let k = 0; k < count;) {
       const look = this.#look(first + k);
-      const digits = byte === undefined ? '··' : byte < 0 ? '  ' : byte.toString(16).padStart(2, '0');
-      const character = byte !== undefined && byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : byte === undefined || byte < 0 ? ' ' : '·';
-      const gap = k === this.width - 1 ? '' : k % 8 === 7 ? '  ' : ' ';
-      const last = runs[runs.length - 1];
-      if (last?.[0] === look) {
-        last[1] += digits + gap;
-        last[2] += character;
-      } else {
-        runs.push([look, digits + gap, character]);
-      }
+      let words = '';
+      let letters = '';
+      const begin = k;
+      do {
+        const byte = this.pages.get(index * this.width + k);
+        words += (k === begin ? '' : gap(k)) + (byte === undefined ? '··' : byte < 0 ? '  ' : byte.toString(16).padStart(2, '0'));
+        letters += byte === undefined || byte < 0 ? ' ' : byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : '·';
+        k++;
+      } while (k < count && this.#look(first + k) === look);
+      if (begin > 0) digits.push(gap(begin));
+      digits.push(look ? h('span', { class: look }, words) : words);
+      characters.push(look ? h('span', { class: look }, letters) : letters);
     }
-    bytes.replaceChildren(...runs.map(([look, digits]) => look ? h('span', { class: look }, digits) : digits));
-    text.replaceChildren(...runs.map(([look, , characters]) => look ? h('span', { class: look }, characters) : characters));
+    bytes.replaceChildren(...digits, ' '.repeat(Math.max(0, span(this.width) - span(count))));
+    text.replaceChildren(...characters);
   }
 
   /** @param {number} offset */
@@ -239,6 +243,22 @@ export class HexView {
     }
     if (this.range) this.rows.show(Math.floor((this.range[0] - this.start) / this.width));
   }
+}
+
+/**
+ * What stands before the digits of byte k of a row: eights stand apart.
+ * @param {number} k
+ */
+function gap(k) {
+  return k % 8 === 0 ? '  ' : ' ';
+}
+
+/**
+ * How many characters the digits of this many bytes take.
+ * @param {number} count
+ */
+function span(count) {
+  return count === 0 ? 0 : count * 3 - 1 + Math.floor((count - 1) / 8);
 }
 
 /**
