@@ -281,10 +281,10 @@ class App {
   light(origin, fresh) {
     const { range, line } = this.state;
     this.hex.light(range, origin !== this.hex);
-    this.first.listing.light(range, origin !== this.first && !(fresh && line !== null)).then((found) => {
+    this.first.light(range, origin !== this.first && !(fresh && line !== null)).then((found) => {
       if (found !== undefined && this.state.range === range) this.first.listing.box.setActive(found);
     });
-    if (this.twoColumns) this.second.listing.light(range, origin !== this.second);
+    if (this.twoColumns) this.second.light(range, origin !== this.second);
     this.showPlace(range);
     if (origin !== this.outline) this.followOutline();
   }
@@ -308,9 +308,23 @@ class App {
       if (this.state.range !== range) return;
       if (path.length) place.append(h('span', { class: 'muted' }, `  ${path.map(({ name }) => name).join(' › ')}`));
       numbers.textContent = asNumbers(this.hex.peek(range[0], length === 1 ? 8 : length));
+      await this.offerItem(range);
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  /**
+   * Bytes of another function than the one that is shown lead to it.
+   * @param {Range} range
+   */
+  async offerItem(range) {
+    const { program, facts, state } = this;
+    const own = facts?.range;
+    if (!program || program.items < 2 || state.item !== null && own && range[0] >= own[0] && range[0] < own[1]) return;
+    const { item } = await this.api.call({ query: 'item_at', file: this.subject.file, program: program.program, offset: range[0] });
+    if (item === undefined || item === state.item || this.state.range !== range) return;
+    this.frame.place.append(h('button', { type: 'button', class: 'link', onclick: () => this.store.go({ item, range }) }, `to ${program.item_name} #${item}`));
   }
 
   async followOutline() {

@@ -55,6 +55,8 @@ export class Column {
     this.pane = '';
     /** @type {string[]} */
     this.panes = [];
+    /** The facts that are drawn. @type {Facts | null} */
+    this.facts = null;
     this.listing = new Listing({ api, say, onhover, onleave, onselect: (line, range, jump) => onselect(this, line, range, jump) });
     this.graph = new GraphView({ api, say, onrange: (range) => onrange(this, range) });
     this.comparison = new Comparison({ api, say });
@@ -101,7 +103,11 @@ export class Column {
     if (this.panel.firstChild !== view) this.panel.replaceChildren(view);
     if (this.pane === 'facts') {
       this.listing.clear();
-      if (facts) showFacts(this.factsView, facts, (range) => this.onrange(this, range));
+      if (facts && facts !== this.facts) {
+        this.facts = facts;
+        showFacts(this.factsView, facts, (range) => this.onrange(this, range));
+        this.factsView.scrollTop = 0;
+      }
     } else if (this.pane === 'graph') {
       await this.graph.show(subject);
     } else if (this.pane === 'compare') {
@@ -110,6 +116,17 @@ export class Column {
       return this.listing.show({ ...subject, pane: this.pane }, line);
     }
     return null;
+  }
+
+  /**
+   * Lights what was decoded from these bytes.
+   * @param {Range | null} range
+   * @param {boolean} reveal
+   * @returns {Promise<number | undefined>} the line that holds the first of them
+   */
+  light(range, reveal) {
+    this.graph.light(range);
+    return this.listing.light(range, reveal);
   }
 
   /** @param {string} text */

@@ -34,6 +34,8 @@ export class GraphView {
     this.graph = null;
     /** @type {SVGElement[]} */
     this.blocks = [];
+    /** @type {Range | null} */
+    this.range = null;
     this.controller = new AbortController();
     this.functions = h('select', { 'aria-label': 'Function of the module', hidden: true, onchange: () => this.#load(Number(this.functions.value)) });
     this.said = h('span', { class: 'muted' });
@@ -66,6 +68,7 @@ export class GraphView {
     this.over.replaceChildren();
     this.said.textContent = '';
     this.graph = null;
+    this.blocks = [];
     try {
       /** @type {Graph} */
       const graph = await waiting(this.over, 'Finding the blocks…', controller, this.api.call({ query: 'graph', ...this.subject, function: index }, controller.signal));
@@ -126,8 +129,21 @@ export class GraphView {
       svg('defs', {}, arrow('arrow-yes'), arrow('arrow-no'), arrow('arrow-plain')), lines, bodies);
     this.canvas.replaceChildren(this.picture);
     this.active = -1;
+    this.light(this.range);
     this.canvas.setAttribute('aria-label', `Control-flow graph, ${this.said.textContent}; arrow keys walk the blocks`);
     this.#fit(1);
+  }
+
+  /**
+   * Marks the blocks that these bytes are of.
+   * @param {Range | null} range
+   */
+  light(range) {
+    this.range = range;
+    this.blocks.forEach((block, index) => {
+      const own = this.graph?.blocks[index].range;
+      block.classList.toggle('lit', range !== null && own !== undefined && own[0] < range[1] && range[0] < own[1]);
+    });
   }
 
   /** @param {number} [most] */
