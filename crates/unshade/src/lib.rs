@@ -10,6 +10,7 @@
 //! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
 //! | [`air`] | what an AIR module says of its functions |
 //! | [`build`] | Metal libraries from modules and manifests |
+//! | [`disassembly`] | listings of modules and token programs |
 //! | [`select`] | which functions are meant |
 //! | [`diff`] | what is different between two programs |
 //! | [`load_check`] | whether a Metal library loads on an OS |
@@ -53,6 +54,7 @@ pub mod carve;
 mod demangle;
 mod demangled_comments;
 pub mod diff;
+pub mod disassembly;
 pub mod dxbc_build;
 pub mod dxbc_names;
 pub mod dxc_tables;
