@@ -10,9 +10,11 @@
 //! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
 //! | [`air`] | what an AIR module says of its functions |
 //! | [`build`] | Metal libraries from modules and manifests |
+//! | [`disassembly`] | listings of modules and token programs |
 //! | [`select`] | which functions are meant |
 //! | [`diff`] | what is different between two programs |
 //! | [`load_check`] | whether a Metal library loads on an OS |
+//! | [`query`] | questions about files, and answers as data, for servers and pages |
 //! | [`survey`] | what many files have in common, field by field |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
@@ -53,6 +55,7 @@ pub mod carve;
 mod demangle;
 mod demangled_comments;
 pub mod diff;
+pub mod disassembly;
 pub mod dxbc_build;
 pub mod dxbc_names;
 pub mod dxc_tables;
@@ -63,6 +66,7 @@ pub mod fxc_listing;
 pub mod load_check;
 pub mod nv_units;
 pub mod program;
+pub mod query;
 pub mod safe_path;
 pub mod sass_listing;
 pub mod select;

@@ -5,7 +5,7 @@
 
 use super::super::{FileJson, FunctionsJson, LibraryFunctionsJson, ProgramJson, findings};
 use super::dialect_of;
-use super::modules::{Opened, Unit, each_program, in_batches};
+use super::modules::{Opened, each_program, in_batches};
 use super::writer::{Made, Text, Writer};
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs, GraphFormat};
@@ -14,6 +14,7 @@ use crate::paint;
 use anyhow::{Result, bail};
 use serde::Serialize;
 use unshade::core::{Diagnostics, FourCc};
+use unshade::disassembly::Unit;
 use unshade::select::Selection;
 use unshade::view::{ControlFlowView, FunctionRow, SCHEMA};
 
