@@ -115,6 +115,11 @@ class App {
     return { file: this.file?.file ?? 0, program, ...(item === null ? {} : { item }) };
   }
 
+  /** Whether what is shown is code, rather than something that has code in it. */
+  get hasCode() {
+    return this.state.item !== null || ['bitcode', 'dxcontainer', 'ptx'].includes(this.program?.format ?? '');
+  }
+
   get twoColumns() {
     return this.split && WIDE.matches;
   }
@@ -213,8 +218,7 @@ class App {
     const key = JSON.stringify(subject);
     const fresh = key !== this.factsKey;
     // The listing is asked for beside the facts, not after them: it is what one waits for.
-    const early = fresh && this.first.panes.includes(state.pane) && !['facts', 'graph', 'compare'].includes(state.pane)
-      ? this.showFirst(null) : null;
+    const early = fresh && this.showsListing() ? this.showFirst(null) : null;
     if (fresh && !await this.takeFacts(key, subject)) return;
     const { facts } = this;
     const part = await early;
@@ -249,12 +253,20 @@ class App {
     return true;
   }
 
+  /** Whether the tab that is likely to be shown is a listing, going by the tabs that are there now. */
+  showsListing() {
+    const { panes } = this.first;
+    const { pane } = this.state;
+    return panes.includes('assembly') && this.hasCode && (!panes.includes(pane) || !['facts', 'graph', 'compare'].includes(pane));
+  }
+
   /** @param {Facts | null} facts */
   showFirst(facts) {
     const { state } = this;
     const against = this.against();
-    const panes = facts ? panesOf(facts, against !== null) : this.first.panes;
-    const pane = panes.includes(state.pane) ? state.pane : (state.item === null ? undefined : panes.find((name) => !['facts', 'compare', 'graph'].includes(name))) ?? 'facts';
+    const panes = facts ? panesOf(facts, against !== null, this.hasCode) : this.first.panes;
+    const listing = panes.find((name) => !['facts', 'compare', 'graph'].includes(name));
+    const pane = panes.includes(state.pane) ? state.pane : this.hasCode && listing || 'facts';
     this.first.offer(panes, pane);
     return this.first.show(this.subject, facts, state.line, against);
   }
@@ -264,7 +276,7 @@ class App {
     const shown = this.twoColumns && this.first.pane !== 'compare';
     this.second.element.hidden = !shown;
     if (!shown || !facts) return;
-    const panes = panesOf(facts, false);
+    const panes = panesOf(facts, false, this.hasCode);
     const wanted = panes.includes(this.state.side) ? this.state.side : 'facts';
     const pane = wanted !== this.first.pane ? wanted : panes.find((name) => name !== this.first.pane);
     this.second.element.hidden = pane === undefined;
@@ -458,7 +470,7 @@ class App {
     if (file === null) return;
     const here = [file, program, item ?? ''].join('|');
     if (against === here || pane === 'compare') {
-      this.store.go({ against: null, ...(pane === 'compare' ? { pane: 'assembly' } : {}) });
+      this.store.go({ against: null, ...(pane === 'compare' ? { pane: 'auto' } : {}) });
       this.frame.say('Comparison ended');
     } else if (against === null) {
       this.store.go({ against: here }, { replace: true });

@@ -28,9 +28,10 @@ export function paneLabel(pane) {
  * The tabs of a subject, in their order.
  * @param {Facts} facts
  * @param {boolean} compared whether there is something to compare with
+ * @param {boolean} drawn whether a graph can be drawn of it
  */
-export function panesOf(facts, compared) {
-  const graph = facts.panes.includes('assembly') ? ['graph'] : [];
+export function panesOf(facts, compared, drawn) {
+  const graph = drawn && facts.panes.includes('assembly') ? ['graph'] : [];
   const sources = facts.panes.filter((pane) => pane.startsWith('source:'));
   const others = facts.panes.filter((pane) => !pane.startsWith('source:'));
   return [...(compared ? ['compare'] : []), 'facts', ...others, ...sources, ...graph];

@@ -2,7 +2,7 @@
  * What the page shows, and the address bar as its memory: every view has an address, and going back works.
  *
  * The address names the file by its name, since the same file may be opened as another number tomorrow:
- * `#file=mlx.metallib&item=12&pane=assembly&line=40&range=8f30-8f38`.
+ * `#file=mlx.metallib&item=12&pane=graph&line=40&range=8f30-8f38`.
  */
 
 /**
@@ -10,7 +10,7 @@
  * @property {string | null} file the file's name; null where none is open
  * @property {number} program
  * @property {number | null} item
- * @property {string} pane of the first column
+ * @property {string} pane of the first column; `auto` is the one that fits what is shown
  * @property {string} side pane of the second column
  * @property {number | null} line selected in the first column
  * @property {[number, number] | null} range selected bytes
@@ -18,7 +18,7 @@
  */
 
 /** @type {State} */
-const START = { file: null, program: 0, item: null, pane: 'assembly', side: 'facts', line: null, range: null, against: null };
+const START = { file: null, program: 0, item: null, pane: 'auto', side: 'facts', line: null, range: null, against: null };
 
 export class Store {
   constructor() {
