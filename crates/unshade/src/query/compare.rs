@@ -16,8 +16,11 @@ const MAX_CHANGES: usize = 2_000;
 const MAX_HUNK_LINES: usize = 20_000;
 
 impl Session {
-    /// Compares two places: of this file, or of this and another.
-    pub(super) fn compare(
+    /// Compares two places: of this file, or of this and another. The files in the request are not looked at.
+    ///
+    /// # Errors
+    /// There is no such place, it can't be read, or the two are of different kinds.
+    pub fn compare(
         left: &mut Self,
         mut right: Option<&mut Self>,
         request: &Compare,
