@@ -28,6 +28,9 @@ import { examples, welcomePanel } from './welcome.js';
 /** From this width on two columns stand side by side. */
 const WIDE = window.matchMedia('(min-width: 1200px)');
 
+/** Milliseconds that a selection has to last before its place in the structure is looked up. */
+const RESTING = 120;
+
 class App {
   constructor() {
     restoreTheme();
@@ -39,6 +42,7 @@ class App {
     this.facts = null;
     this.factsKey = '';
     this.controller = new AbortController();
+    this.described = new AbortController();
     this.split = kept('unshade.split') !== 'no';
     this.bytesShown = kept('unshade.bytes') !== 'no';
 
@@ -85,7 +89,7 @@ class App {
       ],
       onoffset: (offset) => this.store.go({ range: [offset, offset + 1] }),
     });
-    this.frame.outline.onopen = () => this.outline.load().then(() => this.followOutline());
+    this.frame.outline.onopen = () => this.outline.load().then(() => this.describe(this.state.range, true));
     this.store.subscribe((state, before, origin) => this.follow(state, before, origin));
     WIDE.addEventListener('change', () => this.arrange());
     document.addEventListener('keydown', (event) => {
@@ -297,17 +301,21 @@ class App {
       if (found !== undefined && this.state.range === range) this.first.listing.box.setActive(found);
     });
     if (this.twoColumns) this.second.light(range, origin !== this.second);
-    this.showPlace(range);
-    if (origin !== this.outline) this.followOutline();
+    this.describe(range, origin !== this.outline);
   }
 
   /**
-   * What the selected bytes are, above them.
+   * Says what the selected bytes are, above them, and opens the structure at them. Who walks through a listing does not
+   * wait for it: it is asked for when the selection rests.
    * @param {Range | null} range
+   * @param {boolean} follow whether the structure follows
    */
-  async showPlace(range) {
+  async describe(range, follow) {
     const { place, numbers } = this.frame;
     numbers.textContent = '';
+    this.described.abort();
+    const controller = new AbortController();
+    this.described = controller;
     if (!range) {
       const space = this.program?.space;
       place.textContent = space ? `${hex(space[0])}–${hex(space[1])}` : '';
@@ -315,12 +323,15 @@ class App {
     }
     const length = range[1] - range[0];
     place.textContent = `${hex(range[0])}  ${plural(length, 'byte')}`;
+    await new Promise((resolve) => setTimeout(resolve, RESTING));
+    if (controller.signal.aborted) return;
+    numbers.textContent = asNumbers(this.hex.peek(range[0], length === 1 ? 8 : length));
     try {
-      const path = await this.outline.pathAt(range[0]);
-      if (this.state.range !== range) return;
+      const path = await this.outline.pathAt(range[0], controller.signal);
+      if (controller.signal.aborted) return;
       if (path.length) place.append(h('span', { class: 'muted' }, `  ${path.map(({ name }) => name).join(' › ')}`));
-      numbers.textContent = asNumbers(this.hex.peek(range[0], length === 1 ? 8 : length));
-      await this.offerItem(range);
+      if (follow && path.length && this.frame.outline.open) await this.outline.reveal(path);
+      if (!controller.signal.aborted) await this.offerItem(range);
     } catch (error) {
       this.fail(error);
     }
@@ -337,17 +348,6 @@ class App {
     const { item } = await this.api.call({ query: 'item_at', file: this.subject.file, program: program.program, offset: range[0] });
     if (item === undefined || item === state.item || this.state.range !== range) return;
     this.frame.place.append(h('button', { type: 'button', class: 'link', onclick: () => this.store.go({ item, range }) }, `to ${program.item_name} #${item}`));
-  }
-
-  async followOutline() {
-    const { range } = this.state;
-    if (!range || !this.frame.outline.open) return;
-    try {
-      const path = await this.outline.pathAt(range[0]);
-      if (this.state.range === range && path.length) await this.outline.reveal(path);
-    } catch (error) {
-      this.fail(error);
-    }
   }
 
   /** @param {Overview} overview */

@@ -68,7 +68,7 @@ test('embedded sources are panes of their own', async () => {
     await titled(page, 'sources_hsrc.metallib');
   }
   await source.click();
-  await page.locator('.column-first .listing .line').nth(1).waitFor();
+  await page.locator('.column-first .line .code', { hasText: 'kernel void scale' }).waitFor();
   assert.match(decodeURIComponent(page.url()), /pane=source:/);
   await close();
 });
