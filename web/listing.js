@@ -81,7 +81,7 @@ export class Listing {
     this.box = new RowBox({
       label: 'Listing',
       className: 'listing mono',
-      create: () => h('div', { class: 'line' }, h('span', { class: 'gutter', 'aria-hidden': 'true' }), h('span', { class: 'code' })),
+      create: () => h('div', { class: 'line' }, h('span', { class: 'gutter' }), h('span', { class: 'code' })),
       render: (row, index) => this.#render(row, index),
       onchoose: (index, event) => this.#choose(index, event),
       onmove: (index) => {
@@ -318,7 +318,6 @@ export class Listing {
     gutter.textContent = String(index + 1);
     if (!line) {
       code.textContent = '';
-      row.setAttribute('aria-label', 'not loaded yet');
       row.classList.remove('lit', 'has-bytes');
       return;
     }
@@ -326,9 +325,6 @@ export class Listing {
     row.classList.toggle('has-bytes', range !== undefined && range[1] > range[0]);
     row.classList.toggle('lit', this.range !== null && range !== undefined && overlap(range, this.range));
     code.replaceChildren(...tokenNodes(line.tokens));
-    // A choice needs something to be read out.
-    if (code.textContent?.trim()) row.removeAttribute('aria-label');
-    else row.setAttribute('aria-label', 'empty line');
     if (this.entity !== null) {
       for (const use of code.querySelectorAll(`[data-link="${this.entity}"]`)) use.classList.add('use');
     }
