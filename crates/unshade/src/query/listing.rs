@@ -406,7 +406,7 @@ fn tags(parsed: &Parsed<'_>, row: &Row, tape: &mut Tape) -> Answer<()> {
         })?,
         _ => row.range.map(|[start, end]| start..end).into_iter().collect(),
     };
-    let mut sink = FieldLines { ranges, depth: 0, base_depth: None, count: 0, tape };
+    let mut sink = FieldLines { ranges, depth: 0, base_depth: None, count: 0, is_near: true, tape };
     program.outline(&mut sink);
     Ok(())
 }
@@ -418,6 +418,8 @@ struct FieldLines<'t> {
     /// The depth of the outermost field that is printed now.
     base_depth: Option<usize>,
     count: usize,
+    /// Whether the innermost open field has bytes of the ranges.
+    is_near: bool,
     tape: &'t mut Tape,
 }
 
@@ -452,7 +454,14 @@ impl OutlineSink for FieldLines<'_> {
             }
             self.tape.put(TokenKind::Space, "\n");
         }
+        let meets = |range: &Range<u64>| range.start < field.range.end && field.range.start < range.end;
+        self.is_near = self.ranges.iter().any(meets);
         self.depth += 1;
+    }
+
+    /// Asked directly after a field was opened.
+    fn wants_inside(&self) -> bool {
+        self.is_near
     }
 
     fn close(&mut self) {
