@@ -378,6 +378,8 @@ impl Writer<'_> {
                 body.pattern.push(table.clone());
                 table
             }
+            // Of what can't be selected, all is.
+            None if matches!(value, Value::Select(_)) => format!("{:#x}:{bytes}", u8::MAX),
             None => format!("0:{bytes}"),
         }
     }
