@@ -29,11 +29,8 @@ pub(super) struct Clamp {
 impl Clamp {
     /// The packed coordinate, and whether it was outside.
     pub(super) fn result(&self) -> (u32, bool) {
-        let coordinate = if self.has_sign {
-            i64::from(self.coordinate.cast_signed())
-        } else {
-            i64::from(self.coordinate)
-        };
+        let coordinate =
+            if self.has_sign { i64::from(self.coordinate.cast_signed()) } else { i64::from(self.coordinate) };
         let coordinate = coordinate.wrapping_add(i64::from(self.added.cast_signed()));
         let lines = match self.geometry {
             0..=4 => bits(self.descriptor, 21, 1) != 0,
@@ -131,8 +128,14 @@ mod tests {
     #[test]
     fn lines_are_clamped_to_the_bound() {
         let clamp = |coordinate, geometry| {
-            let question =
-                Clamp { coordinate, descriptor: 15, added: 0, has_sign: true, geometry, two_dimensions: false };
+            let question = Clamp {
+                coordinate,
+                descriptor: 15,
+                added: 0,
+                has_sign: true,
+                geometry,
+                two_dimensions: false,
+            };
             question.result()
         };
         assert_eq!(clamp(7, 5), (7, false));

@@ -144,7 +144,8 @@ impl Simd<'_> {
         let (third, mask, combined) = (self.word(5), self.at(10), self.at(11));
         let (has_sign, saturates) = (self.at(13) != 0, self.at(14) != 0);
         // Selection has a predicate for the third source: lanes that are not written are zero.
-        let (third, adds_up) = (if self.at(0) & 7 == 5 { 0 } else { third }, combined == 4 || self.at(12) == 1);
+        let (third, adds_up) =
+            (if self.at(0) & 7 == 5 { 0 } else { third }, combined == 4 || self.at(12) == 1);
         let lanes = 32_u32.wrapping_div(u32::from(self.width).max(1));
         let (mut word, mut sum) = (0_u32, 0_i64);
         for lane in 0..lanes {
@@ -200,7 +201,8 @@ mod tests {
 
     #[test]
     fn bytes_are_selected() {
-        let bytes = |first, second| simd(&[8, 0, 0, 0x0403_0201, 0x40, 0, first, second, 0, 0, 15, 0, 0, 0, 0]);
+        let bytes =
+            |first, second| simd(&[8, 0, 0, 0x0403_0201, 0x40, 0, first, second, 0, 0, 15, 0, 0, 0, 0]);
         assert_eq!(bytes(4, 4), 0x0403_0241);
         assert_eq!(bytes(0, 0), 0x4141_4141);
         assert_eq!(bytes(4, 255), 0x4443_4241);
