@@ -12,10 +12,15 @@ use crate::args::{DisassembleArgs, GlobalArgs, GraphFormat};
 use crate::input::Input;
 use crate::paint;
 use anyhow::{Result, bail};
+use rayon::prelude::*;
 use serde::Serialize;
 use unshade::core::{Diagnostics, FourCc};
+use unshade::nv::function::Function;
 use unshade::select::Selection;
 use unshade::view::{ControlFlowView, FunctionRow, SCHEMA};
+
+/// So many functions of a cubin are worked on before what came of them is written.
+const BATCH: usize = 64;
 
 /// The graphs of a function of a library, or of a function of a module that is a program.
 #[derive(Serialize)]
@@ -42,7 +47,27 @@ pub(super) fn run(
     let mut writer = Writer::new(args, extension, !global.no_pager && !is_json)?;
     let mut whole = (is_json && !writer.has_folder()).then(|| JsonStream::new(input)).transpose()?;
     let carving = each_program(input, &selection, args.part.map(FourCc), &global.limits(), |program| {
-        let Opened { head, libraries, mut diagnostics, is_unread, token_program, .. } = program;
+        let Opened { head, libraries, mut diagnostics, is_unread, token_program, nvidia } = program;
+        if let Some(find) = nvidia {
+            super::nvidia::each_code(find, &mut diagnostics, |code, diagnostics| {
+                let slice = format!("sm_{}", code.cubin().arch());
+                let wanted =
+                    |function: &Function<'_>| selection.matches_name(function.index, function.name());
+                for batch in code.functions(&wanted, diagnostics).chunks(BATCH) {
+                    let graph = |function| GraphsJson::of_one(ControlFlowView::of_code(code, function));
+                    let graphs: Vec<GraphsJson> = batch.par_iter().map(graph).collect();
+                    for one in graphs.chunks(1) {
+                        let text = match &mut whole {
+                            Some(whole) => whole.functions(&head, &slice, one)?,
+                            None if is_json => json_of_one(input, &head, &slice, one)?,
+                            None => dot_of(one),
+                        };
+                        writer.write_named(one.first().map_or("", |one| &one.name), Text::Plain(text))?;
+                    }
+                }
+                whole.as_mut().map_or(Ok(()), |whole| writer.add(whole.end_library()))
+            })?;
+        }
         if let Some(container) = &token_program {
             super::write_token_program(&mut writer, &head.path, container, args, &mut diagnostics)?;
         }
