@@ -12,6 +12,7 @@ use unshade_nv::elf::Section;
 use unshade_nv::function::Function;
 use unshade_sass::control_flow::{ControlFlow, jump_tables};
 use unshade_sass::isa;
+use unshade_sass::life::{Lives, Row};
 use unshade_sass::listing;
 use unshade_sass::table::Isa;
 
@@ -76,6 +77,16 @@ impl<'a> Code<'a> {
         wanted: &dyn Fn(&Function<'_>) -> bool,
         diagnostics: &mut Diagnostics,
     ) -> Vec<FunctionCode<'a>> {
+        let all = self.sections(wanted, diagnostics).into_iter().flatten();
+        all.filter(|function| wanted(&function.function)).collect()
+    }
+
+    /// All functions of the sections that hold one that is wanted, section by section: they may call each other.
+    pub fn sections(
+        &self,
+        wanted: &dyn Fn(&Function<'_>) -> bool,
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<Vec<FunctionCode<'a>>> {
         let mut by_section: BTreeMap<u32, Vec<Function<'a>>> = BTreeMap::new();
         for function in self.cubin.functions() {
             by_section.entry(u32::from(function.symbol.section)).or_default().push(function);
@@ -85,7 +96,7 @@ impl<'a> Code<'a> {
             let Some(mut inside) = by_section.remove(&section.index) else { continue };
             inside.sort_by_key(|function| (function.symbol.value, function.index));
             if inside.iter().any(wanted) {
-                self.section(&section, &inside, wanted, diagnostics, &mut found);
+                found.extend(self.section(&section, &inside, wanted, diagnostics));
             }
         }
         found
@@ -97,16 +108,16 @@ impl<'a> Code<'a> {
         inside: &[Function<'a>],
         wanted: &dyn Fn(&Function<'_>) -> bool,
         diagnostics: &mut Diagnostics,
-        found: &mut Vec<FunctionCode<'a>>,
-    ) {
-        let Some(bytes) = diagnostics.take("sass-code", self.cubin.elf().bytes(section)) else { return };
+    ) -> Option<Vec<FunctionCode<'a>>> {
+        let bytes = diagnostics.take("sass-code", self.cubin.elf().bytes(section))?;
+        let mut found = Vec::new();
         let mut rest = inside;
         while let Some(first) = rest.first() {
             let start = first.symbol.value;
             let (here, behind) = rest.split_at(rest.partition_point(|other| other.symbol.value == start));
             rest = behind;
             let end = behind.first().map_or(bytes.data().len() as u64, |next| next.symbol.value);
-            let Some(function) = here.iter().find(|function| wanted(function)) else { continue };
+            let function = here.iter().find(|function| wanted(function)).unwrap_or(first);
             let range = range_of(start, end, bytes.data().len());
             found.push(FunctionCode {
                 function: function.clone(),
@@ -118,6 +129,7 @@ impl<'a> Code<'a> {
                 file_offset: bytes.base().saturating_add(start),
             });
         }
+        Some(found)
     }
 
     /// The control flow of a function, with the targets that jump tables in constant banks tell.
@@ -130,6 +142,14 @@ impl<'a> Code<'a> {
         let words = function.words();
         ControlFlow::new(&words, &jump_tables(&words, &constants))
     }
+}
+
+/// The lives of registers of the functions of a section, in their order.
+pub fn lives(code: &Code<'_>, section: &[FunctionCode<'_>]) -> Vec<Vec<Row>> {
+    let functions: Vec<_> =
+        section.iter().map(|function| (function.words(), code.control_flow(function))).collect();
+    let lives = Lives::new(&functions);
+    (0..functions.len()).map(|function| lives.rows(function)).collect()
 }
 
 impl<'a> FunctionCode<'a> {

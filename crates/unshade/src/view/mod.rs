@@ -10,6 +10,7 @@ mod finding;
 mod function;
 mod library;
 pub mod nvidia;
+pub mod sass;
 mod sass_flow;
 mod statistics;
 
