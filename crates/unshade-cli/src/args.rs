@@ -574,6 +574,15 @@ impl ExtractArgs {
     }
 }
 
+/// How the lives of registers are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LifeFormat {
+    /// What begins and ends at each instruction
+    Ranges,
+    /// A column for each register
+    Columns,
+}
+
 /// How a graph is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GraphFormat {
@@ -646,6 +655,21 @@ pub(crate) struct DisassembleArgs {
     /// Draw control-flow graphs instead
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["raw", "bytes", "stats"])]
     pub(crate) cfg: Option<GraphFormat>,
+    /// Show how long values live in registers, and how many at a time, of NVIDIA's machine code
+    ///
+    /// In front of each instruction stands how many registers and predicates are occupied while it runs, and whether
+    /// the condition code is; behind it what begins to live there (+R4) and what is read for the last time (-R2).
+    /// `--life=columns` draws a column for each register instead: ^ written, v read, x both, : kept.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "ranges",
+        conflicts_with_all = ["raw", "bytes", "stats", "cfg", "control", "words"]
+    )]
+    pub(crate) life: Option<LifeFormat>,
     /// Write to a file (a name with an extension), or a file for each function into a folder
     #[arg(short, long, value_name = "FILE|DIR")]
     pub(crate) output: Option<PathBuf>,

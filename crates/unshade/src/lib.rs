@@ -8,6 +8,7 @@
 //! | [`dxil`] | what DXIL says of a program in its metadata |
 //! | [`dxc_tables`] | the tables of comments that DXC prints before a module |
 //! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
+//! | [`sass_code`], [`sass_listing`] | the machine code of cubins, function by function, and its listings |
 //! | [`air`] | what an AIR module says of its functions |
 //! | [`build`] | Metal libraries from modules and manifests |
 //! | [`select`] | which functions are meant |
@@ -64,6 +65,7 @@ pub mod load_check;
 pub mod nv_units;
 pub mod program;
 pub mod safe_path;
+pub mod sass_code;
 pub mod sass_listing;
 pub mod select;
 pub mod source_files;
