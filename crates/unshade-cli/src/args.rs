@@ -243,7 +243,7 @@ Examples:
     /// Change a DXContainer or a Metal library: parts, functions, target, what is stripped
     ///
     /// Parts of a DXContainer are added, replaced, removed and reordered, and it is signed. Functions of a Metal
-    /// library are kept, removed, renamed and merged, in this order, and modules replaced; then things are stripped and
+    /// library are merged, kept, removed and renamed, in this order, and modules replaced; then things are stripped and
     /// the target is set. It gets a new UUID. Without an edit the file comes back as it is.
     #[command(after_help = format!("\
 Examples:
@@ -395,9 +395,9 @@ pub(crate) struct EditArgs {
     /// Give a function another name
     #[arg(long, value_name = "OLD=NEW", help_heading = "Metal libraries")]
     pub(crate) rename: Vec<String>,
-    /// Add all functions of another library
+    /// Add all functions of another library, which may be one inside of another file, as FILE may
     #[arg(long, value_name = "LIBRARY", help_heading = "Metal libraries")]
-    pub(crate) merge: Vec<PathBuf>,
+    pub(crate) merge: Vec<String>,
     /// Replace the module of a function by another, which is hashed
     #[arg(long, value_name = "FUNCTION=FILE", value_parser = module_file, help_heading = "Metal libraries")]
     pub(crate) module: Vec<ModuleFile>,
