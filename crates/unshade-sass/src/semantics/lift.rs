@@ -9,6 +9,9 @@ use crate::isa;
 use crate::print::target;
 use crate::table::{Kind, NONE, Operand};
 
+/// What chooses a part of an operand that has no such choice: immediates.
+const ALL_PARTS: u64 = 255;
+
 /// The p-code of one instruction. Lifting into the same again reuses its memory.
 #[derive(Clone, Debug, Default)]
 pub struct Lifted {
@@ -235,7 +238,12 @@ impl Lifting<'_> {
                 Varnode::number(self.address.wrapping_add(self.instruction.isa.word_bytes as u64), 64)
             }
             Value::Choice(slot) => Varnode::number(self.choice(slot), 8),
-            Value::Select(slot) => Varnode::number(self.part(slot, |operand| operand.select), 8),
+            Value::Select(slot) => {
+                let operand = self.instruction.operand(slot);
+                let has_one = operand.is_some_and(|operand| operand.select != NONE);
+                let chosen = if has_one { self.part(slot, |operand| operand.select) } else { ALL_PARTS };
+                Varnode::number(chosen, 8)
+            }
             Value::Negated(slot) => Varnode::number(self.part(slot, |operand| operand.negate), 8),
             Value::Operand(slot, width, lane, class) => match self.instruction.operand(slot) {
                 Some(operand) => {
