@@ -124,8 +124,8 @@ impl<'a> OwnedTable<'a> {
         self.fields.get(&self.schema.slot_named(name)?)
     }
 
-    /// A field's value by its name, to be changed.
-    pub fn get_mut(&mut self, name: &str) -> Option<&mut Value<'a>> {
+    /// A field's value by its name, to be changed, but not to one of another kind.
+    fn get_mut(&mut self, name: &str) -> Option<&mut Value<'a>> {
         self.fields.get_mut(&self.schema.slot_named(name)?)
     }
 
