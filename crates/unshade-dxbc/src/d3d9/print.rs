@@ -9,7 +9,7 @@ use super::constants::ConstantTable;
 use super::implied::{self, SAMPLE_CONTROLS, declared};
 use super::number::write_float;
 use super::opcode::{COMPARISONS, Opcode, Row};
-use super::operand::{IDENTITY, Operand, RESULT_MODIFIERS, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES};
+use super::operand::{IDENTITY, Operand, PRECISIONS, RESULT_MODIFIERS, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES};
 use super::program::{Instruction, Program, Version};
 use crate::names::{COMPONENTS, MASKS, name_of};
 use crate::print::Dialect;
@@ -213,8 +213,9 @@ impl Printer<'_> {
         let is_definition = row.is_some_and(|row| row.values() > 0);
         let place = instruction.predicate_place(self.version);
         if let Some(predicate) = place.and_then(|place| instruction.operands.get(place)) {
-            self.put(TokenKind::Punctuation, "(");
-            self.source(predicate);
+            self.put(TokenKind::Punctuation, if predicate.source_modifier() == NOT { "(!" } else { "(" });
+            self.register(predicate);
+            self.swizzle(predicate);
             self.put(TokenKind::Punctuation, ") ");
         } else if instruction.is_predicated() && is_definition {
             self.put(TokenKind::Punctuation, "(p0) ");
@@ -293,6 +294,13 @@ impl Printer<'_> {
             text.push_str(letters.unwrap_or_default());
             self.put(TokenKind::Register, &text);
         }
+        self.precision(operand);
+    }
+
+    fn precision(&mut self, operand: &Operand) {
+        if let Some(name) = name_of(PRECISIONS, operand.precision()) {
+            self.put(TokenKind::Attribute, &alloc::format!(" {{{name}}}"));
+        }
     }
 
     fn source(&mut self, operand: &Operand) {
@@ -302,6 +310,7 @@ impl Printer<'_> {
         self.register(operand);
         self.put(TokenKind::Attribute, after);
         self.swizzle(operand);
+        self.precision(operand);
         self.name(operand);
     }
 
@@ -359,6 +368,9 @@ impl Printer<'_> {
         self.put(TokenKind::Number, &text);
     }
 }
+
+/// The modifier of what is read that negates a predicate, the only one that a predicate has.
+pub(super) const NOT: u32 = 13;
 
 /// The token that ends a program.
 pub(super) const END: u32 = 0xffff;
