@@ -2,7 +2,8 @@
 //! instruction slots.
 
 use super::constants::ConstantTable;
-use super::print::{Notes, Options, print};
+use super::debug::DebugInfo;
+use super::print::{Options, print};
 use super::program::Program;
 use super::statistics::Statistics;
 use crate::print::Dialect;
@@ -16,7 +17,6 @@ const UNREADABLE: &str = "Microsoft (R) D3DX9 Shader Disassembler";
 /// Writes a program that stands in a file by itself. `offset` is where.
 pub fn print_fxc(
     program: &Program,
-    notes: Option<Notes<'_>>,
     offset: u64,
     sink: &mut dyn TokenSink,
     diagnostics: &mut Diagnostics,
@@ -35,12 +35,14 @@ pub fn print_fxc(
         diagnostics.error("dxbc-d3d9-constants", error);
     }
     sink.put(TokenKind::Comment, &text);
-    print_code(program, notes, offset, sink);
+    print_code(program, offset, sink);
 }
 
 /// Writes a program without what stands before it, as FXC does of one in a container.
-pub fn print_code(program: &Program, notes: Option<Notes<'_>>, offset: u64, sink: &mut dyn TokenSink) {
-    print(program, Options { dialect: Dialect::Fxc, constants: None, notes, offset }, sink);
+pub fn print_code(program: &Program, offset: u64, sink: &mut dyn TokenSink) {
+    let debug = DebugInfo::of(program);
+    let options = Options { dialect: Dialect::Fxc, constants: None, debug: debug.as_ref(), offset };
+    print(program, options, sink);
     let statistics = Statistics::of(program);
     let slots = statistics.slots_in_all();
     let plural = if slots == 1 { "" } else { "s" };

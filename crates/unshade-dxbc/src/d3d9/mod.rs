@@ -10,11 +10,13 @@
 //! | [`mod@print`] | programs as text: FXC's, or exact |
 //! | [`mod@assemble`] | text to programs |
 //! | [`constants`] | the table of constants |
+//! | [`debug`] | source lines and variables |
 //! | [`listing`] | what FXC writes of a whole program |
 //! | [`statistics`] | what a program is made of |
 
 pub mod assemble;
 pub mod constants;
+pub mod debug;
 pub mod decode;
 mod implied;
 mod number;
@@ -27,5 +29,6 @@ pub mod statistics;
 
 pub use assemble::assemble;
 pub use constants::ConstantTable;
+pub use debug::DebugInfo;
 pub use decode::{decode, measure};
 pub use program::{Instruction, Program, Version};

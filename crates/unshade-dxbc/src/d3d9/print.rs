@@ -6,6 +6,7 @@
 //! Source: the text of FXC for programs that have each opcode, operand and control in each version.
 
 use super::constants::ConstantTable;
+use super::debug::DebugInfo;
 use super::implied::{self, SAMPLE_CONTROLS, declared};
 use super::number::write_float;
 use super::opcode::{COMPARISONS, Opcode, Row};
@@ -17,9 +18,6 @@ use alloc::string::String;
 use core::fmt::Write;
 use unshade_core::{TokenKind, TokenSink};
 
-/// What stands before and after the line of an instruction, as debug information tells it.
-pub type Notes<'a> = &'a dyn Fn(&Instruction) -> (Option<String>, Option<String>);
-
 /// How a program is written.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
@@ -27,15 +25,15 @@ pub struct Options<'a> {
     pub dialect: Dialect,
     /// What names constants in comments.
     pub constants: Option<&'a ConstantTable>,
-    /// What is told of instructions.
-    pub notes: Option<Notes<'a>>,
+    /// What tells source lines and variables.
+    pub debug: Option<&'a DebugInfo>,
     /// The file offset of the program, for the ranges that the sink is told.
     pub offset: u64,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { dialect: Dialect::Exact, constants: None, notes: None, offset: 0 }
+        Self { dialect: Dialect::Exact, constants: None, debug: None, offset: 0 }
     }
 }
 
@@ -124,7 +122,7 @@ impl Printer<'_> {
         if opcode == Opcode::COMMENT && self.options.dialect == Dialect::Fxc {
             return;
         }
-        let (before, after) = self.options.notes.map_or((None, None), |notes| notes(instruction));
+        let (before, after) = self.options.debug.map_or((None, None), |debug| debug.notes(instruction));
         if let Some(before) = before {
             self.put(TokenKind::Comment, &before);
         }
@@ -200,7 +198,7 @@ impl Printer<'_> {
             return;
         }
         let mut text = String::from("  // ");
-        let options = Options { dialect: Dialect::Fxc, constants: None, notes: None, ..self.options };
+        let options = Options { dialect: Dialect::Fxc, constants: None, debug: None, ..self.options };
         print_instruction(self.version, instruction, options, &mut text);
         self.put(TokenKind::Comment, &text);
     }
