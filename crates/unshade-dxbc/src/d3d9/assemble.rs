@@ -9,7 +9,7 @@ use super::implied::{self, SAMPLE_CONTROLS};
 use super::number::parse_float;
 use super::opcode::{COMPARISONS, Opcode};
 use super::operand::{
-    IDENTITY, IS_RELATIVE, Operand, RESULT_MODIFIERS, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES,
+    IDENTITY, IS_RELATIVE, Operand, PRECISIONS, RESULT_MODIFIERS, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES,
 };
 use super::print::END;
 use super::program::{Instruction, Program, Version};
@@ -258,11 +258,13 @@ impl Statement {
             return Err(expected("an instruction that writes something", mnemonic));
         }
         for (place, operand) in operands.into_iter().enumerate() {
-            let operand = if place == 0 && is_written {
+            let (operand, precision) = precision(operand)?;
+            let mut operand = if place == 0 && is_written {
                 self.destination(operand, &suffixes)?
             } else {
                 self.source(operand)?
             };
+            operand.token |= implied::precision_bits(precision);
             instruction.operands.push(operand);
         }
         if let Some(predicate) = predicate {
@@ -343,6 +345,13 @@ impl Statement {
         let modifier = modifier.ok_or_else(|| expected("a modifier", text))?;
         Ok(Operand { token: implied::source_token(register, parse_swizzle(swizzle)?, modifier), relative })
     }
+}
+
+/// The least precision that stands after an operand.
+fn precision(text: &str) -> Parsed<(&str, u32)> {
+    let Some((operand, after)) = text.split_once('{') else { return Ok((text, 0)) };
+    let precision = after.strip_suffix('}').and_then(|name| number_of(PRECISIONS, name));
+    Ok((operand.trim_end(), precision.ok_or_else(|| expected("a least precision", after))?))
 }
 
 /// The first token of what a suffix declares: a texture, or a usage with a number.

@@ -5,8 +5,9 @@
 
 use super::opcode::{COMPARISONS, Opcode, TABLE};
 use super::operand::{
-    IS_OPERAND, IS_RELATIVE, Operand, RegisterKind, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES, register_bits,
+    IS_OPERAND, IS_RELATIVE, Operand, PRECISIONS, RegisterKind, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES, register_bits,
 };
+use super::print::NOT;
 use super::program::{Instruction, Version};
 use crate::names::name_of;
 use crate::operand::bits;
@@ -33,6 +34,11 @@ pub(super) fn destination_token(register: u32, mask: u32, modifiers: u32, shift:
 pub(super) fn source_token(register: u32, swizzle: [u8; 4], modifier: u32) -> u32 {
     let [x, y, z, w] = swizzle.map(u32::from);
     IS_OPERAND | register | x << 16 | y << 18 | z << 20 | w << 22 | modifier << 24
+}
+
+/// The bits of a least precision.
+pub(super) fn precision_bits(precision: u32) -> u32 {
+    precision << 14
 }
 
 /// The opcode that a mnemonic has in a version, by whether a comparison follows it and how many operands there are.
@@ -100,7 +106,10 @@ fn has_implied_values(version: Version, instruction: &Instruction, body: &str) -
 }
 
 fn has_predicate(version: Version, instruction: &Instruction) -> bool {
-    instruction.predicate_place(version).is_some_and(|place| place < instruction.operands.len())
+    let predicate = instruction.predicate_place(version).and_then(|place| instruction.operands.get(place));
+    predicate.is_some_and(|predicate| {
+        matches!(predicate.source_modifier(), 0 | NOT) && predicate.precision() == 0
+    })
 }
 
 /// Texture kind, usage and index that a declaration has.
@@ -127,9 +136,10 @@ fn has_implied_operands(version: Version, instruction: &Instruction) -> bool {
             None => !operand.is_relative() || !version.has_lengths(),
             Some(address) => is_address(version, address),
         };
-        has_name(version, operand)
-            && has_address
-            && token.is_some_and(|token| token == operand.token & !IS_RELATIVE)
+        let precision = operand.precision();
+        let has_precision = precision == 0 || name_of(PRECISIONS, precision).is_some();
+        let implied = |token| token | precision_bits(precision) == operand.token & !IS_RELATIVE;
+        has_name(version, operand) && has_address && has_precision && token.is_some_and(implied)
     })
 }
 

@@ -10,14 +10,18 @@
 //! | [`mod@print`] | programs as text: FXC's, or exact |
 //! | [`mod@assemble`] | text to programs |
 //! | [`constants`] | the table of constants |
+//! | [`debug`] | source lines and variables |
+//! | [`level9`] | Aon9 parts of containers |
 //! | [`listing`] | what FXC writes of a whole program |
 //! | [`statistics`] | what a program is made of |
 
 pub mod assemble;
 pub mod constants;
+pub mod debug;
 pub mod decode;
 mod implied;
 mod number;
+pub mod level9;
 pub mod listing;
 pub mod opcode;
 pub mod operand;
@@ -27,5 +31,7 @@ pub mod statistics;
 
 pub use assemble::assemble;
 pub use constants::ConstantTable;
+pub use debug::DebugInfo;
 pub use decode::{decode, measure};
+pub use level9::Level9;
 pub use program::{Instruction, Program, Version};

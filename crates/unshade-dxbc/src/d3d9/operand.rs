@@ -5,6 +5,7 @@
 //! | 0 to 10 | number of the register |
 //! | 28 to 30, 11 to 12 | lower and upper bits of the kind of register |
 //! | 13 | addressed by another register, whose token follows from version 2 on |
+//! | 14 to 15 | least precision |
 //! | 16 to 19, 20 to 23, 24 to 27 | of what is written: components; saturated, with less precision, centroid; a shift |
 //! | 16 to 23, 24 to 27 | of what is read: which component to take for each; a modifier |
 //! | 31 | set in every operand |
@@ -150,6 +151,11 @@ impl Operand {
         }
     }
 
+    /// The least precision: 1 for 16 bits, 2 for 10 bits, 0 for that of the register.
+    pub fn precision(&self) -> u32 {
+        bits(self.token, 14, 2)
+    }
+
     /// The components that are written, one bit each.
     pub fn mask(&self) -> u32 {
         bits(self.token, 16, 4)
@@ -248,6 +254,9 @@ pub(super) const RESULT_MODIFIERS: [(u32, &str); 3] = [(1, "sat"), (2, "pp"), (4
 /// Shifts of what is written: the number and the suffix of the mnemonic.
 pub(super) const SHIFTS: [(u32, &str); 6] =
     [(1, "x2"), (2, "x4"), (3, "x8"), (13, "d8"), (14, "d4"), (15, "d2")];
+
+/// Least precisions, by number.
+pub(super) const PRECISIONS: crate::names::Names = &["", "min16f", "min2_8f"];
 
 /// What declared registers are used for, by number.
 pub const USAGES: crate::names::Names = &[

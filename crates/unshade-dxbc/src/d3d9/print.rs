@@ -6,19 +6,17 @@
 //! Source: the text of FXC for programs that have each opcode, operand and control in each version.
 
 use super::constants::ConstantTable;
+use super::debug::DebugInfo;
 use super::implied::{self, SAMPLE_CONTROLS, declared};
 use super::number::write_float;
 use super::opcode::{COMPARISONS, Opcode, Row};
-use super::operand::{IDENTITY, Operand, RESULT_MODIFIERS, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES};
+use super::operand::{IDENTITY, Operand, PRECISIONS, RESULT_MODIFIERS, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES};
 use super::program::{Instruction, Program, Version};
 use crate::names::{COMPONENTS, MASKS, name_of};
 use crate::print::Dialect;
 use alloc::string::String;
 use core::fmt::Write;
 use unshade_core::{TokenKind, TokenSink};
-
-/// What stands before and after the line of an instruction, as debug information tells it.
-pub type Notes<'a> = &'a dyn Fn(&Instruction) -> (Option<String>, Option<String>);
 
 /// How a program is written.
 #[derive(Clone, Copy)]
@@ -27,15 +25,15 @@ pub struct Options<'a> {
     pub dialect: Dialect,
     /// What names constants in comments.
     pub constants: Option<&'a ConstantTable>,
-    /// What is told of instructions.
-    pub notes: Option<Notes<'a>>,
+    /// What tells source lines and variables.
+    pub debug: Option<&'a DebugInfo>,
     /// The file offset of the program, for the ranges that the sink is told.
     pub offset: u64,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { dialect: Dialect::Exact, constants: None, notes: None, offset: 0 }
+        Self { dialect: Dialect::Exact, constants: None, debug: None, offset: 0 }
     }
 }
 
@@ -124,7 +122,7 @@ impl Printer<'_> {
         if opcode == Opcode::COMMENT && self.options.dialect == Dialect::Fxc {
             return;
         }
-        let (before, after) = self.options.notes.map_or((None, None), |notes| notes(instruction));
+        let (before, after) = self.options.debug.map_or((None, None), |debug| debug.notes(instruction));
         if let Some(before) = before {
             self.put(TokenKind::Comment, &before);
         }
@@ -200,7 +198,7 @@ impl Printer<'_> {
             return;
         }
         let mut text = String::from("  // ");
-        let options = Options { dialect: Dialect::Fxc, constants: None, notes: None, ..self.options };
+        let options = Options { dialect: Dialect::Fxc, constants: None, debug: None, ..self.options };
         print_instruction(self.version, instruction, options, &mut text);
         self.put(TokenKind::Comment, &text);
     }
@@ -213,8 +211,9 @@ impl Printer<'_> {
         let is_definition = row.is_some_and(|row| row.values() > 0);
         let place = instruction.predicate_place(self.version);
         if let Some(predicate) = place.and_then(|place| instruction.operands.get(place)) {
-            self.put(TokenKind::Punctuation, "(");
-            self.source(predicate);
+            self.put(TokenKind::Punctuation, if predicate.source_modifier() == NOT { "(!" } else { "(" });
+            self.register(predicate);
+            self.swizzle(predicate);
             self.put(TokenKind::Punctuation, ") ");
         } else if instruction.is_predicated() && is_definition {
             self.put(TokenKind::Punctuation, "(p0) ");
@@ -293,6 +292,13 @@ impl Printer<'_> {
             text.push_str(letters.unwrap_or_default());
             self.put(TokenKind::Register, &text);
         }
+        self.precision(operand);
+    }
+
+    fn precision(&mut self, operand: &Operand) {
+        if let Some(name) = name_of(PRECISIONS, operand.precision()) {
+            self.put(TokenKind::Attribute, &alloc::format!(" {{{name}}}"));
+        }
     }
 
     fn source(&mut self, operand: &Operand) {
@@ -302,6 +308,7 @@ impl Printer<'_> {
         self.register(operand);
         self.put(TokenKind::Attribute, after);
         self.swizzle(operand);
+        self.precision(operand);
         self.name(operand);
     }
 
@@ -359,6 +366,9 @@ impl Printer<'_> {
         self.put(TokenKind::Number, &text);
     }
 }
+
+/// The modifier of what is read that negates a predicate, the only one that a predicate has.
+pub(super) const NOT: u32 = 13;
 
 /// The token that ends a program.
 pub(super) const END: u32 = 0xffff;

@@ -1,8 +1,8 @@
 //! What a program of Shader Model 1 to 3 is made of, counted.
 //!
 //! Instruction slots are counted as FXC counts them: each opcode takes those of its row, `exp`, `log` and `frc` of
-//! vertex shaders of version 1 as many as the macros that they are. A predicate takes one more, except in pixel shaders
-//! of version 1, and what is done at the same time as the instruction before takes one less.
+//! vertex shaders of version 1.1 as many as the macros that they are. A predicate takes one more, and what is done at the
+//! same time as the instruction before one less. In pixel shaders of version 1 nothing takes more than one.
 
 use super::opcode::{Opcode, TABLE};
 use super::operand::RegisterKind;
@@ -10,7 +10,7 @@ use super::program::{Instruction, Program, Version};
 use crate::opcode::Class;
 use alloc::vec::Vec;
 
-/// Slots of the macros of vertex shaders of version 1: `exp`, `log`, `frc`.
+/// Slots of the macros of vertex shaders of version 1.1: `exp`, `log`, `frc`.
 const MACROS: [(u16, u32); 3] = [(14, 10), (15, 10), (19, 3)];
 
 /// The counts.
@@ -87,19 +87,20 @@ impl Statistics {
             return;
         }
         let is_old_pixel = version.is_pixel() && version.major() < 2;
-        let is_old_vertex = !version.is_pixel() && version.major() < 2;
+        let has_macros = !version.is_pixel() && version.number() == 0x101;
         if instruction.is_co_issued() {
             self.arithmetic_slots = self.arithmetic_slots.saturating_sub(1);
         }
         let (mut arithmetic, texture) = instruction.opcode().row(version).map_or((0, 0), |row| row.slots);
         let expanded = MACROS.iter().find(|(number, _)| *number == instruction.opcode().0);
-        if let Some((_, slots)) = expanded.filter(|_| is_old_vertex) {
+        if let Some((_, slots)) = expanded.filter(|_| has_macros) {
             arithmetic = *slots;
         }
+        let place = instruction.predicate_place(version);
+        let has_predicate = place.is_some_and(|place| place < instruction.operands.len());
+        arithmetic = arithmetic.saturating_add(u32::from(has_predicate));
         if is_old_pixel {
             arithmetic = arithmetic.min(1);
-        } else {
-            arithmetic = arithmetic.saturating_add(u32::from(instruction.is_predicated()));
         }
         self.arithmetic_slots = self.arithmetic_slots.saturating_add(arithmetic);
         self.texture_slots = self.texture_slots.saturating_add(texture);
