@@ -63,6 +63,19 @@ Examples:
 
 {EXIT_STATUS}"))]
     List(ListArgs),
+    /// Look at files in the browser: everything linked, nothing uploaded
+    ///
+    /// Serves the page on this computer alone, at an address that nobody can guess, and opens the browser. Files stay
+    /// where they are.
+    #[command(after_help = format!("\
+Examples:
+  unshade explore default.metallib
+  unshade explore before.metallib after.metallib
+  unshade explore build/shaders                    every file that may hold a program
+  unshade explore kernel.cubin --no-open           print the address only
+
+{EXIT_STATUS}"))]
+    Explore(ExploreArgs),
     /// Show everything known of functions
     #[command(after_help = format!("\
 Examples:
@@ -776,6 +789,19 @@ pub(crate) struct DumpArgs {
     /// Show only fields that touch these bytes: START..END, START..+SIZE, or one offset
     #[arg(long, value_name = "RANGE", value_parser = byte_range)]
     pub(crate) range: Option<std::ops::Range<u64>>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExploreArgs {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Print the address, and start no browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// The port to listen on [default: any that is free]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -15,6 +15,7 @@
 //! | [`select`] | which functions are meant |
 //! | [`diff`] | what is different between two programs |
 //! | [`load_check`] | whether a Metal library loads on an OS |
+//! | [`query`] | questions about files, and answers as data, for servers and pages |
 //! | [`survey`] | what many files have in common, field by field |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
@@ -68,6 +69,7 @@ pub mod ghidra;
 pub mod load_check;
 pub mod nv_units;
 pub mod program;
+pub mod query;
 pub mod safe_path;
 pub mod sass_code;
 pub mod sass_listing;
