@@ -10,6 +10,7 @@
 //! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
 //! | [`air`] | what an AIR module says of its functions |
 //! | [`build`] | Metal libraries from modules and manifests |
+//! | [`decompile`](mod@decompile) | C of NVIDIA's machine code |
 //! | [`select`] | which functions are meant |
 //! | [`diff`] | what is different between two programs |
 //! | [`load_check`] | whether a Metal library loads on an OS |
@@ -50,6 +51,7 @@
 pub mod air;
 pub mod build;
 pub mod carve;
+pub mod decompile;
 mod demangle;
 mod demangled_comments;
 pub mod diff;
@@ -74,6 +76,7 @@ pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
 pub use demangled_comments::{DemangledComments, has_mangled_names};
 pub use dxcontainer_check::check as check_dxcontainer;
 pub use unshade_core as core;
+pub use unshade_decompile as decompiler;
 pub use unshade_dxbc as dxbc;
 pub use unshade_dxcontainer as dxcontainer;
 pub use unshade_llvm as llvm;
