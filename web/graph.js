@@ -135,6 +135,8 @@ export class GraphView {
     this.light(this.range);
     this.canvas.setAttribute('aria-label', `Control-flow graph, ${this.said.textContent}; arrow keys walk the blocks`);
     this.#fit(1, 0.72);
+    const entry = (placed.x[0] + shown[0].width / 2) * this.zoom;
+    this.canvas.scrollTo(entry - this.canvas.clientWidth / 2, 0);
   }
 
   /**
