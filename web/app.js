@@ -353,7 +353,8 @@ class App {
   /** @param {Overview} overview */
   showWhere(overview) {
     const { program } = this;
-    const path = overview.programs.length > 1 ? `${program?.path} · ` : '';
+    // The path begins with the file's own name, which stands before it.
+    const path = overview.programs.length > 1 && program ? `${program.path.slice(program.path.indexOf('!') + 1)} · ` : '';
     this.frame.where(h('span', { class: 'where-file', title: overview.file.name }, baseName(overview.file.name)),
       program && h('span', { class: 'muted where-format' }, `${path}${program.format_name} · ${size(program.size)}`));
   }
