@@ -10,6 +10,7 @@ mod corpus;
 mod fuzz;
 mod sh;
 mod web;
+mod web_test;
 
 use std::process::ExitCode;
 
@@ -41,6 +42,8 @@ enum Command {
     Fuzz(fuzz::Args),
     /// Put the page together for a static host, with the module that it runs.
     Web(web::Args),
+    /// Test the page of the Explorer in Chromium.
+    WebTest(web_test::Args),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Command::Corpus(args) => corpus::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Web(args) => web::run(&args),
+        Command::WebTest(args) => web_test::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

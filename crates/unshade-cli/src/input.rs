@@ -133,6 +133,15 @@ impl Input {
         }
     }
 
+    /// Says that all that was selected will be read: a whole file is mapped at once rather than page by page.
+    pub(crate) fn will_be_read(&self) {
+        #[cfg(target_os = "linux")]
+        if let (Source::File(Bytes::Mapped(map)), None) = (&self.source, &self.selector) {
+            // Older systems can't, and nothing is lost.
+            let _ = map.advise(memmap2::Advice::PopulateRead);
+        }
+    }
+
     /// Visits every program that the argument means, in file order.
     pub(crate) fn programs(
         &self,

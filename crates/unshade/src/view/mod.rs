@@ -10,9 +10,11 @@ mod finding;
 mod function;
 mod library;
 pub mod nvidia;
+pub mod sass;
+mod sass_flow;
 mod statistics;
 
-pub use control_flow::{BlockView, ControlFlowView, EdgeView, LoopView};
+pub use control_flow::{BlockView, ControlFlowView, EdgeView, LeaveView, LoopView};
 pub use dxcontainer::{ContainerView, ExportView, NodeView, PartView, ResourceView, SignatureView};
 pub use finding::FindingView;
 pub use function::{

@@ -7,10 +7,14 @@
 //!
 //! Cubins and fat binaries ([`nvidia`]) are printed as machine code, `--raw` as `cuobjdump -sass` prints it.
 //!
-//! `--stats` ([`statistics`]) counts instead, `--cfg` ([`control_flow`]) draws.
+//! `--stats` ([`statistics`]) counts instead, `--cfg` ([`control_flow`]) draws. Of machine code, `--json`
+//! ([`machine_json`]) gives the instructions as data, and `--life` ([`life`]) what lives in registers.
 
 mod byte_lines;
 mod control_flow;
+mod json_stream;
+mod life;
+mod machine_json;
 mod modules;
 mod nvidia;
 mod statistics;
@@ -46,7 +50,7 @@ pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome
         return control_flow::run(&input, format, args, global);
     }
     if global.json {
-        bail!("a listing has no JSON; `--stats --json` and `--cfg json` have");
+        return machine_json::run(&input, args, global);
     }
     let selection = args.selection()?;
     if is_bitcode(&input) && !selection.is_everything() {
@@ -57,6 +61,12 @@ pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome
     }
     let mut writer = Writer::new(args, ".ll", !global.no_pager)?;
     each_program(&input, &selection, args.part.map(FourCc), &global.limits(), |program| {
+        if let (Some(find), Some(format)) = (program.nvidia, args.life) {
+            return life::program(find, format, &selection, &mut writer);
+        }
+        if args.life.is_some() {
+            bail!("{}: --life is of NVIDIA's machine code", program.head.path);
+        }
         if let Some(find) = program.nvidia {
             return nvidia::program(find, &selection, args, &mut writer);
         }

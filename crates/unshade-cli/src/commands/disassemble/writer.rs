@@ -154,6 +154,12 @@ impl<'a> Writer<'a> {
         if text.is_empty() { Ok(()) } else { self.add_part(Text::Plain(text.to_owned())) }
     }
 
+    /// Writes text of something that was meant, which goes on in what is written next.
+    pub(super) fn add_counted(&mut self, text: &str) -> Result<()> {
+        self.count = 1;
+        self.add(text)
+    }
+
     fn add_part(&mut self, text: Text) -> Result<()> {
         if self.args.output.is_some() {
             self.parts.push(text);
