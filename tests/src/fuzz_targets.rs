@@ -156,7 +156,7 @@ pub fn query(data: &[u8]) {
             ] {
                 ask(format!("{{\"query\":\"{question}\",{at},\"item\":{item}{rest}}}"), true);
             }
-            for pane in ["assembly", "raw", "tags", "ptx"] {
+            for pane in ["assembly", "raw", "tags", "ptx", "c"] {
                 ask(
                     format!(
                         "{{\"query\":\"listing\",{at},\"item\":{item},\"pane\":\"{pane}\",\"count\":50}}"
