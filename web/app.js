@@ -88,6 +88,7 @@ class App {
         { name: 'bytes', label: 'Bytes', key: 'b', run: () => this.toggleBytes() },
       ],
       onoffset: (offset) => this.store.go({ range: [offset, offset + 1] }),
+      onverify: () => this.verify(),
     });
     this.frame.outline.onopen = () => this.outline.load().then(() => this.describe(this.state.range, true));
     this.store.subscribe((state, before, origin) => this.follow(state, before, origin));
@@ -160,6 +161,7 @@ class App {
       { group: 'Read', keys: '[ ]', does: 'back and forward', run: (event) => (event.key === '[' ? history.back() : history.forward()) },
       { group: 'Do', keys: 'c', does: 'compare: first this function, then another', run: () => this.compare() },
       { group: 'Do', keys: 'd', does: 'download', run: () => this.download() },
+      { group: 'Do', keys: 'v', does: 'verify: structure, sizes and every hash', run: () => this.verify() },
       { group: 'Do', keys: 'y', does: 'copy a link to this view', run: () => this.copyLink() },
       { group: 'Do', keys: 'Y', does: 'copy the listing', run: () => this.copyListing() },
       { group: 'Do', keys: 'o', does: 'open files', run: () => this.openFiles() },
@@ -204,8 +206,10 @@ class App {
 
   /** @param {unknown} origin */
   async show(origin) {
-    const { program, overview, subject, state, frame } = this;
+    const { overview, subject, state, frame } = this;
     if (!overview) return;
+    const program = await this.files.program(overview, state.program);
+    if (this.state !== state || this.overview !== overview) return;
     this.showWhere(overview);
     frame.files.element.hidden = !this.files.mark(overview, state.program);
     frame.files.counted.textContent = count(this.files.files.length);
@@ -228,7 +232,9 @@ class App {
     const part = await early;
     const later = await this.showFirst(facts);
     this.showSecond(facts);
-    frame.showDiagnostics([...overview.findings, ...(facts?.findings ?? []), ...((part ?? later)?.findings ?? [])]);
+    if (fresh || part || later) {
+      frame.showDiagnostics([...overview.findings, ...(facts?.findings ?? []), ...((part ?? later)?.findings ?? [])]);
+    }
     this.light(origin, fresh);
   }
 
@@ -609,6 +615,23 @@ class App {
 
   theme() {
     this.frame.say(`Colours: ${nextTheme()}`);
+  }
+
+  /** Reads all of the program and says what is wrong with it, as `unshade verify` does. */
+  async verify() {
+    const { program, subject } = this;
+    if (!program) return;
+    this.frame.say('Verifying…');
+    try {
+      /** @type {import('./protocol.js').Verdict} */
+      const { errors, warnings, findings } = await this.api.call({ query: 'verify', file: subject.file, program: program.program });
+      if (this.program !== program) return;
+      this.frame.showDiagnostics(findings);
+      this.frame.toggleDiagnostics(true);
+      this.frame.say(errors + warnings === 0 ? 'Verified: nothing is wrong' : `Verified: ${plural(errors, 'error')}, ${plural(warnings, 'warning')}`, errors > 0);
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   /** @param {() => void} then */

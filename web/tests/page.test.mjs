@@ -210,6 +210,11 @@ test('a damaged file: what can be read, and what is wrong beside it', async () =
   await page.locator('#diagnostics-toggle', { hasText: /[1-9]\d* diagnostic/ }).waitFor();
   await page.locator('#diagnostics-toggle').click();
   await page.locator('.finding').first().waitFor();
+  await page.locator('.tree-row', { hasText: 'flipped.metallib' }).click();
+  await titled(page, 'flipped.metallib');
+  await page.keyboard.press('v');
+  await page.locator('#status', { hasText: /Verified: [1-9]\d* error/ }).waitFor();
+  await page.locator('.finding.error').first().waitFor();
   await page.locator('.tree-row', { hasText: 'noise.bin' }).click();
   await page.locator('.nothing, .problem', { hasText: /No GPU program|not/ }).first().waitFor();
   await close();
