@@ -580,7 +580,7 @@ class App {
    * @param {HTMLElement} row
    */
   showBits(line, row) {
-    if (this.state.item !== null && this.program?.format === 'cubin') this.tip.show(this.subject, line, row);
+    if (this.state.item !== null && ['cubin', 'fatbin'].includes(this.program?.format ?? '')) this.tip.show(this.subject, line, row);
   }
 
   // The frame.
