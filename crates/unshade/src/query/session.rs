@@ -493,12 +493,12 @@ impl Session {
             Content::Bitcode(bytes) => match llvm::Module::parse_all(bytes, parsed.base) {
                 Ok(modules) => {
                     for module in modules {
-                        if let Some(module) = diagnostics.take("bitcode", module) {
+                        if let Some(module) = diagnostics.take("llvm-module", module) {
                             diagnostics.append(module.diagnostics.clone());
                         }
                     }
                 }
-                Err(error) => diagnostics.error("bitcode", error),
+                Err(error) => diagnostics.error("llvm-module", error),
             },
             Content::Program(Program::DxContainer(container)) => {
                 diagnostics.append(crate::check_dxcontainer(container));
