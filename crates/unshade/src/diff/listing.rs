@@ -1,4 +1,4 @@
-//! The difference of two listings of LLVM assembly, where numbers that only shifted make no difference.
+//! The difference of two listings of LLVM assembly or machine code, where numbers that only shifted make no difference.
 //!
 //! Values, blocks, metadata and groups of attributes without a name are numbered one after the other: a single new
 //! instruction gives new numbers to all that follow. So lines are aligned by keys in which such numbers are left out.
@@ -37,6 +37,11 @@ impl Listing {
         // What can't be read is for `dis` to tell.
         let _ = module(bitcode, &options, &mut listing);
         listing
+    }
+
+    /// How many bytes of text it has.
+    pub(super) fn size(&self) -> usize {
+        self.text.len()
     }
 
     fn lines(&self) -> Vec<Line<'_>> {
@@ -85,7 +90,11 @@ impl Listing {
 impl Line<'_> {
     fn add(&mut self, text: &str, link: Option<Link>) {
         let name = text.trim_start_matches(['%', '@', '!', '#']).trim_end_matches(':');
-        let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+        // Addresses of machine code are hexadecimal.
+        let digits = name.strip_prefix("0x").unwrap_or(name);
+        let is_number = !digits.is_empty()
+            && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && (digits.len() < name.len() || name.bytes().all(|byte| byte.is_ascii_digit()));
         match link {
             Some(Link::Definition(entity)) if is_number || text.is_empty() => self.links.push((entity, true)),
             Some(Link::Reference(entity)) if is_number => self.links.push((entity, false)),
