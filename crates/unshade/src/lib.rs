@@ -11,15 +11,19 @@
 //! | [`sass_code`], [`sass_listing`] | the machine code of cubins, function by function, and its listings |
 //! | [`air`] | what an AIR module says of its functions |
 //! | [`build`] | Metal libraries from modules and manifests |
+//! | [`disassembly`] | listings of modules and token programs |
+//! | [`decompile`](mod@decompile) | C of NVIDIA's machine code |
 //! | [`select`] | which functions are meant |
 //! | [`diff`] | what is different between two programs |
 //! | [`load_check`] | whether a Metal library loads on an OS |
+//! | [`query`] | questions about files, and answers as data, for servers and pages |
 //! | [`survey`] | what many files have in common, field by field |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
 //! | [`dxbc_build`] | token programs put into containers |
 //! | [`dxbc_names`] | names of what the operands of token programs are |
 //! | [`fxc_listing`] | what FXC's disassembler writes of a container |
+//! | [`ghidra`] | kernels as programs that Ghidra imports |
 //! | [`safe_path`] | file names for names that come from files |
 //! | [`demangle()`], [`DemangledComments`] | C++ names, also in listings |
 //!
@@ -51,9 +55,11 @@
 pub mod air;
 pub mod build;
 pub mod carve;
+pub mod decompile;
 mod demangle;
 mod demangled_comments;
 pub mod diff;
+pub mod disassembly;
 pub mod dxbc_build;
 pub mod dxbc_names;
 pub mod dxc_tables;
@@ -61,9 +67,11 @@ mod dxcontainer_check;
 pub mod dxil;
 pub mod format;
 pub mod fxc_listing;
+pub mod ghidra;
 pub mod load_check;
 pub mod nv_units;
 pub mod program;
+pub mod query;
 pub mod safe_path;
 pub mod sass_code;
 pub mod sass_listing;
@@ -76,6 +84,7 @@ pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
 pub use demangled_comments::{DemangledComments, has_mangled_names};
 pub use dxcontainer_check::check as check_dxcontainer;
 pub use unshade_core as core;
+pub use unshade_decompile as decompiler;
 pub use unshade_dxbc as dxbc;
 pub use unshade_dxcontainer as dxcontainer;
 pub use unshade_llvm as llvm;

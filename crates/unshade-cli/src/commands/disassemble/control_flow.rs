@@ -6,7 +6,7 @@
 use super::super::{FileJson, FunctionsJson, LibraryFunctionsJson, ProgramJson};
 use super::dialect_of;
 use super::json_stream::JsonStream;
-use super::modules::{Opened, Unit, each_program, in_batches};
+use super::modules::{Opened, each_program, in_batches};
 use super::writer::{Made, Text, Writer};
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs, GraphFormat};
@@ -16,6 +16,7 @@ use anyhow::{Result, bail};
 use rayon::prelude::*;
 use serde::Serialize;
 use unshade::core::{Diagnostics, FourCc};
+use unshade::disassembly::Unit;
 use unshade::nv::function::Function;
 use unshade::select::Selection;
 use unshade::view::{ControlFlowView, FunctionRow};

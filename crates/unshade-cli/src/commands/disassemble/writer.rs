@@ -1,6 +1,6 @@
 //! Where texts of functions go: standard output, a file, or a folder with a file for each.
 
-use super::modules::{Unit, tell_no_match};
+use super::modules::tell_no_match;
 use crate::Outcome;
 use crate::args::DisassembleArgs;
 use crate::input::Input;
@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use std::io::Write;
 use std::path::PathBuf;
 use unshade::core::Diagnostics;
+use unshade::disassembly::Unit;
 use unshade::safe_path::SafePaths;
 
 /// How many files are written together.
