@@ -128,7 +128,7 @@ Examples:
         /// The mnemonic
         mnemonic: Option<String>,
     },
-    /// Write the processor module for Ghidra that knows Kepler's machine code, or kernels as programs for it
+    /// Write the processor module for Ghidra that knows Kepler's machine code
     #[command(after_help = format!("\
 Examples:
   unshade ghidra -o ~/ghidra/Ghidra/Processors
