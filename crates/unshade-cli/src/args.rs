@@ -112,18 +112,17 @@ Examples:
         /// The mnemonic
         mnemonic: Option<String>,
     },
-    /// Write the processor module for Ghidra that knows Kepler's machine code
+    /// Write the processor module for Ghidra that knows Kepler's machine code, or kernels as programs for it
     #[command(after_help = format!("\
 Examples:
   unshade ghidra -o ~/ghidra/Ghidra/Processors
+  unshade ghidra --import kernels.cubin -o programs
+  analyzeHeadless /tmp project -import programs/*.xml
 
 docs/ghidra.md tells how to install and use it.
 
 {EXIT_STATUS}"))]
-    Ghidra {
-        #[command(flatten)]
-        output: FolderArgs,
-    },
+    Ghidra(GhidraArgs),
     /// Write modules as .air and .cubin files, embedded sources as the files that they were, and .ptx
     #[command(after_help = format!("\
 Examples:
@@ -486,7 +485,7 @@ pub(crate) fn part_file(text: &str) -> Result<PartFile> {
     Ok(PartFile { name: part_name(name)?, file: file.into() })
 }
 
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Default, ClapArgs)]
 pub(crate) struct SelectionArgs {
     /// Only functions of this type
     #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = function_type)]
@@ -686,6 +685,24 @@ pub(crate) struct FolderArgs {
     /// Replace files that are there
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct GhidraArgs {
+    /// Write no module, but of each kernel in this file a program that Ghidra imports
+    #[arg(long, value_name = "FILE")]
+    pub(crate) import: Option<String>,
+    /// Functions: a name, /regular expression/ or #index
+    #[arg(value_name = "FUNCTION", requires = "import")]
+    selectors: Vec<String>,
+    #[command(flatten)]
+    pub(crate) output: FolderArgs,
+}
+
+impl GhidraArgs {
+    pub(crate) fn selection(&self) -> Result<Selection> {
+        SelectionArgs::default().with(&self.selectors)
+    }
 }
 
 #[derive(Debug, ClapArgs)]

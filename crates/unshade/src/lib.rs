@@ -19,6 +19,7 @@
 //! | [`dxbc_build`] | token programs put into containers |
 //! | [`dxbc_names`] | names of what the operands of token programs are |
 //! | [`fxc_listing`] | what FXC's disassembler writes of a container |
+//! | [`ghidra`] | kernels as programs that Ghidra imports |
 //! | [`safe_path`] | file names for names that come from files |
 //! | [`demangle()`], [`DemangledComments`] | C++ names, also in listings |
 //!
@@ -60,6 +61,7 @@ mod dxcontainer_check;
 pub mod dxil;
 pub mod format;
 pub mod fxc_listing;
+pub mod ghidra;
 pub mod load_check;
 pub mod nv_units;
 pub mod program;

@@ -22,7 +22,7 @@ struct Leaf {
 
 /// A step without choices.
 #[derive(Clone)]
-enum Decided {
+pub(super) enum Decided {
     Do(Pcode),
     If(Value, Vec<Decided>, Vec<Decided>),
 }
@@ -46,19 +46,9 @@ impl Writer<'_> {
             let most = self.scratch.entry(bytes).or_insert(0);
             *most = (*most).max(count);
         }
+        tables.extend(self.push(encoding, &program.steps));
         tables.extend(self.join(encoding));
         tables
-    }
-
-    /// `.S` comes after everything else.
-    fn join(&mut self, encoding: &Encoding) -> Option<String> {
-        let choice = encoding.choices.get(encoding.choice("join")?)?;
-        let bits = choice.bits.clone();
-        let (off, on) = (self.equals(&bits, 0), self.equals(&bits, 1));
-        Some(self.table(
-            's',
-            &format!("@: is {off} {{ export 0:1; }}\n@: is {on} {{ reconverge(); export 0:1; }}\n"),
-        ))
     }
 
     /// The bits that a test looks at and the numbers for which it holds; or the answer, if the encoding decides it.
@@ -188,17 +178,25 @@ impl Writer<'_> {
         let mut bodies: Vec<(Vec<String>, String, Vec<Conditions>)> = Vec::new();
         for mut leaf in leaves {
             self.without_unread(encoding, &mut leaf.steps, &names.is_shared);
-            let mut body =
-                Body { pattern: Vec::new(), code: String::new(), locals: BTreeMap::new(), labels: 0 };
-            self.statements(encoding, &leaf.steps, names, &mut body);
-            let locals: String =
-                body.locals.values().map(|(name, bytes)| format!(" local {name}:{bytes};")).collect();
-            let code = format!("{locals}{}", body.code);
-            body.pattern.sort();
-            body.pattern.dedup();
-            match bodies.iter_mut().find(|entry| entry.0 == body.pattern && entry.1 == code) {
-                Some(entry) => entry.2.push(leaf.conditions),
-                None => bodies.push((body.pattern, code, vec![leaf.conditions])),
+            // What goes where a stack says is a branch if the context knows it, and else a function says where.
+            let field = self.goes_by(&leaf.steps);
+            for knows in [true, false] {
+                let mut body = Body { knows, ..Body::default() };
+                match field {
+                    None if knows => continue,
+                    Some(field) if !knows => body.pattern.push(format!("{field}=0")),
+                    _ => {}
+                }
+                self.statements(encoding, &leaf.steps, names, &mut body);
+                let locals: String =
+                    body.locals.values().map(|(name, bytes)| format!(" local {name}:{bytes};")).collect();
+                let code = format!("{locals}{}", body.code);
+                body.pattern.sort();
+                body.pattern.dedup();
+                match bodies.iter_mut().find(|entry| entry.0 == body.pattern && entry.1 == code) {
+                    Some(entry) => entry.2.push(leaf.conditions.clone()),
+                    None => bodies.push((body.pattern, code, vec![leaf.conditions.clone()])),
+                }
             }
         }
         if bodies.iter().all(|body| body.1.is_empty()) {
@@ -232,8 +230,18 @@ impl Writer<'_> {
     }
 
     fn statements(&mut self, encoding: &Encoding, steps: &[Decided], names: &mut Names<'_>, body: &mut Body) {
-        for step in steps {
+        let mut steps = steps.iter().peekable();
+        while let Some(step) = steps.next() {
+            if let (true, Some(field)) = (body.knows, self.pops(step, steps.peek().copied())) {
+                let (code, table) = self.goto_popped(field);
+                body.code.push_str(&code);
+                body.pattern.push(table);
+                steps.next();
+                continue;
+            }
             match step {
+                // The context keeps it.
+                Decided::Do(pcode) if self.pushed(encoding, pcode).is_some() => {}
                 Decided::Do(pcode) => self.statement(encoding, pcode, names, body),
                 Decided::If(value, yes, no) => {
                     let condition = self.input(encoding, value, names, body);
@@ -378,6 +386,8 @@ impl Writer<'_> {
                 body.pattern.push(table.clone());
                 table
             }
+            // Of what can't be selected, all is.
+            None if matches!(value, Value::Select(_)) => format!("{:#x}:{bytes}", u8::MAX),
             None => format!("0:{bytes}"),
         }
     }
@@ -411,7 +421,10 @@ impl Writer<'_> {
 }
 
 /// A constructor that is being written.
+#[derive(Default)]
 struct Body {
+    /// Whether the context knows where stacks say to go on.
+    knows: bool,
     pattern: Vec<String>,
     code: String,
     locals: BTreeMap<usize, (String, u32)>,

@@ -51,7 +51,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Diff(args) => diff::run(&args, &global),
         Command::Disassemble(args) => disassemble::run(&args, &global),
         Command::Assemble(args) => assemble::run(&args, &global),
-        Command::Ghidra { output } => ghidra::run(&output),
+        Command::Ghidra(args) => ghidra::run(&args, &global),
         Command::Isa { mnemonic } => isa::run(mnemonic.as_deref(), &global),
         Command::Dump(args) => dump::run(&args, &global),
         Command::Scan(args) => scan::run(&args, &global),

@@ -9,9 +9,6 @@ use crate::isa;
 use crate::print::target;
 use crate::table::{Kind, NONE, Operand};
 
-/// What chooses a part of an operand that has no such choice: immediates.
-const ALL_PARTS: u64 = 255;
-
 /// The p-code of one instruction. Lifting into the same again reuses its memory.
 #[derive(Clone, Debug, Default)]
 pub struct Lifted {
@@ -239,12 +236,11 @@ impl Lifting<'_> {
             }
             Value::Choice(slot) => Varnode::number(self.choice(slot), 8),
             Value::Select(slot) => {
-                let operand = self.instruction.operand(slot);
-                let has_one = operand.is_some_and(|operand| operand.select != NONE);
-                let chosen = if has_one { self.part(slot, |operand| operand.select) } else { ALL_PARTS };
-                Varnode::number(chosen, 8)
+                Varnode::number(self.part(slot, |operand| operand.select).unwrap_or(u8::MAX.into()), 8)
             }
-            Value::Negated(slot) => Varnode::number(self.part(slot, |operand| operand.negate), 8),
+            Value::Negated(slot) => {
+                Varnode::number(self.part(slot, |operand| operand.negate).unwrap_or(0), 8)
+            }
             Value::Operand(slot, width, lane, class) => match self.instruction.operand(slot) {
                 Some(operand) => {
                     let plain = self.plain(operand, slot, width, lane);
@@ -255,9 +251,9 @@ impl Lifting<'_> {
         }
     }
 
-    fn part(&self, slot: &str, part: fn(&Operand) -> u16) -> u64 {
+    fn part(&self, slot: &str, part: fn(&Operand) -> u16) -> Option<u64> {
         let field = self.instruction.operand(slot).and_then(|operand| self.instruction.field(part(operand)));
-        field.map_or(0, |field| field.raw(self.instruction.word))
+        Some(field?.raw(self.instruction.word))
     }
 
     fn own(&self, index: u16) -> Varnode {
