@@ -14,6 +14,7 @@
 //! | [`control`] | scheduling words |
 //! | [`listing`] | a function, line by line |
 //! | [`control_flow`] | basic blocks, edges, what pushes and takes addresses |
+//! | [`life`] | which registers are live where |
 //! | `reference` | a page for each mnemonic (feature `reference`) |
 //!
 //! ```
@@ -39,6 +40,7 @@ pub mod control_flow;
 mod generated;
 pub mod instruction;
 pub mod isa;
+pub mod life;
 pub mod listing;
 mod number;
 pub mod print;

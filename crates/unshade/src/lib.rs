@@ -8,11 +8,14 @@
 //! | [`dxil`] | what DXIL says of a program in its metadata |
 //! | [`dxc_tables`] | the tables of comments that DXC prints before a module |
 //! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
+//! | [`sass_code`], [`sass_listing`] | the machine code of cubins, function by function, and its listings |
 //! | [`air`] | what an AIR module says of its functions |
 //! | [`build`] | Metal libraries from modules and manifests |
+//! | [`disassembly`] | listings of modules and token programs |
 //! | [`select`] | which functions are meant |
 //! | [`diff`] | what is different between two programs |
 //! | [`load_check`] | whether a Metal library loads on an OS |
+//! | [`query`] | questions about files, and answers as data, for servers and pages |
 //! | [`survey`] | what many files have in common, field by field |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
@@ -54,6 +57,7 @@ pub mod carve;
 mod demangle;
 mod demangled_comments;
 pub mod diff;
+pub mod disassembly;
 pub mod dxbc_build;
 pub mod dxbc_names;
 pub mod dxc_tables;
@@ -65,7 +69,9 @@ pub mod ghidra;
 pub mod load_check;
 pub mod nv_units;
 pub mod program;
+pub mod query;
 pub mod safe_path;
+pub mod sass_code;
 pub mod sass_listing;
 pub mod select;
 pub mod source_files;

@@ -10,7 +10,7 @@
 //! | parameters | the kernel's prototype and labels at their places in bank 0 |
 //! | shared and local memory | blocks without contents |
 //! | relocations | comments that name the symbols |
-//! | the stack of addresses | where `.S`, BRK and CONT go, in the fields of the language's context |
+//! | the stack of addresses | where `.S`, BRK and CONT go, in the field `goes_to` of the language's context |
 //!
 //! The elements are those of Ghidra's `PROGRAM.DTD`, as its classes in `ghidra.app.util.xml` read them. Names come from
 //! files: in XML they are escaped, and where Ghidra wants identifiers they become such.
@@ -196,22 +196,18 @@ impl<'a> Writer<'_, 'a> {
         for (number, block) in flow.blocks().iter().enumerate() {
             let Ok(number) = u32::try_from(number) else { break };
             let last = block.addresses.end.saturating_sub(self.isa.word_bytes as u64);
-            for (cause, field) in
-                [(Cause::Join, "join_at"), (Cause::Break, "break_at"), (Cause::Continue, "continue_at")]
-            {
-                let mut targets = flow
-                    .edges_from(number)
-                    .iter()
-                    .filter(|edge| edge.cause == cause)
-                    .filter_map(|edge| flow.blocks().get(edge.to as usize))
-                    .map(|block| block.addresses.start);
-                if let (Some(target), None) = (targets.next(), targets.next()) {
-                    let _ = writeln!(
-                        ranges,
-                        "    <REGISTER_VALUE_RANGE REGISTER=\"{field}\" VALUE=\"{:#x}\" START_ADDRESS=\"{last:08x}\" LENGTH=\"0x8\"/>",
-                        target / 8
-                    );
-                }
+            let mut targets = flow
+                .edges_from(number)
+                .iter()
+                .filter(|edge| matches!(edge.cause, Cause::Join | Cause::Break | Cause::Continue))
+                .filter_map(|edge| flow.blocks().get(edge.to as usize))
+                .map(|block| block.addresses.start);
+            if let (Some(target), None) = (targets.next(), targets.next()) {
+                let _ = writeln!(
+                    ranges,
+                    "    <REGISTER_VALUE_RANGE REGISTER=\"goes_to\" VALUE=\"{:#x}\" START_ADDRESS=\"{last:08x}\" LENGTH=\"0x8\"/>",
+                    target / 8
+                );
             }
         }
         if !ranges.is_empty() {
