@@ -12,6 +12,7 @@
 //! | [`air`] | what an AIR module says of its functions |
 //! | [`build`] | Metal libraries from modules and manifests |
 //! | [`disassembly`] | listings of modules and token programs |
+//! | [`decompile`](mod@decompile) | C of NVIDIA's machine code |
 //! | [`select`] | which functions are meant |
 //! | [`diff`] | what is different between two programs |
 //! | [`load_check`] | whether a Metal library loads on an OS |
@@ -54,6 +55,7 @@
 pub mod air;
 pub mod build;
 pub mod carve;
+pub mod decompile;
 mod demangle;
 mod demangled_comments;
 pub mod diff;
@@ -82,6 +84,7 @@ pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
 pub use demangled_comments::{DemangledComments, has_mangled_names};
 pub use dxcontainer_check::check as check_dxcontainer;
 pub use unshade_core as core;
+pub use unshade_decompile as decompiler;
 pub use unshade_dxbc as dxbc;
 pub use unshade_dxcontainer as dxcontainer;
 pub use unshade_llvm as llvm;
