@@ -383,7 +383,8 @@ pub type Target = (&'static str, fn(&[u8]));
 /// assembles to an instruction with the same text; functions are listed.
 pub fn sass(data: &[u8]) {
     use unshade::sass::instruction::encode;
-    use unshade::sass::listing::{Context, Function};
+    use unshade::sass::life::Lives;
+    use unshade::sass::listing::{Context, Function, Word};
     use unshade::sass::{Instruction, assemble, isa};
     let Some((choice, bytes)) = data.split_first() else { return };
     let Some(isa) = isa::ALL.get(usize::from(*choice) % isa::ALL.len()).copied() else { return };
@@ -403,6 +404,14 @@ pub fn sass(data: &[u8]) {
     function.raw(&mut raw);
     function.annotated(&Context { control: true, ..Context::default() }, &mut read);
     assert_eq!(raw.lines().count(), bytes.len() / isa.word_bytes);
+    // Blocks are all words once, edges are between them, and lives are of every instruction.
+    let flow = unshade::sass::control_flow::ControlFlow::new(&function, &[]);
+    let blocks = flow.blocks();
+    assert!(blocks.windows(2).all(|pair| pair[0].addresses.end == pair[1].addresses.start));
+    assert!(flow.edges().iter().all(|edge| edge.from.max(edge.to) < blocks.len() as u32));
+    let count = function.words().filter(|(_, word)| matches!(word, Word::Instruction(_))).count();
+    let functions = [(function, flow)];
+    assert_eq!(Lives::new(&functions).rows(0).len(), count);
     // A listing assembles to the words that it was made of.
     let words = assemble::listing(isa, &raw).expect("a listing of ours");
     assert!(
