@@ -320,6 +320,23 @@ test('no serious fault of accessibility', async () => {
   assert.deepEqual(faults, []);
 });
 
+test('what takes long says so, can be stopped and begun again', { skip: IS_STATIC }, async () => {
+  const { page, close } = await openPage([TWO, SOURCES]);
+  await page.locator('.functions .row').first().waitFor();
+  await page.route('**/api', async (route) => {
+    if (route.request().postData()?.includes('"overview"')) await new Promise((resolve) => setTimeout(resolve, 2000));
+    await route.continue().catch(() => {});
+  });
+  await page.locator('.tree-row', { hasText: 'sources_hsrc' }).click();
+  await page.locator('.waiting', { hasText: 'Opening sources_hsrc' }).getByRole('button', { name: 'Cancel' }).click();
+  await page.locator('.nothing', { hasText: 'Stopped.' }).waitFor();
+  await page.unroute('**/api');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await titled(page, 'sources_hsrc');
+  await page.locator('.functions .item-name', { hasText: 'scale' }).waitFor();
+  await close();
+});
+
 test('a server that ends is told of', { skip: IS_STATIC }, async () => {
   const server = await serve([TWO]);
   const { page, close } = await openPage([TWO], { server, faults: /ERR_CONNECTION|Failed to load/ });
