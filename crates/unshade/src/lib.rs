@@ -52,6 +52,7 @@
 pub mod air;
 pub mod build;
 pub mod carve;
+mod d3d9_outline;
 mod demangle;
 mod demangled_comments;
 pub mod diff;

@@ -64,7 +64,8 @@ pub fn decode(mut data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Pro
 /// How many bytes of a program these start with, if they are one: a version token, instructions up to an end token.
 pub fn measure(bytes: &[u8]) -> Option<usize> {
     let version = Version(bytes.first_chunk().map(|chunk| u32::from_le_bytes(*chunk))?);
-    if !version.is_one() {
+    let has_minor = matches!(version.minor(), 0..=4 | 255);
+    if !version.is_one() || version.is_library() || !has_minor {
         return None;
     }
     let mut tokens = Tokens { bytes: bytes.get(4..)?, position: 0 };
