@@ -5,9 +5,9 @@
 //!
 //! What an opcode does is told by a table for each of the two formats; the rest is the same.
 
+use crate::d3d9;
 use crate::opcode::{Class, Opcode};
 use crate::program::Program;
-use crate::d3d9;
 use alloc::vec::Vec;
 use core::ops::Range;
 use unshade_core::graph::Graph;

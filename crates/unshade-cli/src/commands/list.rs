@@ -12,8 +12,8 @@ use std::io::Write;
 use unshade::core::Diagnostics;
 use unshade::metallib::FunctionType;
 use unshade::program::Program;
-use unshade::view::FunctionRow;
 use unshade::view::Direct3d9View;
+use unshade::view::FunctionRow;
 use unshade::view::nvidia::KernelRow;
 
 /// The name's column is never cut to less than this.

@@ -30,7 +30,8 @@ use unshade_core::{Error, ErrorKind, Result};
 /// # Errors
 /// [`ErrorKind::BadValue`] where the text can't be understood, with its line.
 pub fn assemble(source: &str) -> Result<Program> {
-    let mut assembler = Assembler { program: Program { end: Some(END), ..Program::default() }, runs_on: Runs::Nowhere };
+    let mut assembler =
+        Assembler { program: Program { end: Some(END), ..Program::default() }, runs_on: Runs::Nowhere };
     let mut has_version = false;
     let mut offset = 0u64;
     for (number, line) in source.split('\n').enumerate() {
@@ -60,7 +61,10 @@ struct Fault {
 }
 
 fn expected(expected: &str, found: &str) -> Fault {
-    Fault { expected: String::from(expected), found: format!("{:?}", found.chars().take(40).collect::<String>()) }
+    Fault {
+        expected: String::from(expected),
+        found: format!("{:?}", found.chars().take(40).collect::<String>()),
+    }
 }
 
 impl Fault {
@@ -92,7 +96,8 @@ fn code_of(line: &str) -> String {
 
 fn parse_version(text: &str) -> Parsed<Version> {
     let fault = || expected("a kind of program and its version, such as ps_2_0", text);
-    let known = KINDS.iter().find_map(|(kind, name)| Some((*kind, text.strip_prefix(name)?.strip_prefix('_')?)));
+    let known =
+        KINDS.iter().find_map(|(kind, name)| Some((*kind, text.strip_prefix(name)?.strip_prefix('_')?)));
     let (kind, model) = known.ok_or_else(fault)?;
     let (major, minor) = model.split_once('_').ok_or_else(fault)?;
     let major: u8 = major.parse().map_err(|_| fault())?;
@@ -242,12 +247,15 @@ impl Statement {
             let token = suffixes.declared.unwrap_or_else(|| implied::declaration_token(0, 0, 0));
             instruction.values.push(token);
         }
-        if let Some((row, letter)) = row.filter(|row| row.values() > 0).and_then(|row| Some((row, row.body.bytes().last()?))) {
+        if let Some((row, letter)) =
+            row.filter(|row| row.values() > 0).and_then(|row| Some((row, row.body.bytes().last()?)))
+        {
             let values = operands.split_off(operands.len().min(1));
             if values.len() != row.values() {
                 return Err(expected("one value for each component", code));
             }
-            instruction.values = values.into_iter().map(|value| parse_value(letter, value)).collect::<Parsed<_>>()?;
+            instruction.values =
+                values.into_iter().map(|value| parse_value(letter, value)).collect::<Parsed<_>>()?;
         }
         let is_written = instruction.has_destination(self.version);
         if !is_written && (suffixes.modifiers != 0 || suffixes.shift != 0) {
@@ -324,7 +332,8 @@ impl Statement {
             None => None,
             Some(letters) => MASKS.iter().position(|known| *known == letters),
         };
-        let mask = mask.and_then(|mask| u32::try_from(mask).ok()).ok_or_else(|| expected("components", rest))?;
+        let mask =
+            mask.and_then(|mask| u32::try_from(mask).ok()).ok_or_else(|| expected("components", rest))?;
         let token = implied::destination_token(register, mask, suffixes.modifiers, suffixes.shift);
         Ok(Operand { token, relative })
     }

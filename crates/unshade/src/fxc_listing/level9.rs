@@ -70,9 +70,8 @@ fn constants(text: &mut String, part: &Level9) {
     text.push_str("// ---------- ------- --------- --------- ----------------------\n");
     for run in &part.constants {
         let (target, buffer) = (format!("c{}", run.target), format!("cb{}", run.buffer));
-        let [x, y, z, w] = run
-            .conversions
-            .map(|number| CONVERSIONS.get(usize::from(number)).copied().unwrap_or("UNKN"));
+        let [x, y, z, w] =
+            run.conversions.map(|number| CONVERSIONS.get(usize::from(number)).copied().unwrap_or("UNKN"));
         let _ = writeln!(
             text,
             "// {target:10} {buffer:7} {:9} {:9}  ({x:>4},{y:>4},{z:>4},{w:>4})",
@@ -90,8 +89,7 @@ fn scalars(text: &mut String, letter: char, scalars: &[Scalar]) {
     text.push_str("// ---------- ------- ---------- ---------\n");
     for scalar in scalars {
         let (target, buffer) = (format!("{letter}{}", scalar.target), format!("cb{}", scalar.buffer));
-        let _ =
-            writeln!(text, "// {target:10} {buffer:7} {:>10} {:>9}", scalar.register, scalar.component);
+        let _ = writeln!(text, "// {target:10} {buffer:7} {:>10} {:>9}", scalar.register, scalar.component);
     }
     text.push_str("//\n");
 }

@@ -40,7 +40,11 @@ impl TokenStatisticsView {
                     profile: format!("{}_{major}_{minor}", program.version.kind_name().unwrap_or("unknown")),
                     blocks: ControlFlow::of(program).blocks.len() as u64,
                     counters: counters.map(named).collect(),
-                    classes: counted.classes.iter().map(|(class, count)| named((class.name(), *count))).collect(),
+                    classes: counted
+                        .classes
+                        .iter()
+                        .map(|(class, count)| named((class.name(), *count)))
+                        .collect(),
                     opcodes: counted.opcodes.into_iter().map(named).collect(),
                 }
             }
@@ -57,7 +61,11 @@ impl TokenStatisticsView {
                     profile: program.version.to_string(),
                     blocks: ControlFlow::of_d3d9(program).blocks.len() as u64,
                     counters: counters.into_iter().filter(|(_, count)| *count > 0).map(named).collect(),
-                    classes: counted.classes.iter().map(|(class, count)| named((class.name(), *count))).collect(),
+                    classes: counted
+                        .classes
+                        .iter()
+                        .map(|(class, count)| named((class.name(), *count)))
+                        .collect(),
                     opcodes: counted.opcodes.into_iter().map(named).collect(),
                 }
             }
@@ -107,12 +115,16 @@ impl Direct3d9View {
         let program = d3d9::decode(data, diagnostics)?;
         let counted = d3d9::statistics::Statistics::of(&program);
         let table = ConstantTable::of(&program);
-        let table = table.and_then(|table| diagnostics.take("dxbc-d3d9-constants", table)).unwrap_or_default();
+        let table =
+            table.and_then(|table| diagnostics.take("dxbc-d3d9-constants", table)).unwrap_or_default();
         let row = |constant: &d3d9::constants::Constant| {
             let (letter, first) = (constant.set.letter(), constant.register);
             let last = first.saturating_add(constant.count.saturating_sub(1));
-            let registers =
-                if last == first { format!("{letter}{first}") } else { format!("{letter}{first}–{letter}{last}") };
+            let registers = if last == first {
+                format!("{letter}{first}")
+            } else {
+                format!("{letter}{first}–{letter}{last}")
+            };
             let elements = constant.data_type.elements;
             let array = if elements > 1 { format!("[{elements}]") } else { String::new() };
             ConstantRow {

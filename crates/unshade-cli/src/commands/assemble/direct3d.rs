@@ -55,7 +55,10 @@ impl Programs {
             if model(lines[*start]).is_some_and(|major| major <= LAST_OF_DIRECT3D_9) {
                 programs.direct3d9.push(d3d9::assemble(&text)?);
             } else if programs.direct3d10.replace(unshade::dxbc::assemble(&text)?).is_some() {
-                bail!("line {}: a second program; of those from Shader Model 4 on a container has one", start + 1);
+                bail!(
+                    "line {}: a second program; of those from Shader Model 4 on a container has one",
+                    start + 1
+                );
             }
         }
         Ok(programs)

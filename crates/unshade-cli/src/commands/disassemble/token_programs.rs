@@ -33,7 +33,7 @@ pub(super) fn text(
     }
     let file = match source {
         TokenSource::Container(container) => container.file(),
-        TokenSource::Direct3d9(data) => *data,
+        TokenSource::Direct3d9(data) => data,
     };
     let (bytes, base) = (file.data(), file.base());
     Ok(match (in_color, args.bytes) {
@@ -119,7 +119,8 @@ fn lines(program: &TokenProgram, block: &std::ops::Range<usize>) -> Vec<String> 
             let inside = program.instructions.get(block.clone()).unwrap_or_default();
             let options = d3d9::print::Options::default;
             let shown = inside.iter().filter(|one| one.opcode() != d3d9::opcode::Opcode::COMMENT);
-            let text = |one| line(&|out| d3d9::print::print_instruction(program.version, one, options(), out));
+            let text =
+                |one| line(&|out| d3d9::print::print_instruction(program.version, one, options(), out));
             shown.map(text).collect()
         }
     }
