@@ -63,6 +63,19 @@ Examples:
 
 {EXIT_STATUS}"))]
     List(ListArgs),
+    /// Look at files in the browser: everything linked, nothing uploaded
+    ///
+    /// Serves the page on this computer alone, at an address that nobody can guess, and opens the browser. Files stay
+    /// where they are.
+    #[command(after_help = format!("\
+Examples:
+  unshade explore default.metallib
+  unshade explore before.metallib after.metallib
+  unshade explore build/shaders                    every file that may hold a program
+  unshade explore kernel.cubin --no-open           print the address only
+
+{EXIT_STATUS}"))]
+    Explore(ExploreArgs),
     /// Show everything known of functions
     #[command(after_help = format!("\
 Examples:
@@ -116,14 +129,13 @@ Examples:
     #[command(after_help = format!("\
 Examples:
   unshade ghidra -o ~/ghidra/Ghidra/Processors
+  unshade ghidra --import kernels.cubin -o programs
+  analyzeHeadless /tmp project -import programs/*.xml
 
 docs/ghidra.md tells how to install and use it.
 
 {EXIT_STATUS}"))]
-    Ghidra {
-        #[command(flatten)]
-        output: FolderArgs,
-    },
+    Ghidra(GhidraArgs),
     /// Write modules as .air and .cubin files, embedded sources as the files that they were, and .ptx
     #[command(after_help = format!("\
 Examples:
@@ -486,7 +498,7 @@ pub(crate) fn part_file(text: &str) -> Result<PartFile> {
     Ok(PartFile { name: part_name(name)?, file: file.into() })
 }
 
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Default, ClapArgs)]
 pub(crate) struct SelectionArgs {
     /// Only functions of this type
     #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = function_type)]
@@ -713,6 +725,24 @@ pub(crate) struct FolderArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub(crate) struct GhidraArgs {
+    /// Write no module, but of each kernel in this file a program that Ghidra imports
+    #[arg(long, value_name = "FILE")]
+    pub(crate) import: Option<String>,
+    /// Functions: a name, /regular expression/ or #index
+    #[arg(value_name = "FUNCTION", requires = "import")]
+    selectors: Vec<String>,
+    #[command(flatten)]
+    pub(crate) output: FolderArgs,
+}
+
+impl GhidraArgs {
+    pub(crate) fn selection(&self) -> Result<Selection> {
+        SelectionArgs::default().with(&self.selectors)
+    }
+}
+
+#[derive(Debug, ClapArgs)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     pub(crate) files: FilesArgs,
@@ -759,6 +789,19 @@ pub(crate) struct DumpArgs {
     /// Show only fields that touch these bytes: START..END, START..+SIZE, or one offset
     #[arg(long, value_name = "RANGE", value_parser = byte_range)]
     pub(crate) range: Option<std::ops::Range<u64>>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExploreArgs {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Print the address, and start no browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// The port to listen on [default: any that is free]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -36,6 +36,12 @@ impl Deref for Bytes {
     }
 }
 
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
 impl Bytes {
     /// Opens a regular file.
     pub(crate) fn open(path: &Path) -> Result<Self> {

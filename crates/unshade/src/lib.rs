@@ -12,15 +12,18 @@
 //! | [`air`] | what an AIR module says of its functions |
 //! | [`build`] | Metal libraries from modules and manifests |
 //! | [`disassembly`] | listings of modules and token programs |
+//! | [`decompile`](mod@decompile) | C of NVIDIA's machine code |
 //! | [`select`] | which functions are meant |
 //! | [`diff`] | what is different between two programs |
 //! | [`load_check`] | whether a Metal library loads on an OS |
+//! | [`query`] | questions about files, and answers as data, for servers and pages |
 //! | [`survey`] | what many files have in common, field by field |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
 //! | [`dxbc_build`] | token programs put into containers |
 //! | [`dxbc_names`] | names of what the operands of token programs are |
 //! | [`fxc_listing`] | what FXC's disassembler writes of a container |
+//! | [`ghidra`] | kernels as programs that Ghidra imports |
 //! | [`safe_path`] | file names for names that come from files |
 //! | [`demangle()`], [`DemangledComments`] | C++ names, also in listings |
 //!
@@ -53,6 +56,7 @@ pub mod air;
 pub mod build;
 pub mod carve;
 mod d3d9_outline;
+pub mod decompile;
 mod demangle;
 mod demangled_comments;
 pub mod diff;
@@ -64,9 +68,11 @@ mod dxcontainer_check;
 pub mod dxil;
 pub mod format;
 pub mod fxc_listing;
+pub mod ghidra;
 pub mod load_check;
 pub mod nv_units;
 pub mod program;
+pub mod query;
 pub mod safe_path;
 pub mod sass_code;
 pub mod sass_listing;
@@ -79,6 +85,7 @@ pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
 pub use demangled_comments::{DemangledComments, has_mangled_names};
 pub use dxcontainer_check::check as check_dxcontainer;
 pub use unshade_core as core;
+pub use unshade_decompile as decompiler;
 pub use unshade_dxbc as dxbc;
 pub use unshade_dxcontainer as dxcontainer;
 pub use unshade_llvm as llvm;

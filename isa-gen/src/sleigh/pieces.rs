@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
 use super::Writer;
+use super::stacks::{Way, ways};
 use crate::lower::{Class, Code, NATIVE, Pcode, Program, SIGNS, Step, Test, Value};
 use crate::model::{Bits, Encoding, Kind, Part};
 
@@ -179,14 +180,13 @@ impl Writer<'_> {
         for mut leaf in leaves {
             self.without_unread(encoding, &mut leaf.steps, &names.is_shared);
             // What goes where a stack says is a branch if the context knows it, and else a function says where.
-            let field = self.goes_by(&leaf.steps);
-            for knows in [true, false] {
-                let mut body = Body { knows, ..Body::default() };
-                match field {
-                    None if knows => continue,
-                    Some(field) if !knows => body.pattern.push(format!("{field}=0")),
-                    _ => {}
-                }
+            let ways = match self.goes_by(&leaf.steps) {
+                Some(field) => Vec::from(ways(field)),
+                None => vec![Way { by: None, unset: Vec::new() }],
+            };
+            for way in ways {
+                let pattern = way.unset.iter().map(|field| format!("{field}=0")).collect();
+                let mut body = Body { by: way.by, pattern, ..Body::default() };
                 self.statements(encoding, &leaf.steps, names, &mut body);
                 let locals: String =
                     body.locals.values().map(|(name, bytes)| format!(" local {name}:{bytes};")).collect();
@@ -232,8 +232,8 @@ impl Writer<'_> {
     fn statements(&mut self, encoding: &Encoding, steps: &[Decided], names: &mut Names<'_>, body: &mut Body) {
         let mut steps = steps.iter().peekable();
         while let Some(step) = steps.next() {
-            if let (true, Some(field)) = (body.knows, self.pops(step, steps.peek().copied())) {
-                let (code, table) = self.goto_popped(field);
+            if let (Some(by), Some(_)) = (body.by, self.pops(step, steps.peek().copied())) {
+                let (code, table) = self.goto_popped(by);
                 body.code.push_str(&code);
                 body.pattern.push(table);
                 steps.next();
@@ -423,8 +423,8 @@ impl Writer<'_> {
 /// A constructor that is being written.
 #[derive(Default)]
 struct Body {
-    /// Whether the context knows where stacks say to go on.
-    knows: bool,
+    /// The field of the context that knows where a stack says to go on.
+    by: Option<&'static str>,
     pattern: Vec<String>,
     code: String,
     locals: BTreeMap<usize, (String, u32)>,

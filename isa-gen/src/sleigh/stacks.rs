@@ -4,7 +4,8 @@
 //! Ghidra's context, which tells instructions what was said of their addresses: from an instruction that pushes on, the
 //! address is in a field of the context, and `.S`, BRK or CONT are plain branches to it. At the address itself, the
 //! context is again what it was before the push: that is how they nest. Where nothing is in the context, they are the
-//! named functions. An importer that knows better may set the fields (docs/ghidra.md).
+//! named functions. Code that is laid out otherwise goes wrong by this; so an importer that has followed all ways
+//! may say of an address where its instruction goes, which is preferred (`goes_to`; docs/ghidra.md).
 
 use super::Writer;
 use super::pieces::Decided;
@@ -25,16 +26,39 @@ const STACKS: [Stack; 3] = [
     Stack { push: "push_continue", pop: "pop_continue", field: "continue_at", low: 64 },
 ];
 
+/// The field by which importers say where the instruction at an address goes.
+const GOES_TO: &str = "goes_to";
+/// The bit that it begins at.
+const GOES_TO_LOW: u32 = 96;
+
 /// The bits of a field; addresses are in it without the three bits that are always zero.
 const FIELD_BITS: u32 = 30;
 
 /// The context register and its fields, where registers are defined.
 pub(super) fn context(out: &mut String, offset: u32) {
-    out.push_str(&format!("define register offset={offset:#x} size=12 [ stacks ];\ndefine context stacks\n"));
+    out.push_str(&format!("define register offset={offset:#x} size=16 [ stacks ];\ndefine context stacks\n"));
     for stack in &STACKS {
         out.push_str(&format!("  {}=({},{})\n", stack.field, stack.low, stack.low + FIELD_BITS - 1));
     }
-    out.push_str(";\n");
+    // Unlike what is pushed, this is of one instruction.
+    out.push_str(&format!("  {GOES_TO}=({GOES_TO_LOW},{}) noflow\n;\n", GOES_TO_LOW + FIELD_BITS - 1));
+}
+
+/// A way to know where something goes.
+pub(super) struct Way {
+    /// The field of the context that says it; none if only a function does.
+    pub(super) by: Option<&'static str>,
+    /// The fields that say nothing.
+    pub(super) unset: Vec<&'static str>,
+}
+
+/// The ways to know where something goes by a stack of this field.
+pub(super) fn ways(field: &'static str) -> [Way; 3] {
+    [
+        Way { by: Some(GOES_TO), unset: Vec::new() },
+        Way { by: Some(field), unset: vec![GOES_TO] },
+        Way { by: None, unset: vec![GOES_TO, field] },
+    ]
 }
 
 impl Writer<'_> {
@@ -44,14 +68,19 @@ impl Writer<'_> {
         let bits = choice.bits.clone();
         let (off, on) = (self.equals(&bits, 0), self.equals(&bits, 1));
         let Stack { pop, field, .. } = STACKS[0];
-        let to = self.popped(field);
-        Some(self.table(
-            's',
-            &format!(
-                "@: is {off} {{ export 0:1; }}\n@: is {on} & {to} {{ goto {to}; export 0:1; }}\n@: is {on} & {field}=0 {{ {pop}(); export 0:1; \
-                 }}\n"
-            ),
-        ))
+        let mut body = format!("@: is {off} {{ export 0:1; }}\n");
+        for way in ways(field) {
+            let (when, what) = match way.by {
+                Some(by) => {
+                    let to = self.popped(by);
+                    (format!(" & {to}"), format!("goto {to};"))
+                }
+                None => (String::new(), format!("{pop}();")),
+            };
+            let unset: String = way.unset.iter().map(|field| format!(" & {field}=0")).collect();
+            body.push_str(&format!("@: is {on}{unset}{when} {{ {what} export 0:1; }}\n"));
+        }
+        Some(self.table('s', &body))
     }
 
     /// The table of the address that a field of the context holds.

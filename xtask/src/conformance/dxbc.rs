@@ -76,7 +76,10 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
         let path = entry?.path();
         if path.is_dir() {
             collect(&path, files)?;
-        } else if path.extension().is_some_and(|extension| ["dxbc", "bin", "cso"].iter().any(|one| extension == *one)) {
+        } else if path
+            .extension()
+            .is_some_and(|extension| ["dxbc", "bin", "cso"].iter().any(|one| extension == *one))
+        {
             files.push(path);
         }
     }
@@ -84,7 +87,8 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// Where fixtures of Shader Model 1 to 3 are, by themselves and in containers.
-const FIXTURES: [&str; 2] = ["crates/unshade-dxbc/tests/fixtures/d3d9", "crates/unshade/tests/fixtures/level9"];
+const FIXTURES: [&str; 2] =
+    ["crates/unshade-dxbc/tests/fixtures/d3d9", "crates/unshade/tests/fixtures/level9"];
 
 impl Counts {
     /// A file with programs of Shader Model 1 to 3, beside its text of FXC.

@@ -8,7 +8,7 @@
 //! | `LinkCommand`, `WorkingDirectory`, `Archives` (`Id`, `Compressed`) | `HSRD`, `HSRC` |
 //! | `InstallName`, `LinkedLibraries`, `Tags` | `HDYN` |
 //! | `Symbols` | `ILST`, `VLST` |
-//! | `Reflections` (the tables of each ([`reflection`](super::reflection)), or its `Bytes` where it is not laid out as usual; `Code` if it is not `RBUF`; `Padded` if it is not) | `RLST` |
+//! | `Reflections` (tables ([`reflection`](super::reflection)) or `Bytes`; `Code`, `Padded` where unusual) | `RLST` |
 //! | `Scripts` | `SLST` |
 //! | `Tags` | `HSRP` |
 //! | `Bytes` | any that is not as described |

@@ -1,7 +1,7 @@
 //! Builds reflection buffers as Apple's writer does.
 //!
 //! The writer is a `FlatBufferBuilder`, which grows towards the start: what is written first stands last. Read off
-//! 36,248 real buffers, all of which come back to the byte:
+//! 36,268 real buffers, all of which come back to the byte:
 //!
 //! - A table follows what it refers to. For each of its fields, from slot 0 on, the text, list or table is written that
 //!   the field points at; tables of a list from the first to the last, and then the list. A node's body comes before the

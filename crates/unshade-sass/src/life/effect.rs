@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use crate::Instruction;
 use crate::semantics::table::Code;
 use crate::semantics::{Lifted, Op, Space, Varnode, functions};
+use crate::table::Kind;
 
 /// A set of registers, predicates and flags of the condition code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +23,13 @@ impl Set {
     pub(super) fn of_registers(range: core::ops::Range<u64>) -> Self {
         let mut set = Self::default();
         range.for_each(|register| set.add(Space::Register, register));
+        set
+    }
+
+    /// A predicate.
+    fn of_predicate(predicate: u8) -> Self {
+        let mut set = Self::default();
+        set.add(Space::Flag, u64::from(predicate).saturating_add(u64::from(CONDITION.count_ones())));
         set
     }
 
@@ -121,8 +129,27 @@ pub struct Effect {
     pub reads: Set,
     /// What it may write.
     pub writes: Set,
-    /// What it writes in any case, so that nobody can see what was there.
+    /// What it writes in any case if it is executed, so that nobody can see what was there.
     pub replaces: Set,
+    /// What it is executed under.
+    pub guard: Option<Guard>,
+}
+
+/// A predicate that an instruction is executed under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard {
+    /// The predicate's number.
+    pub predicate: u8,
+    /// Whether it must not hold.
+    pub not: bool,
+}
+
+impl Guard {
+    fn of(instruction: &Instruction) -> Option<Self> {
+        let operand = instruction.operands().find(|operand| operand.kind == Kind::Guard)?;
+        let predicate = u8::try_from(instruction.number(operand.value)).ok().filter(|number| *number < 7)?;
+        Some(Self { predicate, not: instruction.flag(operand.not) })
+    }
 }
 
 /// Branches inside of an instruction that are still to arrive: where, and what was written up to them.
@@ -133,7 +160,9 @@ impl Effect {
     pub(super) fn of(instruction: &Instruction, lifted: &mut Lifted, pending: &mut Pending) -> Self {
         lifted.lift(instruction, 0);
         pending.clear();
-        let mut effect = Self::default();
+        let mut effect = Self { guard: Guard::of(instruction), ..Self::default() };
+        // The guard is the first branch, over everything: what follows is as if it held.
+        let mut is_guard = effect.guard.is_some();
         // What was written so far; none where nothing comes to.
         let mut written = Some(Set::default());
         for (index, op) in lifted.ops().iter().enumerate() {
@@ -145,6 +174,7 @@ impl Effect {
             effect.reads = effect.reads.union(read.without(written.unwrap_or_default()));
             match op.code {
                 Code::Branch => pending.extend(written.take().map(|set| (usize::from(op.to), set))),
+                Code::BranchUnless if is_guard => is_guard = false,
                 Code::BranchUnless => pending.extend(written.map(|set| (usize::from(op.to), set))),
                 _ => {}
             }
@@ -160,7 +190,7 @@ impl Effect {
             // How many there are, p-code decides when it runs, though the word says it.
             let kept = effect.writes.intersection(results);
             effect.writes = kept;
-            effect.replaces = if has_guard(lifted) { effect.replaces } else { kept };
+            effect.replaces = kept;
         }
         effect
     }
@@ -236,10 +266,76 @@ fn texture_results(instruction: &Instruction, lifted: &Lifted) -> Option<Set> {
     Some(Set::of_registers(first..first.saturating_add(u64::from(mask.count_ones()))))
 }
 
-fn has_guard(lifted: &Lifted) -> bool {
-    lifted
-        .ops()
-        .iter()
-        .take(2)
-        .any(|op| op.code == Code::BranchUnless && usize::from(op.to) >= lifted.ops().len())
+/// What is live, going from the last instruction to the first.
+///
+/// What is read only under a guard is kept apart as long as the guard's predicate stays what it is: an instruction before
+/// that writes it under the same guard is where it begins to live.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Backward {
+    always: Set,
+    /// By predicate and whether it must not hold.
+    under: [Set; 14],
+    /// Which of these have something in them.
+    used: u16,
+}
+
+impl Backward {
+    pub(super) fn new(live: Set) -> Self {
+        Self { always: live, ..Self::default() }
+    }
+
+    /// What is live here.
+    pub(super) fn live(&self) -> Set {
+        if self.used == 0 {
+            return self.always;
+        }
+        self.under.iter().fold(self.always, |all, set| all.union(*set))
+    }
+
+    /// Goes back over an instruction.
+    pub(super) fn step(&mut self, effect: &Effect) {
+        let slot = effect
+            .guard
+            .map(|guard| usize::from(guard.predicate).wrapping_mul(2).wrapping_add(usize::from(guard.not)));
+        match slot.and_then(|slot| self.under.get_mut(slot)) {
+            Some(under) => *under = under.without(effect.replaces),
+            None => {
+                self.always = self.always.without(effect.replaces);
+                self.each(|under, _| *under = under.without(effect.replaces));
+            }
+        }
+        if effect.writes.predicate_count() > 0 {
+            for predicate in effect.writes.predicates() {
+                self.forget(predicate);
+            }
+        }
+        match (slot, effect.guard) {
+            (Some(slot), Some(guard)) => {
+                let own = Set::of_predicate(guard.predicate);
+                self.always = self.always.union(effect.reads.intersection(own));
+                if let Some(under) = self.under.get_mut(slot) {
+                    *under = under.union(effect.reads.without(own));
+                    self.used |= 1_u16.wrapping_shl(u32::try_from(slot).unwrap_or(0));
+                }
+            }
+            _ => self.always = self.always.union(effect.reads),
+        }
+    }
+
+    fn each(&mut self, mut change: impl FnMut(&mut Set, usize)) {
+        if self.used != 0 {
+            self.under.iter_mut().enumerate().for_each(|(slot, under)| change(under, slot));
+        }
+    }
+
+    /// What was read under a predicate that was another before.
+    fn forget(&mut self, predicate: u8) {
+        let mut all = Set::default();
+        self.each(|under, slot| {
+            if slot / 2 == usize::from(predicate) {
+                all = all.union(core::mem::take(under));
+            }
+        });
+        self.always = self.always.union(all);
+    }
 }

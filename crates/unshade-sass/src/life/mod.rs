@@ -12,7 +12,9 @@
 
 mod effect;
 
-pub use effect::{Effect, Set};
+pub use effect::{Effect, Guard, Set};
+
+use effect::Backward;
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -117,13 +119,13 @@ impl<'f, 'a> Lives<'f, 'a> {
         let mut work = Work::default();
         for (block, number) in flow.blocks().iter().zip(0..) {
             work.read(words, block.addresses.clone(), &self.summaries);
-            let mut live =
-                self.behind(function, number, self.blocks.get(function).map_or(&[], Vec::as_slice));
+            let before = self.blocks.get(function).map_or(&[][..], Vec::as_slice);
+            let mut state = Backward::new(self.behind(function, number, before));
             let start = rows.len();
             for &(address, effect, _) in work.effects.iter().rev() {
-                let after = live;
-                live = after.without(effect.replaces).union(effect.reads);
-                rows.push(Row { address, effect, before: live, after });
+                let after = state.live();
+                state.step(&effect);
+                rows.push(Row { address, effect, before: state.live(), after });
             }
             rows.get_mut(start..).unwrap_or_default().reverse();
         }
@@ -153,13 +155,15 @@ impl<'f, 'a> Lives<'f, 'a> {
         let mut writes = Set::default();
         for block in flow.blocks() {
             work.read(words, block.addresses.clone(), &self.summaries);
-            let (mut reads, mut replaces) = (Set::default(), Set::default());
+            let (mut state, mut replaces) = (Backward::default(), Set::default());
             for (_, effect, _) in work.effects.iter().rev() {
-                reads = reads.without(effect.replaces).union(effect.reads);
-                replaces = replaces.union(effect.replaces);
+                state.step(effect);
+                if effect.guard.is_none() {
+                    replaces = replaces.union(effect.replaces);
+                }
                 writes = writes.union(effect.writes);
             }
-            through.push((reads, replaces));
+            through.push((state.live(), replaces));
         }
         let before = self.settle(function, flow, &through);
         // What is live where others return to is what they have to leave.
@@ -168,12 +172,12 @@ impl<'f, 'a> Lives<'f, 'a> {
             if work.effects.iter().all(|(_, _, callee)| callee.is_none()) {
                 continue;
             }
-            let mut live = self.behind(function, number, &before);
+            let mut state = Backward::new(self.behind(function, number, &before));
             for (_, effect, callee) in work.effects.iter().rev() {
                 if let Some(summary) = callee.and_then(|callee| self.summaries.get_mut(&callee)) {
-                    summary.returns = summary.returns.union(live.intersection(summary.writes));
+                    summary.returns = summary.returns.union(state.live().intersection(summary.writes));
                 }
-                live = live.without(effect.replaces).union(effect.reads);
+                state.step(effect);
             }
         }
         if let Some(summary) = self.summaries.get_mut(&words.address) {
@@ -285,9 +289,20 @@ mod tests {
         let rows = rows(&["MOV R2, 0x1", "LD.E.64 R4, [R2]", "@P0 MOV R5, R6", "ST.E.64 [R2], R4", "EXIT"]);
         assert_eq!(live(&rows), ["3 6", "2 3 6", "2 3 4 5 6", "2 3 4 5", ""]);
         assert_eq!(rows[1].effect.replaces.register_count(), 2);
-        assert!(rows[2].effect.replaces.is_empty() && rows[2].before.has_predicate(0));
+        assert!(rows[2].effect.guard.is_some() && rows[2].before.has_predicate(0));
         assert_eq!(Pressure::of(&rows).registers, (5, 8));
         assert_eq!(Pressure::of(&rows).predicates, (1, 0));
+    }
+
+    #[test]
+    fn what_is_written_and_read_under_one_guard() {
+        let lines = ["@P0 MOV R2, R4", "@P0 IADD R3, R2, R2", "ISETP.LT.AND P0, PT, R6, R7, PT", "EXIT"];
+        assert_eq!(live(&rows(&lines)), ["4 6 7", "2 6 7", "6 7", ""]);
+        let lines = ["@P0 MOV R2, R4", "@!P0 ST.E [R2], R4", "EXIT"];
+        assert_eq!(live(&rows(&lines)), ["2 3 4", "2 3 4", ""]);
+        // Another predicate of the same name.
+        let lines = ["@P0 MOV R2, R4", "ISETP.LT.AND P0, PT, R6, R7, PT", "@P0 ST [R2], R6", "EXIT"];
+        assert_eq!(live(&rows(&lines)), ["2 4 6 7", "2 6 7", "2 6", ""]);
     }
 
     #[test]

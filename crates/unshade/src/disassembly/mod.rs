@@ -14,10 +14,12 @@ pub use parts::{ProgramPart, program_parts};
 pub use unit::Unit;
 
 use crate::{DemangledComments, dxbc_names, dxc_tables, fxc_listing, has_mangled_names};
+use std::ops::Range;
 use unshade_core::{Diagnostics, Reader, Result, TokenKind, TokenSink};
+use unshade_dxbc::control_flow::ControlFlow;
 use unshade_dxbc::d3d9::{self, Level9};
 use unshade_dxbc::decode;
-use unshade_dxbc::print::{Options, print};
+use unshade_dxbc::print::{Options, print, print_instruction};
 use unshade_dxcontainer::Container;
 use unshade_llvm::Module;
 use unshade_llvm::print::{Dialect, PrintOptions, module};
@@ -81,6 +83,41 @@ pub enum TokenProgram {
     Direct3d10(unshade_dxbc::Program),
     /// Of Shader Model 1 to 3.
     Direct3d9(d3d9::Program),
+}
+
+impl TokenProgram {
+    /// Its blocks, and how they follow each other.
+    pub fn control_flow(&self) -> ControlFlow {
+        match self {
+            Self::Direct3d10(program) => ControlFlow::of(program),
+            Self::Direct3d9(program) => ControlFlow::of_d3d9(program),
+        }
+    }
+
+    /// The lines of a block, without indentation; comments of a program of Shader Model 1 to 3 have none.
+    pub fn lines(&self, block: &Range<usize>) -> Vec<String> {
+        let line = |write: &dyn Fn(&mut String)| {
+            let mut line = String::new();
+            write(&mut line);
+            line.trim_end().to_owned()
+        };
+        match self {
+            Self::Direct3d10(program) => {
+                let inside = program.instructions.get(block.clone()).unwrap_or_default();
+                let text =
+                    |one| line(&|out| print_instruction(program.version, one, Options::default(), out));
+                inside.iter().map(text).collect()
+            }
+            Self::Direct3d9(program) => {
+                let inside = program.instructions.get(block.clone()).unwrap_or_default();
+                let options = d3d9::print::Options::default;
+                let shown = inside.iter().filter(|one| one.opcode() != d3d9::opcode::Opcode::COMMENT);
+                let text =
+                    |one| line(&|out| d3d9::print::print_instruction(program.version, one, options(), out));
+                shown.map(text).collect()
+            }
+        }
+    }
 }
 
 /// Prints the token programs of a container, or with `raw` what FXC's disassembler writes of it.

@@ -10,8 +10,6 @@ use serde_json::json;
 use std::fmt::Write;
 use unshade::core::{Diagnostics, Result};
 use unshade::disassembly::{TokenProgram, TokenSource, token_program, token_programs};
-use unshade::dxbc::control_flow::ControlFlow;
-use unshade::dxbc::{d3d9, print};
 use unshade::view::TokenStatisticsView;
 
 /// What is asked for of a container or program.
@@ -93,45 +91,12 @@ fn statistics(path: &str, program: &TokenProgram) -> String {
     text
 }
 
-/// The blocks of a program and how they follow each other.
-fn flow(program: &TokenProgram) -> ControlFlow {
-    match program {
-        TokenProgram::Direct3d10(program) => ControlFlow::of(program),
-        TokenProgram::Direct3d9(program) => ControlFlow::of_d3d9(program),
-    }
-}
-
-/// The lines of a block.
-fn lines(program: &TokenProgram, block: &std::ops::Range<usize>) -> Vec<String> {
-    let line = |write: &dyn Fn(&mut String)| {
-        let mut line = String::new();
-        write(&mut line);
-        line.trim_end().to_owned()
-    };
-    match program {
-        TokenProgram::Direct3d10(program) => {
-            let inside = program.instructions.get(block.clone()).unwrap_or_default();
-            let options = print::Options::default;
-            let text = |one| line(&|out| print::print_instruction(program.version, one, options(), out));
-            inside.iter().map(text).collect()
-        }
-        TokenProgram::Direct3d9(program) => {
-            let inside = program.instructions.get(block.clone()).unwrap_or_default();
-            let options = d3d9::print::Options::default;
-            let shown = inside.iter().filter(|one| one.opcode() != d3d9::opcode::Opcode::COMMENT);
-            let text =
-                |one| line(&|out| d3d9::print::print_instruction(program.version, one, options(), out));
-            shown.map(text).collect()
-        }
-    }
-}
-
 fn dot(path: &str, program: &TokenProgram) -> String {
-    let flow = flow(program);
+    let flow = program.control_flow();
     let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
     let mut text = format!("digraph \"{}\" {{\n  node [shape=box, fontname=monospace];\n", quoted(path));
     for (number, block) in flow.blocks.iter().enumerate() {
-        let label: String = lines(program, block).iter().map(|line| format!("{}\\l", quoted(line))).collect();
+        let label: String = program.lines(block).iter().map(|line| format!("{}\\l", quoted(line))).collect();
         let _ = writeln!(text, "  b{number} [label=\"{label}\"];");
     }
     for (from, to) in &flow.edges {
@@ -142,9 +107,9 @@ fn dot(path: &str, program: &TokenProgram) -> String {
 }
 
 fn graph_json(path: &str, program: &TokenProgram) -> String {
-    let flow = flow(program);
+    let flow = program.control_flow();
     let blocks: Vec<_> =
-        flow.blocks.iter().map(|block| json!({ "instructions": lines(program, block) })).collect();
+        flow.blocks.iter().map(|block| json!({ "instructions": program.lines(block) })).collect();
     let value = json!({
         "schema": unshade::view::SCHEMA,
         "file": path,

@@ -1,0 +1,377 @@
+//! Memory as C has it: `base[index]`, arrays of shared and local memory, constants, parameters.
+
+use super::Printer;
+use crate::address::Address;
+use crate::ir::{Id, Intrinsic, NONE, Op, Space};
+use crate::sass::Place;
+use crate::types::{Kind, Type, letter, most_usual};
+
+impl Printer<'_> {
+    /// What a load's text has for a type.
+    pub(super) fn loaded_type(&self, space: Space, id: Id) -> Type {
+        let width = self.function.width(id);
+        let wanted = self.types.of[id as usize];
+        self.access_type(space, self.function.input(id, 0), width, wanted)
+    }
+
+    /// The type of an access: that of what is pointed to if it has as many bits and is a number of the same kind.
+    fn access_type(&self, space: Space, address: Id, width: u8, wanted: Type) -> Type {
+        let element = self.element(space, address);
+        let wanted = match wanted {
+            Type::Bool | Type::Void => Type::Integer(width, false),
+            Type::Pointer(..) => return wanted,
+            wanted => wanted,
+        };
+        match (element, wanted) {
+            (Some(Type::Integer(bits, sign)), Type::Integer(..)) if bits == width => Type::Integer(bits, sign),
+            (_, Type::Integer(_, sign)) => Type::Integer(width, sign),
+            (_, Type::Float(_)) => Type::Float(width),
+            _ => Type::Integer(width, false),
+        }
+    }
+
+    /// What the pointer or the array points to.
+    fn element(&self, space: Space, address: Id) -> Option<Type> {
+        if space == Space::Generic && self.function.width(address) == 64 {
+            let base = Address::new(self.function, address).base?;
+            return match self.base_type(base) {
+                Type::Pointer(bits, kind) => Some(Type::of(bits, kind)),
+                _ => None,
+            };
+        }
+        self.region_type(self.region_of(space, address))
+    }
+
+    fn base_type(&self, base: Id) -> Type {
+        match self.function.op(base) {
+            Op::Symbol(_) => Type::Pointer(8, Kind::Unsigned),
+            Op::Parameter(offset) => self
+                .parameters
+                .iter()
+                .find(|parameter| parameter.offset == offset)
+                .and_then(|parameter| parameter.ty)
+                .unwrap_or(self.types.of[base as usize]),
+            _ => self.has_type(base),
+        }
+    }
+
+    fn region_of(&self, space: Space, address: Id) -> Space {
+        if space == Space::Generic && self.function.width(address) == 32 { Space::Shared } else { space }
+    }
+
+    fn region_type(&self, space: Space) -> Option<Type> {
+        let found = self.types.spaces.get(&space).and_then(most_usual);
+        found.map(|(bits, kind)| Type::of(bits, kind))
+    }
+
+    /// The type in which a value is stored.
+    pub(super) fn stored_type(&self, value: Id, width: u8) -> Type {
+        if matches!(self.function.op(value), Op::Constant(_)) {
+            return Type::Void;
+        }
+        match self.has_type(value) {
+            Type::Float(bits) if bits == width => Type::Float(bits),
+            Type::Integer(_, sign) => Type::Integer(width, sign),
+            Type::Pointer(bits, kind) => Type::Pointer(bits, kind),
+            _ => Type::Integer(width, false),
+        }
+    }
+
+    /// An access as an lvalue, and the type that it has. Of a number that is stored, the wanted type is none: it takes that
+    /// of its place.
+    pub(super) fn place(&mut self, space: Space, address: Id, wanted: Type) -> (String, Type) {
+        let element = self.element(space, address);
+        let width = match (wanted, element) {
+            (Type::Void, Some(element)) => element.bits(),
+            (Type::Void, None) => 32,
+            (Type::Bool, _) => 8,
+            (wanted, _) => wanted.bits(),
+        };
+        let ty = match (wanted, element) {
+            (Type::Void, Some(element)) => element,
+            _ => self.access_type(space, address, width, wanted),
+        };
+        let found = Address::new(self.function, address);
+        if space == Space::Generic && self.function.width(address) == 64 {
+            return (self.pointer_access(address, &found, ty), ty);
+        }
+        let space = self.region_of(space, address);
+        (self.region_access(space, &found, ty), ty)
+    }
+
+    fn pointer_access(&mut self, address: Id, found: &Address, ty: Type) -> String {
+        let Some(base) = found.base else {
+            let text = self.value(address, 15, Type::Integer(64, false));
+            self.casts += 1;
+            return format!("*({}){text}", ty.pointer().name());
+        };
+        let has = self.base_type(base);
+        let bytes = i64::from(ty.bits() / 8).max(1);
+        let fits = found.offset % bytes == 0 && found.terms.iter().all(|term| term.1 % bytes.cast_unsigned() == 0);
+        let mut text = match has {
+            Type::Pointer(..) => self.base_text(base, has),
+            _ => {
+                self.casts += 1;
+                let inner = self.base_text(base, has);
+                format!("(({}){inner})", ty.pointer().name())
+            }
+        };
+        if fits {
+            if has != ty.pointer() && matches!(has, Type::Pointer(..)) {
+                self.casts += 1;
+                text = format!("(({}){text})", ty.pointer().name());
+            }
+            let index = self.index(found, bytes);
+            return match index.as_str() {
+                "0" => format!("*{text}"),
+                index => format!("{text}[{index}]"),
+            };
+        }
+        let index = self.index(found, 1);
+        self.casts += 2;
+        format!("*({})((char *){text} + ({index}))", ty.pointer().name())
+    }
+
+    fn base_text(&mut self, base: Id, has: Type) -> String {
+        match self.function.op(base) {
+            Op::Symbol(symbol) => self.symbol(symbol),
+            _ => self.value(base, 16, has),
+        }
+    }
+
+    /// An index in elements of so many bytes.
+    fn index(&mut self, found: &Address, bytes: i64) -> String {
+        let mut text = String::new();
+        let count = found.terms.len() + usize::from(found.offset != 0);
+        for &(id, scale) in &found.terms {
+            let factor = scale / bytes.cast_unsigned();
+            let tight = if factor != 1 { 13 } else if count > 1 { 12 } else { 0 };
+            let part = self.index_part(id, tight);
+            if !text.is_empty() {
+                text.push_str(" + ");
+            }
+            text.push_str(&part);
+            if factor != 1 {
+                text.push_str(&format!(" * {factor}"));
+            }
+        }
+        let offset = found.offset / bytes;
+        if text.is_empty() {
+            return offset.to_string();
+        }
+        match offset {
+            0 => {}
+            ..0 => text.push_str(&format!(" - {}", offset.unsigned_abs())),
+            _ => text.push_str(&format!(" + {offset}")),
+        }
+        text
+    }
+
+    /// A summand of an index; what was widened needs no cast, as C widens it the same way.
+    fn index_part(&mut self, id: Id, tight: u8) -> String {
+        let inner = self.function.input(id, 0);
+        match self.function.op(id) {
+            Op::ZeroExtend | Op::SignExtend if self.function.width(inner) == 32 && !self.has_variable(id) => {
+                let is_signed = self.function.op(id) == Op::SignExtend;
+                self.value(inner, tight, Type::Integer(32, is_signed))
+            }
+            _ => {
+                let width = self.function.width(id);
+                let ty = match self.has_type(id) {
+                    Type::Integer(bits, sign) => Type::Integer(bits, sign),
+                    _ => Type::Integer(width, false),
+                };
+                self.value(id, tight, ty)
+            }
+        }
+    }
+
+    /// A pointer that is moved: `p + n`.
+    pub(super) fn pointer(&mut self, id: Id, tight: u8, ty: Type) -> String {
+        let found = Address::new(self.function, id);
+        let (Some(base), Some(target)) = (found.base, ty.target()) else {
+            let text = self.integer_sum(id);
+            self.casts += 1;
+            return super::expression_wrapped(format!("({})({text})", ty.name()), 15, tight);
+        };
+        let bytes = i64::from(target.bits() / 8).max(1);
+        let fits = found.offset % bytes == 0 && found.terms.iter().all(|term| term.1 % bytes.cast_unsigned() == 0);
+        let has = self.base_type(base);
+        let text = self.base_text(base, has);
+        if fits && has == ty {
+            let index = self.index(&found, bytes);
+            if let Some(back) = index.strip_prefix('-') {
+                return super::expression_wrapped(format!("{text} - {back}"), 12, tight);
+            }
+            let index = if index.contains(' ') && index.starts_with('-') { format!("({index})") } else { index };
+            return super::expression_wrapped(format!("{text} + {index}"), 12, tight);
+        }
+        let index = self.index(&found, 1);
+        self.casts += 2;
+        super::expression_wrapped(format!("({})((char *){text} + ({index}))", ty.name()), 15, tight)
+    }
+
+    fn integer_sum(&mut self, id: Id) -> String {
+        let wide = Type::Integer(64, false);
+        let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
+        let left = self.value(a, 12, wide);
+        let right = self.value(b, 13, wide);
+        format!("{left} + {right}")
+    }
+
+    /// The address that an atomic operation is given.
+    pub(super) fn pointed(&mut self, address: Id, call: Intrinsic) -> String {
+        let ty = match letter(call.input(1)) {
+            Type::Void => Type::Integer(32, false),
+            ty => ty,
+        };
+        let space = if self.function.width(address) == 32 { Space::Shared } else { Space::Generic };
+        let (place, has) = self.place(space, address, ty);
+        // `&p[0]` is `p`.
+        let text = match place.strip_prefix('*') {
+            Some(rest) if !rest.starts_with('(') => String::from(rest),
+            _ => format!("&{place}"),
+        };
+        if has == ty {
+            return text;
+        }
+        self.casts += 1;
+        format!("({}){text}", ty.pointer().name())
+    }
+
+    // Arrays.
+
+    fn region_access(&mut self, space: Space, found: &Address, ty: Type) -> String {
+        let mut found = found.clone();
+        if let Space::Constant(0) = space {
+            return self.parameter_access(&found, ty);
+        }
+        // The stack of the thread counts down from its end.
+        if space == Space::Local {
+            let stack = found.terms.iter().position(|term| {
+                term.1 == 1 && matches!(self.function.op(term.0), Op::Special(special) if special.0 == "local_size()")
+            });
+            if let Some(place) = stack {
+                found.terms.remove(place);
+                found.offset += LOCAL_SIZE;
+            }
+        }
+        let name = region_name(space);
+        let end = found.offset + i64::from(ty.bits() / 8);
+        let bounds = self.regions.entry(name).or_insert((found.offset, end));
+        bounds.0 = bounds.0.min(found.offset);
+        bounds.1 = bounds.1.max(end);
+        let element = self.region_type(space).unwrap_or(Type::Integer(32, false));
+        let bytes = i64::from(ty.bits() / 8).max(1);
+        let fits = found.offset % bytes == 0 && found.terms.iter().all(|term| term.1 % bytes.cast_unsigned() == 0);
+        let is_same = matches!((element, ty), (Type::Integer(a, _), Type::Integer(b, _)) if a == b) || element == ty;
+        if fits && is_same {
+            let index = self.index(&found, bytes);
+            return format!("{name}[{index}]");
+        }
+        let index = self.index(&found, 1);
+        self.casts += 2;
+        format!("*({})((char *){name} + ({index}))", ty.pointer().name())
+    }
+
+    /// The declaration of an array that is used.
+    pub(super) fn region_declaration(&self, name: &str) -> Option<String> {
+        let space = match name {
+            "shared" => Space::Shared,
+            "local" => Space::Local,
+            _ => Space::Constant(name.strip_prefix("constant_")?.parse().ok()?),
+        };
+        let ty = self.region_type(space).unwrap_or(Type::Integer(32, false));
+        let bytes = u64::from(ty.bits() / 8).max(1);
+        Some(match space {
+            Space::Shared if self.source.shared_size == 0 => format!("    extern __shared__ {} shared[];", ty.name()),
+            Space::Shared => {
+                format!("    __shared__ {} shared[{}];", ty.name(), self.source.shared_size.div_ceil(bytes))
+            }
+            Space::Local => format!("    {} local[{}];", ty.name(), LOCAL_SIZE.cast_unsigned() / bytes),
+            _ => {
+                let end = self.regions.get(name).map_or(0, |bounds| bounds.1.max(0).cast_unsigned());
+                let variables = self.source.code.variables.iter();
+                let size = variables
+                    .filter(|variable| matches!((variable.place, space), (Place::Constant(a), Space::Constant(b)) if a == b))
+                    .map(|variable| variable.offset + variable.size)
+                    .max();
+                let size = size.unwrap_or(0).max(end);
+                return Some(format!("    extern __constant__ {} {name}[{}];", ty.name(), size.div_ceil(bytes)));
+            }
+        })
+    }
+
+    // Parameters.
+
+    /// Which parameter has a byte.
+    fn parameter_at(&self, offset: u32) -> Option<usize> {
+        self.parameters.iter().position(|parameter| {
+            (parameter.offset..parameter.offset + parameter.size.max(1)).contains(&offset)
+        })
+    }
+
+    /// A parameter, or a part of one.
+    pub(super) fn parameter(&mut self, offset: u32, width: u8, ty: Type) -> String {
+        let Some(index) = self.parameter_at(offset) else { return String::from("0") };
+        let parameter = &self.parameters[index];
+        let name = format!("param_{}", index + 1);
+        let inside = offset - parameter.offset;
+        let size = u32::from(width) / 8;
+        match self.parameter_type(index) {
+            Some(_) if inside == 0 && size == parameter.size => name,
+            Some(_) if size == 4 && parameter.size == 8 => {
+                self.casts += 1;
+                let shift = if inside == 0 { "" } else { " >> 32" };
+                format!("(unsigned int)((unsigned long long){name}{shift})")
+            }
+            Some(_) => {
+                self.casts += 1;
+                format!("*({})((char *)&{name} + {inside})", ty.pointer().name())
+            }
+            None => {
+                let overlaps = self.fields.range((index, 0)..(index + 1, 0)).any(|(&(_, other), other_ty)| {
+                    let other_end = other + u32::from(other_ty.bits()).max(8) / 8;
+                    other < inside + size && inside < other_end && (other != inside || *other_ty != ty)
+                });
+                if overlaps || !inside.is_multiple_of(size.max(1)) {
+                    self.casts += 1;
+                    return format!("*({})((char *)&{name} + {inside})", ty.pointer().name());
+                }
+                self.fields.insert((index, inside), ty);
+                format!("{name}.at_{inside}")
+            }
+        }
+    }
+
+    /// Bytes of a parameter at an index that is computed.
+    fn parameter_access(&mut self, found: &Address, ty: Type) -> String {
+        let offset = found.offset - 0x140;
+        let index = u32::try_from(offset).ok().and_then(|offset| self.parameter_at(offset));
+        let Some(index) = index else { return String::from("0") };
+        let inside = i64::from(self.parameters[index].offset);
+        let rest = Address { offset: offset - inside, ..found.clone() };
+        let text = self.index(&rest, 1);
+        self.casts += 2;
+        format!("*({})((char *)&param_{} + ({text}))", ty.pointer().name(), index + 1)
+    }
+}
+
+/// Bytes of the stack that a thread is given in the text.
+const LOCAL_SIZE: i64 = 4096;
+
+fn region_name(space: Space) -> &'static str {
+    const CONSTANTS: [&str; 18] = [
+        "constant_0", "constant_1", "constant_2", "constant_3", "constant_4", "constant_5", "constant_6", "constant_7",
+        "constant_8", "constant_9", "constant_10", "constant_11", "constant_12", "constant_13", "constant_14",
+        "constant_15", "constant_16", "constant_17",
+    ];
+    match space {
+        Space::Shared | Space::Generic => "shared",
+        Space::Local => "local",
+        Space::Constant(bank) => CONSTANTS[usize::from(bank).min(17)],
+    }
+}
+
+#[expect(dead_code, reason = "no value")]
+const NO_VALUE: Id = NONE;

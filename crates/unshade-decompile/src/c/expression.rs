@@ -1,0 +1,610 @@
+//! Values as expressions, with as few parentheses and casts as C needs.
+
+use super::Printer;
+use crate::ir::fold::signed;
+use crate::ir::{Id, NONE, Op};
+use crate::types::{Type, letter};
+
+/// How tightly C's operators bind.
+const PRIMARY: u8 = 16;
+const UNARY: u8 = 15;
+const PRODUCT: u8 = 13;
+const SUM: u8 = 12;
+const SHIFT: u8 = 11;
+const RELATION: u8 = 10;
+const EQUALITY: u8 = 9;
+const AND: u8 = 8;
+const XOR: u8 = 7;
+const OR: u8 = 6;
+const BOTH: u8 = 5;
+const EITHER: u8 = 4;
+const CHOICE: u8 = 3;
+
+const INT: Type = Type::Integer(32, true);
+const UNSIGNED: Type = Type::Integer(32, false);
+
+impl Printer<'_> {
+    /// The text of a value where a type is wanted, in parentheses if it binds less tightly than that.
+    pub(super) fn value(&mut self, id: Id, tight: u8, wanted: Type) -> String {
+        if id == NONE {
+            return String::from("0");
+        }
+        if let Op::Constant(number) = self.function.op(id) {
+            return constant(number, self.function.width(id), wanted, tight);
+        }
+        let has = self.has_type(id);
+        if let Some((before, after, inner)) = conversion(has, wanted) {
+            if before.starts_with('(') {
+                self.casts += 1;
+            }
+            let text = self.plain(id, if before.ends_with('(') { 0 } else { inner });
+            let text = format!("{before}{text}{after}");
+            return if before.starts_with('(') && tight > UNARY { format!("({text})") } else { text };
+        }
+        self.plain(id, tight)
+    }
+
+    /// The same, without what a type asks for.
+    fn plain(&mut self, id: Id, tight: u8) -> String {
+        if self.has_variable(id) {
+            return self.name(id);
+        }
+        self.addresses.push(self.function.values[id as usize].address);
+        let ty = self.types.of[id as usize];
+        self.computed(id, tight, ty)
+    }
+
+    /// The type that the text of a value has in C.
+    pub(super) fn has_type(&self, id: Id) -> Type {
+        if self.has_variable(id) {
+            return self.types.of[self.variables.of(id) as usize];
+        }
+        let width = self.function.width(id);
+        let a = self.function.input(id, 0);
+        match self.function.op(id) {
+            Op::Special(_) => UNSIGNED,
+            Op::Constant(_) => Type::Integer(width.max(32), true),
+            Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor
+                if !matches!(self.types.of[id as usize], Type::Pointer(..)) =>
+            {
+                self.common_type(id, width)
+            }
+            Op::Neg | Op::Not | Op::Shl => self.promoted(a, width),
+            Op::Shr | Op::Udiv | Op::Urem | Op::Concat | Op::High => Type::Integer(width.max(32), false),
+            Op::Sar | Op::Sdiv | Op::Srem => Type::Integer(width.max(32), true),
+            Op::ZeroExtend => match self.function.width(a) {
+                1 => INT,
+                8 | 16 if width == 32 => INT,
+                _ => Type::Integer(width.max(32), false),
+            },
+            Op::SignExtend => Type::Integer(width.max(32), true),
+            Op::Low => Type::Integer(width, false),
+            Op::PopCount | Op::LeadingZeros => INT,
+            Op::Call(call) => letter(call.result()),
+            Op::Load(space) => self.loaded_type(space, id),
+            Op::Select => match self.types.of[id as usize] {
+                // Without a type of its own, that of its sides.
+                Type::Integer(..) => self.types.of[id as usize],
+                ty => ty,
+            },
+            _ => self.types.of[id as usize],
+        }
+    }
+
+    fn promoted(&self, id: Id, width: u8) -> Type {
+        match self.has_type(id) {
+            Type::Integer(64, sign) => Type::Integer(64, sign),
+            Type::Integer(32, sign) => Type::Integer(32, sign),
+            Type::Float(_) | Type::Pointer(..) => Type::Integer(width, false),
+            _ => INT,
+        }
+    }
+
+    /// The type of a sum: without a sign if a summand has none.
+    fn common_type(&self, id: Id, width: u8) -> Type {
+        let mut has_sign = true;
+        for index in 0..self.function.inputs(id).len() {
+            let input = self.function.input(id, index);
+            if let Some(number) = self.function.number(input) {
+                has_sign &= is_int(number, width) || matches!(self.function.op(id), Op::Add);
+                continue;
+            }
+            match self.promoted(input, width) {
+                Type::Integer(bits, sign) => has_sign &= sign || bits < width,
+                _ => has_sign = false,
+            }
+        }
+        Type::Integer(width.max(32), has_sign)
+    }
+
+    /// An operator with its inputs.
+    pub(super) fn computed(&mut self, id: Id, tight: u8, ty: Type) -> String {
+        let op = self.function.op(id);
+        let width = self.function.width(id);
+        let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
+        let plain = Type::Integer(width.max(32), false);
+        match op {
+            Op::Constant(number) => constant(number, width, ty, tight),
+            Op::Undefined => constant(0, width, ty, tight),
+            Op::Special(special) => {
+                if let Some(name) = special.0.strip_suffix("()") {
+                    self.helper(name);
+                }
+                if special.0.contains("_") || !special.0.ends_with("()") {
+                    String::from(special.0)
+                } else {
+                    String::from(special.0)
+                }
+            }
+            Op::Parameter(offset) => self.parameter(offset, width, ty),
+            Op::Symbol(symbol) => self.symbol(symbol),
+            Op::Add if matches!(ty, Type::Pointer(..)) => self.pointer(id, tight, ty),
+            Op::Add => self.sum(id, a, b, tight, plain),
+            Op::Sub => self.binary("-", SUM, a, b, tight, self.loose(width)),
+            Op::Mul => self.binary("*", PRODUCT, a, b, tight, self.loose(width)),
+            Op::And => self.binary("&", AND, a, b, tight, self.loose(width)),
+            Op::Or => self.binary("|", OR, a, b, tight, self.loose(width)),
+            Op::Xor => self.binary("^", XOR, a, b, tight, self.loose(width)),
+            Op::Shl => self.shift("<<", "shift_left", a, b, tight, self.loose(width)),
+            Op::Shr => self.shift(">>", "shift_right", a, b, tight, plain),
+            Op::Sar => self.shift(">>", "shift_right_signed", a, b, tight, Type::Integer(width.max(32), true)),
+            Op::Udiv => self.binary("/", PRODUCT, a, b, tight, plain),
+            Op::Urem => self.binary("%", PRODUCT, a, b, tight, plain),
+            Op::Sdiv => self.binary("/", PRODUCT, a, b, tight, Type::Integer(width, true)),
+            Op::Srem => self.binary("%", PRODUCT, a, b, tight, Type::Integer(width, true)),
+            Op::Neg => self.unary("-", a, tight, self.loose(width)),
+            Op::Not => self.unary("~", a, tight, self.loose(width)),
+            Op::Equal => self.compare("==", EQUALITY, a, b, tight, None),
+            Op::NotEqual => self.compare("!=", EQUALITY, a, b, tight, None),
+            Op::Less => self.compare("<", RELATION, a, b, tight, Some(false)),
+            Op::LessEqual => self.compare("<=", RELATION, a, b, tight, Some(false)),
+            Op::SignedLess => self.compare("<", RELATION, a, b, tight, Some(true)),
+            Op::SignedLessEqual => self.compare("<=", RELATION, a, b, tight, Some(true)),
+            Op::Carry => {
+                let bits = Type::Integer(self.function.width(a), false);
+                let sum = self.binary("+", SUM, a, b, RELATION + 1, bits);
+                let first = self.value(a, RELATION + 1, bits);
+                wrapped(format!("{sum} < {first}"), RELATION, tight)
+            }
+            Op::SignedCarry | Op::SignedBorrow => {
+                let name = if op == Op::SignedCarry { "signed_carry" } else { "signed_borrow" };
+                self.helper(name);
+                let bits = self.function.width(a);
+                let (x, y) = (self.value(a, 0, Type::Integer(bits, true)), self.value(b, 0, Type::Integer(bits, true)));
+                format!("{name}({x}, {y})")
+            }
+            Op::BoolAnd => self.binary("&&", BOTH, a, b, tight, Type::Bool),
+            Op::BoolOr => self.binary("||", EITHER, a, b, tight, Type::Bool),
+            Op::BoolXor => self.binary("!=", EQUALITY, a, b, tight, Type::Bool),
+            Op::BoolNot => self.negated(a, tight),
+            Op::ZeroExtend | Op::SignExtend => self.extended(id, a, tight, op == Op::SignExtend),
+            Op::Low => {
+                let from = self.integer_type(a, false);
+                self.cast(a, Type::Integer(width, false), tight, from)
+            }
+            Op::High => {
+                let from = Type::Integer(self.function.width(a), false);
+                let text = self.value(a, SHIFT, from);
+                self.casts += 1;
+                wrapped(format!("({})({text} >> {width})", Type::Integer(width, false).name()), UNARY, tight)
+            }
+            Op::Concat => {
+                let half = Type::Integer(self.function.width(b), false);
+                let (high, low) = (self.value(a, UNARY, half), self.value(b, OR, half));
+                self.casts += 1;
+                let wide = Type::Integer(width, false).name();
+                wrapped(format!("({wide}){high} << {} | {low}", half.bits()), OR, tight)
+            }
+            Op::PopCount => self.function_call(if self.function.width(a) == 64 { "__popcll" } else { "__popc" }, a),
+            Op::LeadingZeros => self.function_call(if self.function.width(a) == 64 { "__clzll" } else { "__clz" }, a),
+            Op::FloatAdd => self.binary("+", SUM, a, b, tight, Type::Float(width)),
+            Op::FloatSub => self.binary("-", SUM, a, b, tight, Type::Float(width)),
+            Op::FloatMul => self.binary("*", PRODUCT, a, b, tight, Type::Float(width)),
+            Op::FloatDiv => self.binary("/", PRODUCT, a, b, tight, Type::Float(width)),
+            Op::FloatNegate => self.unary("-", a, tight, Type::Float(width)),
+            Op::FloatAbs => {
+                let text = self.value(a, 0, Type::Float(width));
+                format!("{}({text})", if width == 64 { "fabs" } else { "fabsf" })
+            }
+            Op::FloatSqrt => {
+                let text = self.value(a, 0, Type::Float(width));
+                format!("{}({text})", if width == 64 { "sqrt" } else { "sqrtf" })
+            }
+            Op::FloatEqual => self.float_compare("==", EQUALITY, a, b, tight),
+            Op::FloatNotEqual => self.float_compare("!=", EQUALITY, a, b, tight),
+            Op::FloatLess => self.float_compare("<", RELATION, a, b, tight),
+            Op::FloatLessEqual => self.float_compare("<=", RELATION, a, b, tight),
+            Op::FloatNan => {
+                let text = self.value(a, 0, Type::Float(self.function.width(a)));
+                format!("isnan({text})")
+            }
+            Op::FloatConvert => self.cast(a, Type::Float(width), tight, Type::Float(self.function.width(a))),
+            Op::SignedToFloat => {
+                let from = Type::Integer(self.function.width(a), true);
+                self.cast(a, Type::Float(width), tight, from)
+            }
+            Op::UnsignedToFloat => {
+                let from = Type::Integer(self.function.width(a), false);
+                self.cast(a, Type::Float(width), tight, from)
+            }
+            Op::FloatToSigned => {
+                let text = self.value(a, 0, Type::Float(self.function.width(a)));
+                let name = match (self.function.width(a), width) {
+                    (64, 64) => "__double2ll_rz",
+                    (64, _) => "__double2int_rz",
+                    (_, 64) => "__float2ll_rz",
+                    _ => "__float2int_rz",
+                };
+                format!("{name}({text})")
+            }
+            Op::Select => {
+                let condition = self.value(a, CHOICE + 1, Type::Bool);
+                let yes = self.value(b, CHOICE + 1, ty);
+                let no = self.value(self.function.input(id, 2), CHOICE, ty);
+                wrapped(format!("{condition} ? {yes} : {no}"), CHOICE, tight)
+            }
+            Op::Load(space) => self.place(space, a, ty).0,
+            Op::Call(call) => self.call(id, call),
+            Op::Copy => self.value(a, tight, ty),
+            Op::Result(_) | Op::Phi | Op::Store(_) | Op::Unlifted(_) => String::from("0"),
+        }
+    }
+
+    /// What a value is as an integer.
+    fn integer_type(&self, id: Id, is_signed: bool) -> Type {
+        match self.has_type(id) {
+            Type::Integer(bits, sign) => Type::Integer(bits, sign),
+            Type::Bool => Type::Bool,
+            _ => Type::Integer(self.function.width(id), is_signed),
+        }
+    }
+
+    /// An integer of a width whose sign does not matter.
+    fn loose(&self, width: u8) -> Type {
+        Type::Integer(width.max(32), false)
+    }
+
+    /// An input of an operator that does not mind signs: no cast but from what is no integer, or narrower.
+    fn operand(&mut self, id: Id, tight: u8, wanted: Type) -> String {
+        let wanted = match (wanted, self.has_type(id)) {
+            (Type::Integer(bits, _), Type::Integer(have, sign)) if bits == have || bits == 32 && have < 32 => {
+                Type::Integer(have, sign)
+            }
+            (wanted, _) => wanted,
+        };
+        self.value(id, tight, wanted)
+    }
+
+    fn binary(&mut self, operator: &str, level: u8, a: Id, b: Id, tight: u8, wanted: Type) -> String {
+        let is_loose = matches!(operator, "+" | "-" | "*" | "&" | "|" | "^");
+        let write = |this: &mut Self, id: Id, tight: u8| match wanted {
+            Type::Integer(..) if is_loose => this.operand(id, tight, wanted),
+            _ => this.value(id, tight, wanted),
+        };
+        // What is mixed is clearer in parentheses, and compilers warn of it.
+        let (left_level, right_level) = match level {
+            AND | OR | XOR => (SUM, SUM),
+            EITHER => (EITHER, EITHER + 1),
+            _ => (level, level + 1),
+        };
+        let chain = |this: &Self, id: Id| {
+            matches!((level, this.function.op(id)), (AND, Op::And) | (OR, Op::Or) | (XOR, Op::Xor))
+                && !this.has_variable(id)
+        };
+        let left_level = if chain(self, a) { level } else { left_level };
+        let left = write(self, a, left_level);
+        let right = write(self, b, right_level);
+        wrapped(format!("{left} {operator} {right}"), level, tight)
+    }
+
+    fn sum(&mut self, id: Id, a: Id, b: Id, tight: u8, plain: Type) -> String {
+        let width = self.function.width(id);
+        if let Some(number) = self.function.number(b) {
+            let number = signed(number, width);
+            if number < 0 && number > -(1 << 30) {
+                let left = self.operand(a, SUM, plain);
+                return wrapped(format!("{left} - {}", -number), SUM, tight);
+            }
+        }
+        self.binary("+", SUM, a, b, tight, plain)
+    }
+
+    fn unary(&mut self, operator: &str, a: Id, tight: u8, wanted: Type) -> String {
+        let text = match wanted {
+            Type::Integer(..) => self.operand(a, UNARY, wanted),
+            _ => self.value(a, UNARY, wanted),
+        };
+        let space = if text.starts_with(operator) { " " } else { "" };
+        wrapped(format!("{operator}{space}{text}"), UNARY, tight)
+    }
+
+    /// A shift by a number that may be too large for C's operator is a function.
+    fn shift(&mut self, operator: &str, name: &'static str, a: Id, b: Id, tight: u8, wanted: Type) -> String {
+        let width = u64::from(wanted.bits());
+        let is_small = match self.function.op(b) {
+            Op::Constant(number) => number < width,
+            Op::And => self.function.number(self.function.input(b, 1)).is_some_and(|mask| mask < width),
+            _ => false,
+        };
+        if is_small {
+            let left =
+                if operator == "<<" { self.operand(a, SHIFT, wanted) } else { self.value(a, SHIFT, wanted) };
+            let right = self.operand(b, SHIFT + 1, UNSIGNED);
+            return wrapped(format!("{left} {operator} {right}"), SHIFT, tight);
+        }
+        self.helper(name);
+        let (left, right) = (self.value(a, 0, wanted), self.operand(b, 0, UNSIGNED));
+        format!("{name}({left}, {right})")
+    }
+
+    fn compare(&mut self, operator: &str, level: u8, a: Id, b: Id, tight: u8, sign: Option<bool>) -> String {
+        let width = self.function.width(a).max(self.function.width(b)).max(32);
+        if self.function.width(a) == 1 {
+            return self.binary(operator, level, a, b, tight, Type::Bool);
+        }
+        let has_sign = |this: &Self, id: Id| match this.has_type(id) {
+            Type::Integer(bits, sign) => sign || bits < 32,
+            _ => false,
+        };
+        let number = |this: &Self, id: Id| this.function.number(id);
+        let wanted = match sign {
+            Some(true) => Type::Integer(width, true),
+            // One without a sign makes the other one.
+            Some(false) => Type::Integer(width, false),
+            None => {
+                let other = if number(self, a).is_some() { b } else { a };
+                Type::Integer(width, has_sign(self, other))
+            }
+        };
+        let write = |this: &mut Self, id: Id, other: Id, tight: u8| {
+            let is_pointer = matches!(this.has_type(id), Type::Pointer(..)) && sign != Some(true);
+            let other_is_pointer = matches!(this.has_type(other), Type::Pointer(..)) && number(this, other).is_none();
+            if is_pointer && (other_is_pointer || number(this, other) == Some(0)) {
+                return this.plain(id, tight);
+            }
+            let is_loose = match sign {
+                None => true,
+                Some(false) => number(this, other).is_none() && !has_sign(this, other) && !other_is_pointer,
+                Some(true) => false,
+            };
+            if is_loose && number(this, id).is_none() {
+                this.operand(id, tight, wanted)
+            } else {
+                this.value(id, tight, wanted)
+            }
+        };
+        let left = write(self, a, b, level + 1);
+        let right = write(self, b, a, level + 1);
+        wrapped(format!("{left} {operator} {right}"), level, tight)
+    }
+
+    fn float_compare(&mut self, operator: &str, level: u8, a: Id, b: Id, tight: u8) -> String {
+        let ty = Type::Float(self.function.width(a));
+        let left = self.value(a, level + 1, ty);
+        let right = self.value(b, level + 1, ty);
+        wrapped(format!("{left} {operator} {right}"), level, tight)
+    }
+
+    /// Where something does not hold.
+    pub(super) fn negated(&mut self, id: Id, tight: u8) -> String {
+        if !self.has_variable(id) {
+            let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
+            let found = match self.function.op(id) {
+                Op::BoolNot => return self.value(a, tight, Type::Bool),
+                Op::Equal => ("!=", EQUALITY, None),
+                Op::NotEqual => ("==", EQUALITY, None),
+                Op::Less => (">=", RELATION, Some(false)),
+                Op::LessEqual => (">", RELATION, Some(false)),
+                Op::SignedLess => (">=", RELATION, Some(true)),
+                Op::SignedLessEqual => (">", RELATION, Some(true)),
+                Op::FloatEqual => return self.float_compare("!=", EQUALITY, a, b, tight),
+                Op::FloatNotEqual => return self.float_compare("==", EQUALITY, a, b, tight),
+                _ => ("", 0, None),
+            };
+            if !found.0.is_empty() {
+                return self.compare(found.0, found.1, a, b, tight, found.2);
+            }
+            if matches!(self.function.op(id), Op::BoolAnd | Op::BoolOr) && self.turns(a) && self.turns(b) {
+                let (operator, level) = if self.function.op(id) == Op::BoolAnd { ("||", EITHER) } else { ("&&", BOTH) };
+                let left = self.negated(a, level);
+                let right = self.negated(b, level + 1);
+                return wrapped(format!("{left} {operator} {right}"), level, tight);
+            }
+        }
+        let text = self.value(id, UNARY, Type::Bool);
+        wrapped(format!("!{text}"), UNARY, tight)
+    }
+
+    /// Whether the contrary of a condition is no longer than itself.
+    fn turns(&self, id: Id) -> bool {
+        !self.has_variable(id)
+            && matches!(
+                self.function.op(id),
+                Op::BoolNot
+                    | Op::Equal
+                    | Op::NotEqual
+                    | Op::Less
+                    | Op::LessEqual
+                    | Op::SignedLess
+                    | Op::SignedLessEqual
+                    | Op::FloatEqual
+                    | Op::FloatNotEqual
+            )
+    }
+
+    fn extended(&mut self, id: Id, a: Id, tight: u8, is_signed: bool) -> String {
+        let (from, to) = (self.function.width(a), self.function.width(id));
+        if from == 1 {
+            let ty = Type::Integer(to.max(32), is_signed);
+            return match to {
+                64 => self.cast(a, ty, tight, Type::Bool),
+                _ if is_signed => {
+                    let text = self.value(a, UNARY, Type::Bool);
+                    wrapped(format!("-{text}"), UNARY, tight)
+                }
+                _ => self.value(a, tight, Type::Bool),
+            };
+        }
+        let inner = Type::Integer(from, is_signed);
+        if to == 32 && from < 32 {
+            // C widens by itself what has the right sign.
+            return self.value(a, tight, inner);
+        }
+        self.cast(a, Type::Integer(to, is_signed), tight, inner)
+    }
+
+    /// `(type)value`, the value being of another type first.
+    fn cast(&mut self, id: Id, to: Type, tight: u8, from: Type) -> String {
+        let text = self.value(id, UNARY, from);
+        self.casts += 1;
+        wrapped(format!("({}){text}", to.name()), UNARY, tight)
+    }
+
+    fn function_call(&mut self, name: &str, a: Id) -> String {
+        let text = self.operand(a, 0, Type::Integer(self.function.width(a), false));
+        format!("{name}({text})")
+    }
+
+    fn call(&mut self, id: Id, call: crate::ir::Intrinsic) -> String {
+        let entry = call.entry();
+        if entry.is_helper {
+            self.helper(entry.name);
+        }
+        // Conversions that C's casts are.
+        let mut list = Vec::new();
+        for index in 0..self.function.inputs(id).len() {
+            let input = self.function.input(id, index);
+            let text = match call.input(index) {
+                b'p' => self.pointed(input, call),
+                letter_of => {
+                    let mut ty = letter(letter_of);
+                    if call.name().starts_with("__shfl") && index == 0 {
+                        ty = self.types.of[id as usize];
+                    }
+                    if call.name().starts_with("__shfl") && index == 2 && self.function.number(input) == Some(32) {
+                        continue;
+                    }
+                    match ty {
+                        Type::Integer(..) if !matches!(call.name(), "min" | "max") => self.operand(input, 0, ty),
+                        ty => self.value(input, 0, ty),
+                    }
+                }
+            };
+            list.push(text);
+        }
+        format!("{}({})", call.name(), list.join(", "))
+    }
+
+    pub(super) fn symbol(&mut self, symbol: u32) -> String {
+        let name = self.function.symbols.get(symbol as usize).cloned().unwrap_or_default();
+        let safe = super::super::c::identifier(&name);
+        let size = self
+            .source
+            .code
+            .variables
+            .iter()
+            .find(|variable| variable.name == name)
+            .map_or(0, |variable| variable.size);
+        let declaration = if size > 0 {
+            format!("__device__ unsigned char {safe}[{size}];")
+        } else {
+            format!("extern __device__ unsigned char {safe}[];")
+        };
+        self.globals.insert(safe.clone(), declaration);
+        safe
+    }
+}
+
+/// What has to be written around a value of one type where another is wanted: before, after, how tightly inside.
+fn conversion(has: Type, wanted: Type) -> Option<(String, &'static str, u8)> {
+    if has == wanted {
+        return None;
+    }
+    let call = |name: &str| Some((format!("{name}("), ")", 0));
+    match (has, wanted) {
+        (_, Type::Void) | (Type::Void, _) => None,
+        (Type::Float(32), Type::Integer(32, _)) => call("__float_as_int"),
+        (Type::Integer(32, _), Type::Float(32)) => call("__int_as_float"),
+        (Type::Integer(8 | 16, _), Type::Float(32)) => call("__int_as_float"),
+        (Type::Float(64), Type::Integer(64, _)) => call("__double_as_longlong"),
+        (Type::Integer(64, _), Type::Float(64)) => call("__longlong_as_double"),
+        (Type::Bool, Type::Integer(..)) | (Type::Integer(..), Type::Bool) => None,
+        (Type::Integer(have, sign), Type::Integer(bits, wants)) => {
+            // What is narrower is widened with its own sign; what C widens to `int` needs nothing.
+            if have < 32 && bits <= 32 && have < bits {
+                return None;
+            }
+            if have < 32 && have == bits && sign == wants {
+                return None;
+            }
+            Some((format!("({})", Type::Integer(bits, wants).name()), "", UNARY))
+        }
+        (Type::Pointer(..), Type::Integer(..)) | (Type::Integer(..), Type::Pointer(..)) => {
+            Some((format!("({})", wanted.name()), "", UNARY))
+        }
+        (Type::Pointer(..), Type::Pointer(..)) => Some((format!("({})", wanted.name()), "", UNARY)),
+        (Type::Pointer(..), Type::Float(_)) => {
+            Some((String::from("__longlong_as_double((long long)"), ")", UNARY))
+        }
+        (Type::Float(_), Type::Pointer(..)) => {
+            Some((format!("({})__double_as_longlong(", wanted.name()), ")", 0))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a number is one that C takes for an `int` (or a `long long`) as it is written.
+fn is_int(number: u64, width: u8) -> bool {
+    width > 32 || number < 1 << 31
+}
+
+fn wrapped(text: String, level: u8, tight: u8) -> String {
+    if level < tight { format!("({text})") } else { text }
+}
+
+/// A number in a type.
+pub(super) fn constant(number: u64, width: u8, wanted: Type, tight: u8) -> String {
+    match wanted {
+        Type::Bool => String::from(if number != 0 { "true" } else { "false" }),
+        Type::Float(32) if width == 32 => float(f32::from_bits(number as u32), tight),
+        Type::Float(64) if width == 64 => double(f64::from_bits(number), tight),
+        Type::Pointer(..) if number == 0 => String::from("0"),
+        Type::Pointer(..) => wrapped(format!("({}){number:#x}", wanted.name()), UNARY, tight),
+        Type::Integer(bits, true) => {
+            let value = signed(number, width);
+            let suffix = if bits == 64 && (value > i64::from(i32::MAX) || value < i64::from(i32::MIN)) { "ll" } else { "" };
+            if value == i64::MIN || value == i64::from(i32::MIN) && bits <= 32 {
+                return wrapped(format!("{}{suffix} - 1", value + 1), SUM, tight);
+            }
+            let text = format!("{value}{suffix}");
+            if value < 0 { wrapped(text, UNARY, tight) } else { text }
+        }
+        _ => {
+            let suffix = match number {
+                0..=0x7fff_ffff => "",
+                0x8000_0000..=0xffff_ffff => "u",
+                _ => "ull",
+            };
+            if number > 0xffff { format!("{number:#x}{suffix}") } else { format!("{number}{suffix}") }
+        }
+    }
+}
+
+fn float(value: f32, tight: u8) -> String {
+    if value.is_nan() || value.is_infinite() {
+        return format!("__int_as_float({:#x})", value.to_bits());
+    }
+    let text = format!("{value:?}f");
+    if text.starts_with('-') { wrapped(text, UNARY, tight) } else { text }
+}
+
+fn double(value: f64, tight: u8) -> String {
+    if value.is_nan() || value.is_infinite() {
+        return format!("__longlong_as_double({:#x}ll)", value.to_bits());
+    }
+    let text = format!("{value:?}");
+    if text.starts_with('-') { wrapped(text, UNARY, tight) } else { text }
+}
+
+#[expect(dead_code, reason = "the tightest level, for reference beside the others")]
+const TIGHTEST: u8 = PRIMARY;

@@ -1,0 +1,639 @@
+//! The text: CUDA C.
+//!
+//! [`expression`] writes values, [`access`] memory, [`prelude`] helpers that CUDA does not have; here stand the function
+//! with its parameters and variables, and its statements.
+
+mod access;
+mod expression;
+pub mod prelude;
+
+use crate::ir::{BlockId, Function, Id, Op};
+use crate::schedule::Schedule;
+use crate::structure::{Kind, Statement};
+use crate::types::{Type, Types};
+use crate::variables::Variables;
+use crate::{Line, Parameter, Source};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Everything that is known when text is made.
+pub struct Printer<'a> {
+    pub(crate) function: &'a Function,
+    pub(crate) schedule: &'a Schedule,
+    pub(crate) variables: &'a Variables,
+    pub(crate) types: &'a Types,
+    pub(crate) source: &'a Source<'a>,
+    parameters: Vec<Parameter>,
+    /// The name of each variable, by the value that stands for it.
+    names: HashMap<Id, String>,
+    taken: BTreeSet<String>,
+    counts: HashMap<&'static str, u32>,
+    /// Helpers that are used.
+    helpers: BTreeSet<&'static str>,
+    /// Fields that are read of parameters that are structures: parameter, offset.
+    fields: BTreeMap<(usize, u32), Type>,
+    /// Variables outside of the function that are used: name, declaration.
+    globals: BTreeMap<String, String>,
+    /// Arrays that are used: the least and the most byte.
+    pub(crate) regions: BTreeMap<&'static str, (i64, i64)>,
+    lines: Vec<Line>,
+    addresses: Vec<u32>,
+    indent: usize,
+    /// Variables whose declaration stands where they are first set.
+    declared_later: BTreeSet<Id>,
+    /// How many casts were written.
+    pub casts: usize,
+}
+
+/// Where a variable occurs.
+#[derive(Clone, Copy)]
+struct Occurrence {
+    scope: usize,
+    /// The scope in which it is set first, if that is the first that happens to it.
+    first: Option<usize>,
+}
+
+impl<'a> Printer<'a> {
+    /// Gets ready.
+    pub fn new(
+        function: &'a Function,
+        schedule: &'a Schedule,
+        variables: &'a Variables,
+        types: &'a Types,
+        source: &'a Source<'a>,
+    ) -> Self {
+        let mut printer = Self {
+            function,
+            schedule,
+            variables,
+            types,
+            source,
+            parameters: source.parameters.clone(),
+            names: HashMap::new(),
+            taken: BTreeSet::new(),
+            counts: HashMap::new(),
+            helpers: BTreeSet::new(),
+            fields: BTreeMap::new(),
+            globals: BTreeMap::new(),
+            regions: BTreeMap::new(),
+            lines: Vec::new(),
+            addresses: Vec::new(),
+            indent: 1,
+            declared_later: BTreeSet::new(),
+            casts: 0,
+        };
+        printer.find_parameters();
+        printer
+    }
+
+    /// Parameters that nothing outside tells of: what is read of their bank.
+    fn find_parameters(&mut self) {
+        if self.parameters.is_empty() {
+            let mut reads: BTreeMap<u32, u32> = BTreeMap::new();
+            for value in &self.function.values {
+                if let Op::Parameter(offset) = value.op {
+                    let size = reads.entry(offset).or_default();
+                    *size = (*size).max(u32::from(value.width) / 8);
+                }
+            }
+            let mut end = 0;
+            for (offset, size) in reads {
+                if offset >= end {
+                    self.parameters.push(Parameter { offset, size, ty: None });
+                    end = offset + size;
+                }
+            }
+        }
+        self.parameters.sort_by_key(|parameter| parameter.offset);
+    }
+
+    /// All of it.
+    pub fn run(mut self, statements: &[Statement], gotos: usize) -> (Vec<Line>, usize) {
+        self.find_occurrences(statements, gotos);
+        self.statements(statements);
+        let body = std::mem::take(&mut self.lines);
+        let mut lines = Vec::new();
+        let mut text: Vec<String> = Vec::new();
+        for name in &self.helpers {
+            if let Some(code) = prelude::text(name) {
+                text.push(String::from(code));
+            }
+        }
+        text.extend(self.globals.values().cloned());
+        text.extend(self.structures());
+        for text in text {
+            lines.extend(text.lines().map(|line| Line { text: String::from(line), addresses: Vec::new() }));
+        }
+        let plain = |text: String| Line { text, addresses: Vec::new() };
+        if !lines.is_empty() {
+            lines.push(plain(String::new()));
+        }
+        lines.push(plain(self.signature()));
+        lines.push(plain(String::from("{")));
+        lines.extend(self.regions().into_iter().map(plain));
+        lines.extend(self.declarations().into_iter().map(plain));
+        lines.extend(body);
+        lines.push(plain(String::from("}")));
+        (lines, self.casts)
+    }
+
+    fn signature(&mut self) -> String {
+        let mut list = Vec::new();
+        for index in 0..self.parameters.len() {
+            let ty = self.parameter_type(index);
+            let name = format!("param_{}", index + 1);
+            list.push(match ty {
+                Some(ty) => declaration(ty, &name),
+                None => format!("struct {}_{name} {name}", self.source.name),
+            });
+        }
+        let kind = if self.source.is_kernel { "__global__" } else { "__device__" };
+        format!("{kind} void {}({})", self.source.name, list.join(", "))
+    }
+
+    /// The type of a parameter; none for a structure.
+    fn parameter_type(&self, index: usize) -> Option<Type> {
+        let parameter = &self.parameters[index];
+        if let Some(ty) = parameter.ty {
+            return Some(ty);
+        }
+        let bits = match parameter.size {
+            1 | 2 | 4 | 8 => (parameter.size * 8) as u8,
+            _ => return None,
+        };
+        let found = self.function.values.iter().enumerate().find(|(id, value)| {
+            value.op == Op::Parameter(parameter.offset)
+                && value.width == bits
+                && self.types.of.get(*id).is_some_and(|ty| *ty != Type::Void)
+        });
+        Some(found.map_or(Type::Integer(bits, false), |(id, _)| self.types.of[id]))
+    }
+
+    /// Declarations of parameters that are structures, with what is read of them.
+    fn structures(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for (index, parameter) in self.parameters.iter().enumerate() {
+            if self.parameter_type(index).is_some() {
+                continue;
+            }
+            let mut text = format!("struct {}_param_{} {{\n", self.source.name, index + 1);
+            let mut at = 0;
+            for (&(_, offset), ty) in self.fields.range((index, 0)..(index + 1, 0)) {
+                if offset > at {
+                    text.push_str(&format!("    unsigned char padding_{at}[{}];\n", offset - at));
+                }
+                text.push_str(&format!("    {};\n", declaration(*ty, &format!("at_{offset}"))));
+                at = offset + u32::from(ty.bits()).max(8) / 8;
+            }
+            if parameter.size > at {
+                text.push_str(&format!("    unsigned char padding_{at}[{}];\n", parameter.size - at));
+            }
+            text.push_str("};");
+            all.push(text);
+        }
+        all
+    }
+
+    fn regions(&self) -> Vec<String> {
+        self.regions.keys().filter_map(|name| self.region_declaration(name)).collect()
+    }
+
+    fn declarations(&self) -> Vec<String> {
+        let mut by_type: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (id, name) in &self.names {
+            if !self.declared_later.contains(id) {
+                by_type.entry(self.types.of[*id as usize].name()).or_default().push(name);
+            }
+        }
+        let mut lines = Vec::new();
+        for (ty, mut names) in by_type {
+            names.sort_by_key(|name| (name.len(), *name));
+            let separator = if ty.ends_with('*') { ", *" } else { ", " };
+            let space = if ty.ends_with('*') { "" } else { " " };
+            for part in names.chunks(16) {
+                lines.push(format!("    {ty}{space}{};", part.join(separator)));
+            }
+        }
+        lines
+    }
+
+    /// The name of a value's variable.
+    pub(crate) fn name(&mut self, id: Id) -> String {
+        let class = self.variables.of(id);
+        if let Some(name) = self.names.get(&class) {
+            return name.clone();
+        }
+        let prefix = match self.types.of[class as usize] {
+            Type::Bool => "b",
+            Type::Float(64) => "d",
+            Type::Float(_) => "f",
+            Type::Pointer(..) => "p",
+            Type::Integer(64, _) => "l",
+            Type::Integer(_, true) => "i",
+            _ => "u",
+        };
+        let count = self.counts.entry(prefix).or_default();
+        *count += 1;
+        let name = format!("{prefix}{count}");
+        self.taken.insert(name.clone());
+        self.names.insert(class, name.clone());
+        name
+    }
+
+    pub(crate) fn helper(&mut self, name: &'static str) {
+        self.helpers.insert(name);
+    }
+
+    // Statements.
+
+    fn line(&mut self, text: &str) {
+        let mut addresses = std::mem::take(&mut self.addresses);
+        addresses.sort_unstable();
+        addresses.dedup();
+        addresses.retain(|address| *address != crate::ir::NONE);
+        self.lines.push(Line { text: format!("{:width$}{text}", "", width = self.indent * 4), addresses });
+    }
+
+    fn statements(&mut self, statements: &[Statement]) {
+        for statement in statements {
+            self.statement(statement);
+        }
+    }
+
+    fn braced(&mut self, head: &str, body: &[Statement]) {
+        self.line(&format!("{head} {{"));
+        self.indent += 1;
+        self.statements(body);
+        self.indent -= 1;
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match statement {
+            Statement::Block(block) => self.block(*block),
+            Statement::If { condition, then, otherwise } => {
+                let text = self.condition(*condition);
+                self.braced(&format!("if ({text})"), then);
+                let mut rest = otherwise.as_slice();
+                // Chains stay at one level.
+                loop {
+                    match rest {
+                        [] => break,
+                        [Statement::Block(block), Statement::If { condition, then, otherwise }]
+                            if self.weight(*block) == 0 =>
+                        {
+                            let text = self.condition(*condition);
+                            self.braced(&format!("}} else if ({text})"), then);
+                            rest = otherwise;
+                        }
+                        rest => {
+                            self.braced("} else", rest);
+                            break;
+                        }
+                    }
+                }
+                self.line("}");
+            }
+            Statement::Loop { kind: Kind::Endless, body } => {
+                self.braced("for (;;)", body);
+                self.line("}");
+            }
+            Statement::Loop { kind: Kind::While(condition, holds), body } => {
+                let text = self.condition((*condition, *holds));
+                self.braced(&format!("while ({text})"), body);
+                self.line("}");
+            }
+            Statement::Loop { kind: Kind::DoWhile(condition, holds), body } => {
+                self.braced("do", body);
+                let text = self.condition((*condition, *holds));
+                self.line(&format!("}} while ({text});"));
+            }
+            Statement::Switch { selector, cases } => {
+                let text = self.value(*selector, 0, Type::Integer(32, false));
+                self.line(&format!("switch ({text}) {{"));
+                for (numbers, is_default, body) in cases {
+                    for number in numbers {
+                        self.line(&format!("case {number}:"));
+                    }
+                    if *is_default {
+                        self.line("default:");
+                    }
+                    self.indent += 1;
+                    self.statements(body);
+                    self.indent -= 1;
+                }
+                self.line("}");
+            }
+            Statement::Break => self.line("break;"),
+            Statement::Continue => self.line("continue;"),
+            Statement::Return => self.line("return;"),
+            Statement::Goto(block) => self.line(&format!("goto at_{:x}_{block};", self.address(*block))),
+            Statement::Label(block) => {
+                let text = format!("at_{:x}_{block}:;", self.address(*block));
+                let indent = std::mem::take(&mut self.indent);
+                self.line(&text);
+                self.indent = indent;
+            }
+        }
+    }
+
+    fn address(&self, block: BlockId) -> u32 {
+        self.function.blocks[block as usize].address
+    }
+
+    fn weight(&self, block: BlockId) -> usize {
+        self.schedule.items[block as usize].len() + self.variables.copies[block as usize].len()
+    }
+
+    fn condition(&mut self, (id, holds): (Id, bool)) -> String {
+        if holds { self.value(id, 0, Type::Bool) } else { self.negated(id, 0) }
+    }
+
+    fn block(&mut self, block: BlockId) {
+        let schedule = self.schedule;
+        for &id in &schedule.items[block as usize] {
+            self.item(id);
+        }
+        self.copies(block);
+    }
+
+    fn item(&mut self, id: Id) {
+        self.addresses.push(self.function.values[id as usize].address);
+        let is_used = self.schedule.uses[id as usize] > 0 && self.function.width(id) != 0;
+        match self.function.op(id) {
+            Op::Store(space) => {
+                let value = self.function.input(id, 1);
+                let width = self.function.width(value);
+                let (place, ty) = self.place(space, self.function.input(id, 0), self.stored_type(value, width));
+                let text = self.value(value, 0, ty);
+                self.assign(&place, &text);
+            }
+            Op::Unlifted(note) => {
+                let note = self.function.notes.get(note as usize).map_or("", String::as_str);
+                let note = note.replace("*/", "* /");
+                if is_used {
+                    let name = self.name(id);
+                    let declared = self.declared(id);
+                    self.line(&format!("{declared}{name} = 0; /* {note} */"));
+                } else {
+                    self.line(&format!("/* {note} */"));
+                }
+            }
+            _ if is_used => {
+                let ty = self.types.of[id as usize];
+                let name = self.name(id);
+                let declared = self.declared(id);
+                let text = self.computed(id, 0, ty);
+                self.assign(&format!("{declared}{name}"), &text);
+            }
+            _ => {
+                let text = self.computed(id, 0, self.types.of[id as usize]);
+                self.line(&format!("{text};"));
+            }
+        }
+    }
+
+    /// `x = x + 1` is `x += 1`.
+    fn assign(&mut self, place: &str, text: &str) {
+        if let Some(rest) = text.strip_prefix(place).and_then(|rest| rest.strip_prefix(' ')) {
+            for operator in ["+", "-", "*", "&", "|", "^"] {
+                if let Some(other) = rest.strip_prefix(operator).and_then(|other| other.strip_prefix(' '))
+                    && is_one_operand(other)
+                {
+                    return self.line(&format!("{place} {operator}= {other};"));
+                }
+            }
+        }
+        self.line(&format!("{place} = {text};"));
+    }
+
+    /// The type in front of a variable that is declared where it is set.
+    fn declared(&self, id: Id) -> String {
+        let class = self.variables.of(id);
+        if !self.declared_later.contains(&class) {
+            return String::new();
+        }
+        let ty = self.types.of[class as usize].name();
+        if ty.ends_with('*') { String::from(ty) } else { format!("{ty} ") }
+    }
+
+    /// What ways set at the end of a block: all at once, so that none reads what another has set already.
+    fn copies(&mut self, block: BlockId) {
+        let variables = self.variables;
+        let mut rest: Vec<(Id, Id)> = variables.copies[block as usize].clone();
+        while !rest.is_empty() {
+            let free = rest.iter().position(|(phi, _)| {
+                let class = variables.of(*phi);
+                rest.iter().all(|(other, input)| other == phi || !self.reads(*input, class))
+            });
+            let index = match free {
+                Some(index) => index,
+                None => {
+                    let texts: Vec<(Id, String)> = rest
+                        .iter()
+                        .map(|(phi, input)| (*phi, self.value(*input, 0, self.types.of[*phi as usize])))
+                        .collect();
+                    return self.circle(&texts);
+                }
+            };
+            let (phi, input) = rest.swap_remove(index);
+            let ty = self.types.of[variables.of(phi) as usize];
+            let name = self.name(phi);
+            let text = self.value(input, 0, ty);
+            self.addresses.push(self.function.values[input as usize].address);
+            self.assign(&name, &text);
+        }
+    }
+
+    /// Sets that read one another: through names of their own.
+    fn circle(&mut self, texts: &[(Id, String)]) {
+        self.line("{");
+        self.indent += 1;
+        for (index, (phi, text)) in texts.iter().enumerate() {
+            let ty = self.types.of[self.variables.of(*phi) as usize];
+            self.line(&format!("{} = {text};", declaration(ty, &format!("next_{index}"))));
+        }
+        for (index, (phi, _)) in texts.iter().enumerate() {
+            let name = self.name(*phi);
+            self.line(&format!("{name} = next_{index};"));
+        }
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    /// Whether an expression reads the variable of a class.
+    fn reads(&self, id: Id, class: Id) -> bool {
+        let mut found = false;
+        self.each_variable(id, &mut |id| found |= self.variables.of(id) == class);
+        found
+    }
+
+    fn each_variable(&self, id: Id, visit: &mut dyn FnMut(Id)) {
+        let mut list = vec![id];
+        while let Some(id) = list.pop() {
+            if self.has_variable(id) {
+                visit(id);
+            } else if !crate::schedule::is_leaf(self.function, id) {
+                let inputs = 0..self.function.inputs(id).len();
+                list.extend(inputs.map(|index| self.function.input(id, index)).filter(|id| *id != crate::ir::NONE));
+            }
+        }
+    }
+
+    pub(crate) fn has_variable(&self, id: Id) -> bool {
+        !self.schedule.inline[id as usize] && !crate::schedule::is_leaf(self.function, id)
+    }
+
+    // Where variables are declared.
+
+    fn find_occurrences(&mut self, statements: &[Statement], gotos: usize) {
+        if gotos > 0 {
+            return;
+        }
+        let mut scopes = vec![(0_usize, 0_usize)];
+        let mut found: HashMap<Id, Occurrence> = HashMap::new();
+        self.occurrences(statements, 0, &mut scopes, &mut found);
+        for (class, occurrence) in found {
+            if occurrence.first == Some(occurrence.scope) {
+                self.declared_later.insert(class);
+            }
+        }
+    }
+
+    fn occurrences(
+        &self,
+        statements: &[Statement],
+        scope: usize,
+        scopes: &mut Vec<(usize, usize)>,
+        found: &mut HashMap<Id, Occurrence>,
+    ) {
+        for statement in statements {
+            match statement {
+                Statement::Block(block) => self.block_occurrences(*block, scope, scopes, found),
+                Statement::If { condition, then, otherwise } => {
+                    self.read_in(condition.0, scope, scopes, found);
+                    self.inside(then, scope, scopes, found);
+                    self.inside(otherwise, scope, scopes, found);
+                }
+                Statement::Loop { kind, body } => {
+                    if let Kind::While(condition, _) = kind {
+                        self.read_in(*condition, scope, scopes, found);
+                    }
+                    self.inside(body, scope, scopes, found);
+                    if let Kind::DoWhile(condition, _) = kind {
+                        self.read_in(*condition, scope, scopes, found);
+                    }
+                }
+                Statement::Switch { selector, cases } => {
+                    self.read_in(*selector, scope, scopes, found);
+                    // A declaration between cases would be jumped over: what is set there is declared before.
+                    let depth = scopes[scope].1 + 1;
+                    for (_, _, body) in cases {
+                        scopes.push((scope, depth));
+                        let outer = scopes.len() - 1;
+                        self.occurrences(body, outer, scopes, found);
+                        for occurrence in found.values_mut() {
+                            if occurrence.first == Some(outer) {
+                                occurrence.first = None;
+                            }
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn inside(
+        &self,
+        body: &[Statement],
+        scope: usize,
+        scopes: &mut Vec<(usize, usize)>,
+        found: &mut HashMap<Id, Occurrence>,
+    ) {
+        let depth = scopes[scope].1 + 1;
+        scopes.push((scope, depth));
+        let inner = scopes.len() - 1;
+        self.occurrences(body, inner, scopes, found);
+    }
+
+    fn block_occurrences(
+        &self,
+        block: BlockId,
+        scope: usize,
+        scopes: &[(usize, usize)],
+        found: &mut HashMap<Id, Occurrence>,
+    ) {
+        for &item in &self.schedule.items[block as usize] {
+            for index in 0..self.function.inputs(item).len() {
+                let input = self.function.input(item, index);
+                if input != crate::ir::NONE {
+                    self.read_in(input, scope, scopes, found);
+                }
+            }
+            if self.function.width(item) != 0 && self.schedule.uses[item as usize] > 0 {
+                self.occur(self.variables.of(item), scope, scopes, found, true);
+            }
+        }
+        for &(phi, input) in &self.variables.copies[block as usize] {
+            self.read_in(input, scope, scopes, found);
+            self.occur(self.variables.of(phi), scope, scopes, found, false);
+        }
+    }
+
+    fn read_in(&self, id: Id, scope: usize, scopes: &[(usize, usize)], found: &mut HashMap<Id, Occurrence>) {
+        self.each_variable(id, &mut |id| self.occur(self.variables.of(id), scope, scopes, found, false));
+    }
+
+    fn occur(
+        &self,
+        class: Id,
+        scope: usize,
+        scopes: &[(usize, usize)],
+        found: &mut HashMap<Id, Occurrence>,
+        is_set: bool,
+    ) {
+        let entry =
+            found.entry(class).or_insert(Occurrence { scope, first: if is_set { Some(scope) } else { None } });
+        let (mut a, mut b) = (entry.scope, scope);
+        while a != b {
+            if scopes[a].1 < scopes[b].1 {
+                std::mem::swap(&mut a, &mut b);
+            }
+            a = scopes[a].0;
+        }
+        entry.scope = a;
+    }
+}
+
+/// Whether text is one operand, or a sum or product that stays one when it is all on the right.
+fn is_one_operand(text: &str) -> bool {
+    let mut depth = 0_i32;
+    for byte in text.bytes() {
+        match byte {
+            b'(' | b'[' => depth += 1,
+            b')' | b']' => depth -= 1,
+            b' ' if depth == 0 => return false,
+            _ => {}
+        }
+    }
+    true
+}
+
+/// `float *name`, `int name`.
+pub(crate) fn declaration(ty: Type, name: &str) -> String {
+    let ty = ty.name();
+    if ty.ends_with('*') { format!("{ty}{name}") } else { format!("{ty} {name}") }
+}
+
+fn expression_wrapped(text: String, level: u8, tight: u8) -> String {
+    if level < tight { format!("({text})") } else { text }
+}
+
+/// A name as an identifier of C.
+pub fn identifier(name: &str) -> String {
+    let mut text: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) {
+        text.insert(0, '_');
+    }
+    text
+}

@@ -1,0 +1,185 @@
+//! SSA as blocks are filled, after Braun and others, "Simple and Efficient Construction of Static Single Assignment Form".
+//!
+//! A front end writes and reads numbered places (registers, flags); a block is sealed when all blocks before it are
+//! known. Reading walks up with a list instead of recursion. Phis that choose between a value and themselves are taken
+//! out at the end.
+
+use super::{BlockId, End, Function, Id, NONE, Op};
+
+/// A function whose blocks are being filled.
+#[derive(Debug)]
+pub struct Builder {
+    /// The function.
+    pub function: Function,
+    /// How many places there are, and how wide each is.
+    widths: Vec<u8>,
+    /// By block and place.
+    values: Vec<Id>,
+    sealed: Vec<bool>,
+    /// Phis that wait for their block to be sealed.
+    waiting: Vec<Vec<(Id, u32)>>,
+    /// What places hold at the entry.
+    entry: Vec<Id>,
+}
+
+impl Builder {
+    /// A function with one block, which is not sealed.
+    pub fn new(widths: Vec<u8>) -> Self {
+        let entry = vec![NONE; widths.len()];
+        let mut builder = Self {
+            function: Function::default(),
+            widths,
+            values: Vec::new(),
+            sealed: Vec::new(),
+            waiting: Vec::new(),
+            entry,
+        };
+        builder.block(0);
+        builder
+    }
+
+    /// A new block.
+    pub fn block(&mut self, address: u32) -> BlockId {
+        let block = self.function.block(address);
+        self.values.resize(self.values.len() + self.widths.len(), NONE);
+        self.sealed.push(false);
+        self.waiting.push(Vec::new());
+        block
+    }
+
+    fn slot(&self, block: BlockId, place: u32) -> usize {
+        block as usize * self.widths.len() + place as usize
+    }
+
+    /// Writes a place.
+    pub fn write(&mut self, block: BlockId, place: u32, value: Id) {
+        let slot = self.slot(block, place);
+        self.values[slot] = value;
+    }
+
+    /// Reads a place.
+    pub fn read(&mut self, block: BlockId, place: u32) -> Id {
+        let mut unfilled = Vec::new();
+        let value = self.find(block, place, &mut unfilled);
+        self.fill(unfilled);
+        value
+    }
+
+    /// What a place holds in a block; phis that this makes are put in the list.
+    fn find(&mut self, block: BlockId, place: u32, unfilled: &mut Vec<(Id, u32)>) -> Id {
+        let mut at = block;
+        let mut passed = Vec::new();
+        let value = loop {
+            let slot = self.slot(at, place);
+            let known = self.values[slot];
+            if known != NONE {
+                break self.function.resolve(known);
+            }
+            passed.push(at);
+            let before = &self.function.blocks[at as usize].before;
+            if self.sealed[at as usize] && before.len() == 1 {
+                at = before[0];
+                continue;
+            }
+            let width = self.widths[place as usize];
+            if self.sealed[at as usize] && before.is_empty() {
+                if self.entry[place as usize] == NONE {
+                    self.entry[place as usize] = self.function.raw(Op::Undefined, width, 0, NONE, &[]);
+                }
+                break self.entry[place as usize];
+            }
+            let address = self.function.blocks[at as usize].address;
+            let phi = self.function.raw(Op::Phi, width, at, address, &[]);
+            self.function.blocks[at as usize].phis.push(phi);
+            if self.sealed[at as usize] {
+                unfilled.push((phi, place));
+            } else {
+                self.waiting[at as usize].push((phi, place));
+            }
+            break phi;
+        };
+        for block in passed {
+            self.write(block, place, value);
+        }
+        value
+    }
+
+    fn fill(&mut self, mut unfilled: Vec<(Id, u32)>) {
+        while let Some((phi, place)) = unfilled.pop() {
+            let block = self.function.values[phi as usize].block;
+            let before = self.function.blocks[block as usize].before.clone();
+            let inputs: Vec<Id> =
+                before.iter().map(|before| self.find(*before, place, &mut unfilled)).collect();
+            self.function.set_inputs(phi, &inputs);
+        }
+    }
+
+    /// Ends a block.
+    pub fn end(&mut self, block: BlockId, end: End) {
+        let end = match end {
+            End::Branch { yes, no, .. } if yes == no => End::Goto(yes),
+            end => end,
+        };
+        for next in end.successors() {
+            self.function.blocks[next as usize].before.push(block);
+        }
+        self.function.blocks[block as usize].end = end;
+    }
+
+    /// Says that all blocks before this one are known.
+    pub fn seal(&mut self, block: BlockId) {
+        if std::mem::replace(&mut self.sealed[block as usize], true) {
+            return;
+        }
+        let waiting = std::mem::take(&mut self.waiting[block as usize]);
+        self.fill(waiting);
+    }
+
+    /// The function, when all blocks are filled.
+    pub fn finish(mut self) -> Function {
+        for block in 0..self.function.blocks.len() as BlockId {
+            self.seal(block);
+        }
+        remove_trivial_phis(&mut self.function);
+        self.function
+    }
+}
+
+/// Puts the one other input in the place of phis that have no more, until there are none.
+pub fn remove_trivial_phis(function: &mut Function) {
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in 0..function.blocks.len() {
+            for index in 0..function.blocks[block].phis.len() {
+                let phi = function.blocks[block].phis[index];
+                if function.is_replaced(phi) {
+                    continue;
+                }
+                let mut same = NONE;
+                let mut is_trivial = true;
+                for place in 0..function.inputs(phi).len() {
+                    let input = function.input(phi, place);
+                    if input == phi || input == same {
+                        continue;
+                    }
+                    if same != NONE {
+                        is_trivial = false;
+                        break;
+                    }
+                    same = input;
+                }
+                if !is_trivial {
+                    continue;
+                }
+                if same == NONE {
+                    let width = function.width(phi);
+                    same = function.raw(Op::Undefined, width, 0, NONE, &[]);
+                }
+                function.replace(phi, same);
+                changed = true;
+            }
+        }
+        function.settle();
+    }
+}

@@ -1,0 +1,64 @@
+//! Operators on numbers.
+
+use super::Op;
+
+/// The lowest bits of a number.
+pub fn masked(value: u64, width: u8) -> u64 {
+    if width >= 64 { value } else { value & ((1_u64 << width) - 1) }
+}
+
+/// A number of a width with its sign.
+pub fn signed(value: u64, width: u8) -> i64 {
+    let unused = 64_u32.saturating_sub(u32::from(width)) & 63;
+    (value << unused).cast_signed() >> unused
+}
+
+/// What an operator makes of numbers: the width of the first, the width of the result. None for what is not folded:
+/// floating point is left as it stands, so that nothing hangs on how this machine rounds.
+pub fn fold(op: Op, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
+    let a = inputs.first().copied().unwrap_or(0);
+    let b = inputs.get(1).copied().unwrap_or(0);
+    let (x, y) = (signed(a, width), signed(b, width));
+    let top = u64::from(width);
+    let truth = u64::from;
+    let value = match op {
+        Op::Add => a.wrapping_add(b),
+        Op::Sub => a.wrapping_sub(b),
+        Op::Mul => a.wrapping_mul(b),
+        Op::And | Op::BoolAnd => a & b,
+        Op::Or | Op::BoolOr => a | b,
+        Op::Xor | Op::BoolXor => a ^ b,
+        Op::Shl if b < top => a << b,
+        Op::Shr if b < top => a >> b,
+        Op::Shl | Op::Shr => 0,
+        Op::Sar => (x >> b.min(top - 1)).cast_unsigned(),
+        Op::Neg => a.wrapping_neg(),
+        Op::Not => !a,
+        Op::Udiv if b != 0 => a / b,
+        Op::Urem if b != 0 => a % b,
+        Op::Equal => truth(a == b),
+        Op::NotEqual => truth(a != b),
+        Op::Less => truth(a < b),
+        Op::LessEqual => truth(a <= b),
+        Op::SignedLess => truth(x < y),
+        Op::SignedLessEqual => truth(x <= y),
+        Op::Carry => truth(masked(a.wrapping_add(b), width) < a),
+        Op::SignedCarry => truth(match width {
+            64 => x.checked_add(y).is_none(),
+            _ => signed(a.wrapping_add(b), width) != x.wrapping_add(y),
+        }),
+        Op::SignedBorrow => truth(match width {
+            64 => x.checked_sub(y).is_none(),
+            _ => signed(a.wrapping_sub(b), width) != x.wrapping_sub(y),
+        }),
+        Op::BoolNot => truth(a == 0),
+        Op::ZeroExtend | Op::Low => a,
+        Op::SignExtend => x.cast_unsigned(),
+        Op::High => a >> (out & 63),
+        Op::Concat => a << (width & 63) | b,
+        Op::PopCount => u64::from(a.count_ones()),
+        Op::LeadingZeros => u64::from(a.leading_zeros()) - (64 - top),
+        _ => return None,
+    };
+    Some(masked(value, out))
+}

@@ -1,0 +1,160 @@
+//! Compiled GPU programs to C.
+//!
+//! A front end turns machine code into [`ir`]; nothing behind it knows of a machine. [`pass`] makes values simpler,
+//! [`types`] finds their types, [`schedule`] and [`variables`] say what becomes a statement and what a variable,
+//! [`structure`] makes `if` and loops of blocks, [`c`] the text. `docs/decompiler.md` carries one kernel through all of it.
+//!
+//! | module | thing |
+//! |---|---|
+//! | [`sass`] | the front end for NVIDIA's machine code |
+//! | [`ir`] | values, blocks, SSA construction, dominators |
+//! | [`pass`] | simplification, 64-bit values out of their halves, the graph of blocks |
+//! | [`address`] | addresses as base, index and offset |
+//! | [`types`] | types from use |
+//! | [`schedule`] | where each value stands |
+//! | [`variables`] | values that share a variable |
+//! | [`structure`] | statements out of blocks |
+//! | [`c`] | CUDA C |
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+pub mod address;
+pub mod c;
+pub mod ir;
+pub mod pass;
+pub mod sass;
+pub mod schedule;
+pub mod structure;
+pub mod types;
+pub mod variables;
+
+use ir::Op;
+use ir::dominators::Graph;
+use types::{Known, Type, Types};
+
+/// Why a function was not decompiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// It is larger than the budget allows.
+    Budget {
+        /// How many instructions are allowed.
+        limit: usize,
+    },
+    /// Calls or joins nest deeper than can be followed: it calls itself.
+    Depth,
+    /// There is no code where it is entered.
+    NoCode,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Budget { limit } => {
+                write!(f, "needs more than the budget of {limit} instructions; --budget raises it")
+            }
+            Self::Depth => f.write_str("calls itself, or nests calls and joins deeper than can be followed"),
+            Self::NoCode => f.write_str("there is no code where it is entered"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// A parameter.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// Where it begins among the parameters, in bytes.
+    pub offset: u32,
+    /// Its size in bytes.
+    pub size: u32,
+    /// Its type, if that is known from outside.
+    pub ty: Option<Type>,
+}
+
+/// A function to decompile.
+#[derive(Clone, Debug)]
+pub struct Source<'a> {
+    /// Its name, an identifier of C.
+    pub name: String,
+    /// Whether the host starts it.
+    pub is_kernel: bool,
+    /// Its parameters, if they are known.
+    pub parameters: Vec<Parameter>,
+    /// Its code.
+    pub code: sass::Code<'a>,
+    /// Bytes of shared memory that it declares.
+    pub shared_size: u64,
+}
+
+/// A line of the text, and the addresses of the instructions that it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The line.
+    pub text: String,
+    /// Addresses, ascending.
+    pub addresses: Vec<u32>,
+}
+
+/// A function as C.
+#[derive(Clone, Debug, Default)]
+pub struct Decompiled {
+    /// The text.
+    pub lines: Vec<Line>,
+    /// How many instructions could not be lifted.
+    pub unlifted: usize,
+    /// How many `goto` there are.
+    pub gotos: usize,
+    /// How many casts there are.
+    pub casts: usize,
+}
+
+impl Decompiled {
+    /// The text as one.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for line in &self.lines {
+            text.push_str(&line.text);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// So many instructions a function may have, those of functions that it calls counted at each call.
+pub const DEFAULT_BUDGET: usize = 200_000;
+
+/// Decompiles a function.
+///
+/// # Errors
+///
+/// When it is larger than the budget, or can't be followed at all.
+pub fn decompile(source: &Source<'_>, budget: usize) -> Result<Decompiled, Fault> {
+    let mut function = sass::lift(&source.code, budget)?;
+    pass::run(&mut function);
+    schedule::split_edges(&mut function);
+    let graph = Graph::new(&function);
+    let used = pass::used(&function);
+    let known: Vec<Known> = source
+        .parameters
+        .iter()
+        .filter_map(|parameter| Some(Known { offset: parameter.offset, ty: parameter.ty? }))
+        .collect();
+    let types = Types::new(&function, &used, &known);
+    let schedule = schedule::Schedule::new(&function, &graph, &used);
+    let variables = variables::Variables::new(&function, &graph, &schedule, &types.of);
+    let weight =
+        |block: u32| schedule.items[block as usize].len() + variables.copies[block as usize].len();
+    let mut structurer = structure::Structurer::new(&function, &graph, weight);
+    let statements = structurer.run();
+    let gotos = structurer.gotos;
+    let unlifted = graph
+        .order
+        .iter()
+        .flat_map(|block| &function.blocks[*block as usize].effects)
+        .filter(|effect| matches!(function.op(**effect), Op::Unlifted(_)))
+        .count();
+    let printer = c::Printer::new(&function, &schedule, &variables, &types, source);
+    let (lines, casts) = printer.run(&statements, gotos);
+    Ok(Decompiled { lines, unlifted, gotos, casts })
+}

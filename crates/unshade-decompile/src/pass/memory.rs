@@ -1,0 +1,106 @@
+//! Wide accesses that move several things at once are taken apart: nothing uses the 64 bits as one.
+
+use crate::ir::{Function, Id, NONE, Op, Space};
+
+/// Takes them apart; whether there were any.
+pub fn run(function: &mut Function) -> bool {
+    let used = super::used(function);
+    // How often a value is used other than by its halves.
+    let mut whole = vec![false; function.values.len()];
+    let mut halves: Vec<Vec<Id>> = Vec::new();
+    let mut of = vec![NONE; function.values.len()];
+    for block in 0..function.blocks.len() {
+        for &effect in &function.blocks[block].effects {
+            if matches!(function.op(effect), Op::Load(_)) && function.width(effect) == 64 {
+                of[effect as usize] = halves.len() as Id;
+                halves.push(Vec::new());
+            }
+        }
+    }
+    for id in 0..function.values.len() as Id {
+        if !used[id as usize] || function.is_replaced(id) {
+            continue;
+        }
+        for index in 0..function.inputs(id).len() {
+            let input = function.input(id, index);
+            if input == NONE {
+                continue;
+            }
+            if matches!(function.op(id), Op::Low | Op::High) && function.width(id) == 32 {
+                if let Some(list) = halves.get_mut(of[input as usize] as usize) {
+                    list.push(id);
+                }
+            } else {
+                whole[input as usize] = true;
+            }
+        }
+    }
+    for block in &function.blocks {
+        if let Some(input) = block.end.input() {
+            whole[function.resolve(input) as usize] = true;
+        }
+    }
+    let mut changed = false;
+    for block in 0..function.blocks.len() {
+        let effects = std::mem::take(&mut function.blocks[block].effects);
+        let mut kept = Vec::with_capacity(effects.len());
+        for effect in effects {
+            if !used[effect as usize] {
+                continue;
+            }
+            match function.op(effect) {
+                Op::Load(space) if function.width(effect) == 64 && !whole[effect as usize] => {
+                    changed = true;
+                    let (low, high) = split_load(function, effect, space);
+                    kept.extend([low, high]);
+                    for &half in &halves[of[effect as usize] as usize] {
+                        let to = if function.op(half) == Op::Low { low } else { high };
+                        function.replace(half, to);
+                    }
+                }
+                Op::Store(space) if is_pair(function, function.input(effect, 1)) => {
+                    changed = true;
+                    kept.extend(split_store(function, effect, space));
+                }
+                _ => kept.push(effect),
+            }
+        }
+        function.blocks[block].effects = kept;
+    }
+    if changed {
+        function.settle();
+    }
+    changed
+}
+
+/// Whether a value is two that have nothing to do with each other.
+fn is_pair(function: &Function, id: Id) -> bool {
+    function.op(id) == Op::Concat && function.width(id) == 64
+}
+
+fn next_address(function: &mut Function, address: Id, like: Id) -> Id {
+    let value = function.values[like as usize];
+    let width = function.width(address);
+    let four = function.constant(4, width);
+    function.raw(Op::Add, width, value.block, value.address, &[address, four])
+}
+
+fn split_load(function: &mut Function, load: Id, space: Space) -> (Id, Id) {
+    let value = function.values[load as usize];
+    let address = function.input(load, 0);
+    let upper = next_address(function, address, load);
+    let low = function.raw(Op::Load(space), 32, value.block, value.address, &[address]);
+    let high = function.raw(Op::Load(space), 32, value.block, value.address, &[upper]);
+    (low, high)
+}
+
+fn split_store(function: &mut Function, store: Id, space: Space) -> [Id; 2] {
+    let value = function.values[store as usize];
+    let (address, pair) = (function.input(store, 0), function.input(store, 1));
+    let (high, low) = (function.input(pair, 0), function.input(pair, 1));
+    let upper = next_address(function, address, store);
+    [
+        function.raw(Op::Store(space), 0, value.block, value.address, &[address, low]),
+        function.raw(Op::Store(space), 0, value.block, value.address, &[upper, high]),
+    ]
+}

@@ -1,0 +1,413 @@
+//! Where control goes.
+//!
+//! To one thread the reconvergence stack is a stack of addresses: `SSY`, `PBK`, `PCNT` and `CAL` push one, `.S`, `BRK`,
+//! `CONT` and `RET` go on at the last of their kind and drop what is above. So a block of this graph is a stretch of
+//! words *and* what stands on the stack when it is entered. Where two ways lead to the same words with different stacks,
+//! the words are there twice: this also puts a function that is called in the place of the call.
+//!
+//! An indirect branch goes where the table says that its register is loaded from.
+
+use super::Code;
+use crate::Fault;
+use std::collections::HashMap;
+use unshade_sass::listing::{Function, Word, instruction_target};
+use unshade_sass::table::{Flow as Kind, Kind as OperandKind};
+use unshade_sass::Instruction;
+
+/// No node.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// So deep may the stack be.
+const MAX_DEPTH: u32 = 48;
+
+/// So many entries of a jump table are read.
+const MAX_TABLE: usize = 1024;
+
+/// A stretch of words, entered with a stack.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    /// The first word.
+    pub start: usize,
+    /// The word after the last.
+    pub end: usize,
+    /// Where the branch at its end goes.
+    pub taken: u32,
+    /// Where it goes on else.
+    pub next: u32,
+    /// For an indirect branch: the numbers of the table and where they lead.
+    pub table: Vec<(u64, u32)>,
+    /// Why the branch at its end could not be followed.
+    pub fault: Option<&'static str>,
+}
+
+/// All of them; the first is the entry.
+pub(super) struct Flow {
+    /// The words.
+    pub words: Vec<Word>,
+    /// The stretches.
+    pub nodes: Vec<Node>,
+}
+
+/// What an entry of the stack was pushed by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Push {
+    Join,
+    Break,
+    Continue,
+    Return,
+}
+
+struct Walk<'a> {
+    code: &'a Code<'a>,
+    words: Vec<Word>,
+    leaders: Vec<bool>,
+    tables: HashMap<usize, Vec<(u64, usize)>>,
+    /// Entries of stacks: what pushed it, where it leads, what is below, how deep.
+    entries: Vec<(Push, usize, u32, u32)>,
+    known_entries: HashMap<(Push, usize, u32), u32>,
+    nodes: Vec<Node>,
+    known: HashMap<(usize, u32), u32>,
+    pending: Vec<(u32, u32)>,
+    budget: usize,
+    spent: usize,
+}
+
+impl Flow {
+    pub(super) fn new(code: &Code<'_>, budget: usize) -> Result<Self, Fault> {
+        let function =
+            Function { name: "", isa: code.isa, bytes: code.bytes, address: code.base, file_offset: 0 };
+        let words: Vec<Word> = function.words().map(|(_, word)| word).collect();
+        if words.len() > budget {
+            return Err(Fault::Budget { limit: budget });
+        }
+        let mut walk = Walk {
+            code,
+            leaders: vec![false; words.len() + 1],
+            words,
+            tables: HashMap::new(),
+            entries: Vec::new(),
+            known_entries: HashMap::new(),
+            nodes: Vec::new(),
+            known: HashMap::new(),
+            pending: Vec::new(),
+            budget: budget.saturating_mul(2),
+            spent: 0,
+        };
+        walk.find_leaders();
+        let entry = walk.slot(code.entry).ok_or(Fault::NoCode)?;
+        walk.node(entry, NONE);
+        while let Some((node, stack)) = walk.pending.pop() {
+            walk.follow(node, stack)?;
+        }
+        Ok(Self { words: walk.words, nodes: walk.nodes })
+    }
+}
+
+impl Walk<'_> {
+    fn address(&self, slot: usize) -> u64 {
+        self.code.base + (slot * self.code.isa.word_bytes) as u64
+    }
+
+    fn slot(&self, address: u64) -> Option<usize> {
+        let bytes = self.code.isa.word_bytes as u64;
+        let offset = address.checked_sub(self.code.base)?;
+        let slot = usize::try_from(offset / bytes).ok()?;
+        (offset % bytes == 0 && slot < self.words.len()).then_some(slot)
+    }
+
+    fn find_leaders(&mut self) {
+        for slot in 0..self.words.len() {
+            let Word::Instruction(instruction) = self.words[slot] else { continue };
+            let flow = instruction.operation().flow;
+            if flow == Kind::Next && instruction.modifier("join") != Some("on") {
+                continue;
+            }
+            if flow != Kind::Push {
+                self.leaders[slot + 1] = true;
+            }
+            let target = instruction_target(&instruction, self.address(slot));
+            if let Some(target) = target.and_then(|target| self.slot(target)) {
+                self.leaders[target] = true;
+            }
+            if flow == Kind::Indirect {
+                let table = self.table(slot, &instruction);
+                for entry in &table {
+                    self.leaders[entry.1] = true;
+                }
+                self.tables.insert(slot, table);
+            }
+        }
+    }
+
+    /// The numbers that the register of an indirect branch can have, and the words that they lead to.
+    fn table(&self, slot: usize, branch: &Instruction) -> Vec<(u64, usize)> {
+        let next = self.address(slot + 1);
+        let mut base = 0;
+        let load = if let Some(operand) = branch.operand("m") {
+            let bank = branch.number(operand.bank);
+            Some((bank, branch.number(operand.offset), branch.number(operand.base), slot))
+        } else {
+            let Some(operand) = branch.operand("a") else { return Vec::new() };
+            let displacement = branch.operand("t").map_or(0, |operand| branch.number(operand.value));
+            base = if branch.operation().name == "JMX" { 0 } else { next };
+            base = base.wrapping_add_signed(displacement);
+            self.load_of(slot, branch.number(operand.value))
+        };
+        let Some((bank, offset, index, at)) = load else { return Vec::new() };
+        let Some(bytes) = self.code.constants.iter().find(|entry| i64::from(entry.0) == bank) else {
+            return Vec::new();
+        };
+        let count = self.bound(at, index).unwrap_or(MAX_TABLE).min(MAX_TABLE);
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let entries = bytes.1.get(start..).unwrap_or(&[]).chunks_exact(4).take(count);
+        let mut table = Vec::new();
+        for entry in entries {
+            let number = u32::from_le_bytes([entry[0], entry[1], entry[2], entry[3]]);
+            let target = base.wrapping_add_signed(i64::from(number.cast_signed()));
+            let Some(target) = self.slot(target) else { break };
+            table.push((u64::from(number), target));
+        }
+        table
+    }
+
+    /// The load from a table that a register was last written by: bank, offset, register of the index, slot.
+    fn load_of(&self, slot: usize, register: i64) -> Option<(i64, i64, i64, usize)> {
+        for at in (slot.saturating_sub(24)..slot).rev() {
+            let Word::Instruction(instruction) = self.words[at] else { continue };
+            let Some(operand) = instruction.operand("d") else { continue };
+            if !matches!(operand.kind, OperandKind::Register | OperandKind::OptionalRegister)
+                || instruction.number(operand.value) != register
+            {
+                continue;
+            }
+            let source = instruction
+                .operand("m")
+                .or_else(|| instruction.operand("a"))
+                .filter(|operand| operand.kind == OperandKind::ConstantIndexed)?;
+            let number = |part| instruction.number(part);
+            return Some((number(source.bank), number(source.offset), number(source.base), at));
+        }
+        None
+    }
+
+    /// How many entries a table has: what its index is clamped to or compared with.
+    fn bound(&self, slot: usize, index: i64) -> Option<usize> {
+        let mut wanted = vec![index];
+        for at in (slot.saturating_sub(24)..slot).rev() {
+            let Word::Instruction(instruction) = self.words[at] else { continue };
+            let name = instruction.operation().name;
+            let immediate = || {
+                let operand = instruction.operand("b")?;
+                (operand.kind == OperandKind::Integer).then(|| instruction.number(operand.value))
+            };
+            let register = |slot: &str| {
+                let operand = instruction.operand(slot)?;
+                (operand.kind == OperandKind::Register).then(|| instruction.number(operand.value))
+            };
+            let is_wanted = |number: Option<i64>| number.is_some_and(|number| wanted.contains(&number));
+            if name == "IMNMX" && is_wanted(register("d")) {
+                return usize::try_from(immediate()?.checked_add(1)?).ok();
+            }
+            if name == "ISETP" && is_wanted(register("a")) && instruction.modifier("unsigned") == Some("u32") {
+                let most = immediate()?;
+                return match instruction.modifier("cmp") {
+                    Some("gt" | "le") => usize::try_from(most.checked_add(1)?).ok(),
+                    Some("ge" | "lt") => usize::try_from(most).ok(),
+                    _ => None,
+                };
+            }
+            if matches!(name, "SHL" | "SHF_L" | "ISCADD" | "MOV" | "IADD32I" | "IADD" | "IMUL" | "IMUL32I")
+                && is_wanted(register("d"))
+            {
+                wanted.extend(register("a"));
+                wanted.extend(register("c"));
+            }
+        }
+        None
+    }
+
+    fn push(&mut self, kind: Push, slot: usize, stack: u32) -> Result<u32, Fault> {
+        let depth = if stack == NONE { 0 } else { self.entries[stack as usize].3 };
+        if depth >= MAX_DEPTH {
+            return Err(Fault::Depth);
+        }
+        let next = self.entries.len() as u32;
+        let entry = *self.known_entries.entry((kind, slot, stack)).or_insert(next);
+        if entry == next {
+            self.entries.push((kind, slot, stack, depth + 1));
+        }
+        Ok(entry)
+    }
+
+    /// Where the last entry of a kind leads, and what is below; of any kind for a join.
+    fn pop(&self, kind: Push, stack: u32) -> Option<(usize, u32)> {
+        let mut at = stack;
+        while at != NONE {
+            let (pushed, slot, below, _) = self.entries[at as usize];
+            if pushed == kind || kind == Push::Join {
+                return Some((slot, below));
+            }
+            at = below;
+        }
+        None
+    }
+
+    fn node(&mut self, slot: usize, stack: u32) -> u32 {
+        let next = self.nodes.len() as u32;
+        let node = *self.known.entry((slot, stack)).or_insert(next);
+        if node == next {
+            self.nodes.push(Node {
+                start: slot,
+                end: slot,
+                taken: NONE,
+                next: NONE,
+                table: Vec::new(),
+                fault: None,
+            });
+            self.pending.push((node, stack));
+        }
+        node
+    }
+
+    /// Walks the words of a node up to its end.
+    fn follow(&mut self, node: u32, stack: u32) -> Result<(), Fault> {
+        let mut stack = stack;
+        let mut slot = self.nodes[node as usize].start;
+        loop {
+            self.spent += 1;
+            if self.spent > self.budget {
+                return Err(Fault::Budget { limit: self.budget / 2 });
+            }
+            let Some(word) = self.words.get(slot).copied() else {
+                self.nodes[node as usize].end = slot;
+                self.nodes[node as usize].fault = Some("control runs over the end of the code");
+                return Ok(());
+            };
+            let at = slot;
+            slot += 1;
+            if let Word::Instruction(instruction) = word {
+                if instruction.operation().flow == Kind::Push {
+                    let target = instruction_target(&instruction, self.address(at));
+                    let kind = match instruction.operation().name {
+                        "PBK" => Push::Break,
+                        "PCNT" => Push::Continue,
+                        "PRET" => Push::Return,
+                        _ => Push::Join,
+                    };
+                    if let Some(target) = target.and_then(|target| self.slot(target)) {
+                        stack = self.push(kind, target, stack)?;
+                    }
+                } else if self.ends(&instruction) {
+                    return self.branch(node, at, &instruction, stack);
+                }
+            }
+            if self.leaders.get(slot).copied().unwrap_or(true) {
+                let next = if slot < self.words.len() { self.node(slot, stack) } else { NONE };
+                let node = &mut self.nodes[node as usize];
+                node.end = slot;
+                node.next = next;
+                if next == NONE {
+                    node.fault = Some("control runs over the end of the code");
+                }
+                return Ok(());
+            }
+        }
+    }
+
+    fn ends(&self, instruction: &Instruction) -> bool {
+        !matches!(instruction.operation().flow, Kind::Next | Kind::Push | Kind::Trap)
+            || instruction.modifier("join") == Some("on")
+    }
+
+    fn branch(
+        &mut self,
+        node: u32,
+        slot: usize,
+        instruction: &Instruction,
+        stack: u32,
+    ) -> Result<(), Fault> {
+        let mut fault = None;
+        let target = instruction_target(instruction, self.address(slot)).and_then(|target| self.slot(target));
+        let mut table = Vec::new();
+        let mut is_last = true;
+        let mut to = |popped: Option<(usize, u32)>, why| {
+            if popped.is_none() {
+                fault = Some(why);
+            }
+            popped
+        };
+        let taken = match instruction.operation().flow {
+            Kind::Branch => to(target.map(|target| (target, stack)), "a branch out of the code"),
+            Kind::Indirect => {
+                let entries = self.tables.get(&slot).cloned().unwrap_or_default();
+                if entries.is_empty() {
+                    to(None, "an indirect branch whose targets are not known");
+                }
+                for (number, target) in entries {
+                    table.push((number, self.node(target, stack)));
+                }
+                None
+            }
+            Kind::Call => {
+                let address = self.address(slot);
+                let is_outside = self
+                    .code
+                    .relocations
+                    .iter()
+                    .any(|relocation| relocation.address == address && relocation.part == super::Part::Target);
+                is_last = false;
+                if is_outside || target.is_none() {
+                    None
+                } else {
+                    let stack = self.push(Push::Return, slot + 1, stack)?;
+                    is_last = true;
+                    target.map(|target| (target, stack))
+                }
+            }
+            Kind::Return => self.pop(Push::Return, stack),
+            Kind::Pop => {
+                let kind = match instruction.operation().name {
+                    "BRK" => Push::Break,
+                    "CONT" => Push::Continue,
+                    _ => Push::Return,
+                };
+                to(self.pop(kind, stack), "a jump to an address that was not pushed")
+            }
+            Kind::Exit => None,
+            // A join.
+            _ => match self.pop(Push::Join, stack) {
+                Some(popped) => Some(popped),
+                None => {
+                    is_last = false;
+                    None
+                }
+            },
+        };
+        let taken = taken.map_or(NONE, |(slot, stack)| self.node(slot, stack));
+        let can_fall = !is_last || is_conditional(instruction);
+        let mut next = NONE;
+        if can_fall {
+            if slot + 1 < self.words.len() {
+                next = self.node(slot + 1, stack);
+            } else {
+                fault = Some("control runs over the end of the code");
+            }
+        }
+        let node = &mut self.nodes[node as usize];
+        node.end = slot + 1;
+        node.taken = taken;
+        node.next = next;
+        node.table = table;
+        node.fault = fault;
+        Ok(())
+    }
+}
+
+/// Whether an instruction may leave the branch to the next one: it is guarded, or tests the condition code.
+fn is_conditional(instruction: &Instruction) -> bool {
+    let guard = instruction.operands().find(|operand| operand.kind == OperandKind::Guard);
+    let is_guarded = guard.is_some_and(|guard| {
+        instruction.number(guard.value) != 7 || instruction.flag(guard.not)
+    });
+    is_guarded || instruction.modifier("test").is_some_and(|test| test != "t")
+}

@@ -1,0 +1,91 @@
+//! The front end for NVIDIA's machine code: words to values and blocks.
+//!
+//! [`flow`] finds where control goes, with the reconvergence stack taken apart; [`lift`] turns the p-code of
+//! [`unshade_sass::semantics`] into values; [`calls`] says which functions of C the functions of p-code are; [`banks`]
+//! what stands in constant bank 0. Nothing outside of this module knows a register.
+
+mod banks;
+mod calls;
+mod flow;
+mod lift;
+
+use crate::Fault;
+use crate::ir;
+use unshade_sass::table::Isa;
+
+/// Code, and what is known of it from outside.
+#[derive(Clone, Debug)]
+pub struct Code<'a> {
+    /// How it is encoded.
+    pub isa: &'static Isa,
+    /// The words of the section that it is in.
+    pub bytes: &'a [u8],
+    /// The address of the first word.
+    pub base: u64,
+    /// Where it is entered.
+    pub entry: u64,
+    /// Contents of constant banks that are known: those of the function.
+    pub constants: Vec<(u8, &'a [u8])>,
+    /// Constant banks of variables: bank, offset, name, and which symbol it is.
+    pub variables: Vec<Variable<'a>>,
+    /// What is put into words when the code is loaded: address, and part of a symbol's address.
+    pub relocations: Vec<Relocation<'a>>,
+}
+
+/// A variable in a constant bank, or in global memory or shared memory.
+#[derive(Clone, Debug)]
+pub struct Variable<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Where it is.
+    pub place: Place,
+    /// The offset there.
+    pub offset: u64,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// Where a variable is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a constant bank.
+    Constant(u8),
+    /// In global memory.
+    Global,
+    /// In shared memory.
+    Shared,
+}
+
+/// A part of an address that is put into a word.
+#[derive(Clone, Copy, Debug)]
+pub struct Relocation<'a> {
+    /// The address of the word.
+    pub address: u64,
+    /// The symbol.
+    pub symbol: &'a str,
+    /// What is added.
+    pub addend: u64,
+    /// What part of the address it is.
+    pub part: Part,
+}
+
+/// A part of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The lower 32 bits.
+    Low,
+    /// The upper 32 bits.
+    High,
+    /// The target of a call.
+    Target,
+}
+
+/// Words to values and blocks.
+///
+/// # Errors
+///
+/// When there is more than the budget allows, or nothing at the entry.
+pub fn lift(code: &Code<'_>, budget: usize) -> Result<ir::Function, Fault> {
+    let flow = flow::Flow::new(code, budget)?;
+    lift::lift(code, &flow, budget)
+}

@@ -1,0 +1,439 @@
+//! Which values become variables, and where each statement stands.
+//!
+//! A value that is used once is written where it is used, as part of an expression, unless it would move across
+//! something that it must not. Other pure values get a variable, which is set as late as all its uses allow, outside of
+//! loops that it was not in. Loads keep their place unless nothing between them and their use writes.
+
+use crate::address::Address;
+use crate::ir::dominators::Graph;
+use crate::ir::{BlockId, End, Function, Id, NONE, Op};
+
+/// So many operators are in one expression at most.
+const MAX_SIZE: u32 = 24;
+
+/// The plan of a function's statements.
+#[derive(Debug, Default)]
+pub struct Schedule {
+    /// Whether a value is written where it is used.
+    pub inline: Vec<bool>,
+    /// The statements of each block: values that are effects or set a variable.
+    pub items: Vec<Vec<Id>>,
+    /// How often each value is used.
+    pub uses: Vec<u32>,
+    /// The block in which a value is computed.
+    place: Vec<BlockId>,
+    size: Vec<u32>,
+}
+
+/// A use of a value.
+#[derive(Clone, Copy)]
+enum User {
+    /// By a value.
+    Value(Id),
+    /// By the end of a block, or by a phi after it.
+    End(BlockId),
+    /// By a phi, at the end of this block.
+    Phi(BlockId),
+}
+
+/// Empty blocks on ways between a block with several ways out and one with several ways in that has phis, so that there
+/// is a place for what such a way sets.
+pub fn split_edges(function: &mut Function) {
+    for block in 0..function.blocks.len() {
+        let successors = function.blocks[block].end.successors();
+        if successors.len() < 2 {
+            continue;
+        }
+        for next in successors {
+            let after = &function.blocks[next as usize];
+            if after.before.len() < 2 || after.phis.is_empty() {
+                continue;
+            }
+            let address = function.blocks[block].address;
+            let between = function.block(address);
+            function.blocks[between as usize].before.push(block as BlockId);
+            function.blocks[between as usize].end = End::Goto(next);
+            function.blocks[block].end.redirect(next, between);
+            for before in &mut function.blocks[next as usize].before {
+                if *before == block as BlockId {
+                    *before = between;
+                }
+            }
+        }
+    }
+}
+
+impl Schedule {
+    /// Makes the plan.
+    pub fn new(function: &Function, graph: &Graph, used: &[bool]) -> Self {
+        let count = function.values.len();
+        let mut schedule = Self {
+            inline: vec![false; count],
+            items: vec![Vec::new(); function.blocks.len()],
+            uses: vec![0; count],
+            place: function.values.iter().map(|value| value.block).collect(),
+            size: vec![1; count],
+        };
+        let users = Users::new(function, graph, used);
+        for id in 0..count {
+            schedule.uses[id] = users.of(id as Id).len() as u32;
+        }
+        let order = topological(function, used);
+        schedule.measure(function, &order);
+        schedule.settle_pure(function, graph, &users, &order);
+        schedule.order_blocks(function, graph, used, &users, &order);
+        schedule.inline_effects(function, &users);
+        schedule
+    }
+
+    /// How many operators each value would be if all that is used once stood in it.
+    fn measure(&mut self, function: &Function, order: &[Id]) {
+        for &id in order {
+            let op = function.op(id);
+            if op == Op::Phi || is_leaf(function, id) {
+                continue;
+            }
+            let mut size = 1_u32;
+            for index in 0..function.inputs(id).len() {
+                let input = function.input(id, index);
+                if input != NONE && (self.uses[input as usize] == 1 || is_cheap(function, input)) {
+                    size = size.saturating_add(self.size[input as usize]);
+                }
+            }
+            // An expression that grows too large gets a variable, and counts as one from there on.
+            self.size[id as usize] = size.min(MAX_SIZE + 1);
+            if size > MAX_SIZE && !op.is_effect() {
+                self.size[id as usize] = 1;
+                self.uses[id as usize] = self.uses[id as usize].max(2) | 1 << 31;
+            }
+        }
+    }
+
+    /// Users before what they use: where each pure value stands, and whether it has a variable.
+    fn settle_pure(&mut self, function: &Function, graph: &Graph, users: &Users, order: &[Id]) {
+        for &id in order.iter().rev() {
+            let op = function.op(id);
+            if op == Op::Phi || op.is_effect() {
+                continue;
+            }
+            if is_leaf(function, id) {
+                self.inline[id as usize] = true;
+                continue;
+            }
+            let mut place = NONE;
+            let mut has_phi = false;
+            for &user in users.of(id) {
+                let at = match user {
+                    User::Value(user) => self.place[user as usize],
+                    User::End(block) => block,
+                    User::Phi(block) => {
+                        has_phi = true;
+                        // A block that stands on a way is left empty.
+                        if function.blocks[block as usize].effects.is_empty()
+                            && function.blocks[block as usize].before.len() == 1
+                            && is_between(function, block)
+                        {
+                            function.blocks[block as usize].before[0]
+                        } else {
+                            block
+                        }
+                    }
+                };
+                place = if place == NONE { at } else { graph.common(place, at) };
+            }
+            if place == NONE {
+                place = function.values[id as usize].block;
+            }
+            let is_single = self.uses[id as usize] == 1;
+            let is_forced = self.uses[id as usize] >> 31 != 0;
+            if !has_phi && !is_forced && (is_single || is_cheap(function, id)) && op != Op::Copy {
+                self.inline[id as usize] = true;
+                self.place[id as usize] = place;
+                continue;
+            }
+            let first = function.values[id as usize].block;
+            let mut best = place;
+            let mut at = place;
+            while at != first && graph.depth[at as usize] > 0 {
+                at = graph.dominator[at as usize];
+                if graph.loops[at as usize] < graph.loops[best as usize] {
+                    best = at;
+                }
+            }
+            self.place[id as usize] = best;
+        }
+        for use_count in &mut self.uses {
+            *use_count &= !(1 << 31);
+        }
+    }
+
+    /// Puts pure values with variables among the effects of their blocks: before the first that needs them.
+    fn order_blocks(&mut self, function: &Function, graph: &Graph, used: &[bool], users: &Users, order: &[Id]) {
+        let mut pure: Vec<Vec<Id>> = vec![Vec::new(); function.blocks.len()];
+        for &id in order {
+            let op = function.op(id);
+            if op != Op::Phi && !op.is_effect() && !self.inline[id as usize] && !is_leaf(function, id) {
+                pure[self.place[id as usize] as usize].push(id);
+            }
+        }
+        let mut done = vec![false; function.values.len()];
+        for &block in &graph.order {
+            let mut items = Vec::new();
+            for &effect in &function.blocks[block as usize].effects {
+                if used[effect as usize] {
+                    self.need(function, effect, block, &mut done, &mut items);
+                }
+            }
+            let is_for_phi = |id: Id| users.of(id).iter().any(|user| matches!(user, User::Phi(_)));
+            let rest = &pure[block as usize];
+            for for_phi in [false, true] {
+                for &id in rest {
+                    if is_for_phi(id) == for_phi {
+                        self.need(function, id, block, &mut done, &mut items);
+                    }
+                }
+            }
+            self.items[block as usize] = items;
+        }
+    }
+
+    /// Puts a value down after all values of the block that it needs.
+    fn need(&self, function: &Function, id: Id, block: BlockId, done: &mut [bool], items: &mut Vec<Id>) {
+        let mut stack = vec![(id, 0_usize)];
+        while let Some((at, next)) = stack.last_mut() {
+            let (id, index) = (*at, *next);
+            *next += 1;
+            if index < function.inputs(id).len() {
+                let input = function.input(id, index);
+                if input == NONE || done[input as usize] || matches!(function.op(input), Op::Phi) {
+                    continue;
+                }
+                let is_here = self.place[input as usize] == block || self.inline[input as usize];
+                if is_here && !function.op(input).is_effect() && !is_leaf(function, input) {
+                    stack.push((input, 0));
+                }
+                continue;
+            }
+            stack.pop();
+            if done[id as usize] {
+                continue;
+            }
+            if !self.inline[id as usize] {
+                done[id as usize] = true;
+                items.push(id);
+            }
+        }
+    }
+
+    /// Loads and calls that are used once, by a statement of the same block that nothing stands between.
+    fn inline_effects(&mut self, function: &Function, users: &Users) {
+        let mut position = vec![(NONE, 0_u32); function.values.len()];
+        for block in 0..self.items.len() {
+            for (place, &id) in self.items[block].iter().enumerate() {
+                position[id as usize] = (block as BlockId, place as u32);
+            }
+        }
+        for block in 0..self.items.len() {
+            // Of each statement, the last before it that loads can't be moved across.
+            let items = self.items[block].clone();
+            let mut barriers = Vec::with_capacity(items.len() + 1);
+            let mut last = 0;
+            for (place, &id) in items.iter().enumerate() {
+                barriers.push(last);
+                if function.op(id).is_barrier() {
+                    last = place as u32 + 1;
+                }
+            }
+            barriers.push(last);
+            for (place, &id) in items.iter().enumerate().rev() {
+                let op = function.op(id);
+                if !op.is_effect() || matches!(op, Op::Store(_) | Op::Unlifted(_)) || function.width(id) == 0 {
+                    continue;
+                }
+                let [user] = users.of(id) else { continue };
+                let Some(root) = self.root(function, users, *user, block as BlockId) else { continue };
+                let at = match root {
+                    Root::End => items.len() as u32,
+                    Root::Item(item) => {
+                        let (home, at) = position[item as usize];
+                        if home != block as BlockId || self.inline[item as usize] && function.op(item).is_effect() {
+                            continue;
+                        }
+                        at
+                    }
+                };
+                let limit = barriers[at as usize];
+                let is_call = !matches!(op, Op::Load(_));
+                let nothing_between = !is_call || at == place as u32 + 1 || op_is_quiet(function, &items[place + 1..at as usize]);
+                let is_small = match root {
+                    Root::Item(item) => self.size[item as usize] <= MAX_SIZE,
+                    Root::End => true,
+                };
+                if limit <= place as u32 && nothing_between && !op.is_kept() && is_small {
+                    self.inline[id as usize] = true;
+                } else if op.is_kept() && at == place as u32 + 1 && is_small && matches!(root, Root::Item(_)) {
+                    // The result of a call that changes something, where the very next statement uses it.
+                    self.inline[id as usize] = false;
+                }
+            }
+        }
+        for block in 0..self.items.len() {
+            let inline = &self.inline;
+            self.items[block].retain(|id| !inline[*id as usize]);
+        }
+    }
+
+    /// The statement that an expression ends up in, if it is in this block.
+    fn root(&self, function: &Function, users: &Users, user: User, block: BlockId) -> Option<Root> {
+        let mut user = user;
+        for _ in 0..64 {
+            match user {
+                User::End(at) => return (at == block).then_some(Root::End),
+                User::Phi(_) => return None,
+                User::Value(id) => {
+                    if !self.inline[id as usize] {
+                        return Some(Root::Item(id));
+                    }
+                    // What is inline and used more than once would be computed more than once.
+                    let [next] = users.of(id) else { return None };
+                    user = *next;
+                }
+            }
+        }
+        let _ = function;
+        None
+    }
+}
+
+enum Root {
+    Item(Id),
+    End,
+}
+
+/// Whether nothing in these statements has a place in the order.
+fn op_is_quiet(function: &Function, items: &[Id]) -> bool {
+    items.iter().all(|id| !function.op(*id).is_effect())
+}
+
+/// Whether a block was put on a way and nothing else.
+fn is_between(function: &Function, block: BlockId) -> bool {
+    let found = &function.blocks[block as usize];
+    found.phis.is_empty() && matches!(found.end, End::Goto(_))
+        && function.blocks[found.before[0] as usize].end.successors().len() > 1
+}
+
+/// Values that need no variable: numbers, parameters, what the thread is told.
+pub fn is_leaf(function: &Function, id: Id) -> bool {
+    matches!(
+        function.op(id),
+        Op::Constant(_) | Op::Undefined | Op::Parameter(_) | Op::Special(_) | Op::Symbol(_)
+    )
+}
+
+/// Values that are so short that they are written again where they are used again: widenings, halves, addresses.
+fn is_cheap(function: &Function, id: Id) -> bool {
+    let input_is_leaf = |index| {
+        let input = function.input(id, index);
+        input == NONE || is_leaf(function, input) || function.op(input) == Op::Phi || function.op(input).is_effect()
+    };
+    match function.op(id) {
+        Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High | Op::BoolNot => input_is_leaf(0) || function.width(id) == 64,
+        Op::Add if function.width(id) == 64 => {
+            let address = Address::new(function, id);
+            address.base.is_some_and(|base| is_leaf(function, base) || function.op(base) == Op::Phi)
+                && address.terms.len() <= 2
+        }
+        Op::Mul if function.width(id) == 64 => {
+            function.number(function.input(id, 1)).is_some_and(|number| number < 1 << 20)
+        }
+        Op::Add => {
+            let number = function.number(function.input(id, 1));
+            number.is_some() && input_is_leaf(0) && function.op(function.input(id, 0)) != Op::Phi
+        }
+        _ => false,
+    }
+}
+
+/// Used values so that inputs come before what uses them; phis break the circles.
+fn topological(function: &Function, used: &[bool]) -> Vec<Id> {
+    let mut order = Vec::new();
+    let mut state = vec![false; function.values.len()];
+    let mut stack = Vec::new();
+    for id in 0..function.values.len() as Id {
+        if !used[id as usize] || state[id as usize] || function.is_replaced(id) {
+            continue;
+        }
+        state[id as usize] = true;
+        stack.push((id, 0_usize));
+        while let Some((at, next)) = stack.last_mut() {
+            let (id, index) = (*at, *next);
+            *next += 1;
+            if index < function.inputs(id).len() && function.op(id) != Op::Phi {
+                let input = function.input(id, index);
+                if input != NONE && !std::mem::replace(&mut state[input as usize], true) {
+                    stack.push((input, 0));
+                }
+                continue;
+            }
+            order.push(id);
+            stack.pop();
+        }
+    }
+    order
+}
+
+/// Who uses what.
+struct Users {
+    start: Vec<u32>,
+    list: Vec<User>,
+}
+
+impl Users {
+    fn new(function: &Function, graph: &Graph, used: &[bool]) -> Self {
+        let mut pairs: Vec<(Id, User)> = Vec::new();
+        for id in 0..function.values.len() as Id {
+            let block = function.values[id as usize].block;
+            if !used[id as usize] || function.is_replaced(id) || function.op(id) == Op::Phi || !graph.is_reached(block) {
+                continue;
+            }
+            for index in 0..function.inputs(id).len() {
+                let input = function.input(id, index);
+                if input != NONE {
+                    pairs.push((input, User::Value(id)));
+                }
+            }
+        }
+        for &block in &graph.order {
+            let found = &function.blocks[block as usize];
+            if let Some(input) = found.end.input() {
+                pairs.push((function.resolve(input), User::End(block)));
+            }
+            for &phi in &found.phis {
+                for (index, &before) in found.before.iter().enumerate() {
+                    let input = function.input(phi, index);
+                    if input != NONE && input != phi {
+                        pairs.push((input, User::Phi(before)));
+                    }
+                }
+            }
+        }
+        let mut start = vec![0_u32; function.values.len() + 1];
+        for (id, _) in &pairs {
+            start[*id as usize + 1] += 1;
+        }
+        for index in 1..start.len() {
+            start[index] += start[index - 1];
+        }
+        let mut next = start.clone();
+        let mut list = vec![User::End(0); pairs.len()];
+        for (id, user) in pairs {
+            list[next[id as usize] as usize] = user;
+            next[id as usize] += 1;
+        }
+        Self { start, list }
+    }
+
+    fn of(&self, id: Id) -> &[User] {
+        &self.list[self.start[id as usize] as usize..self.start[id as usize + 1] as usize]
+    }
+}

@@ -1,0 +1,474 @@
+//! Types: of what operators say, and for values that are only moved, of where they come from and go to.
+//!
+//! Values that a phi or a choice makes one are of one class and have one type. Each use votes; pointers are found at the
+//! addresses of memory accesses, and what they point to by what is loaded and stored there.
+
+use crate::address::Address;
+use crate::ir::{Function, Id, NONE, Op, Space};
+use crate::pass::simplify::{gives_float, takes_float};
+use std::collections::HashMap;
+
+/// A type of C.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// Nothing.
+    Void,
+    /// A truth value.
+    Bool,
+    /// An integer of so many bits, with a sign or without.
+    Integer(u8, bool),
+    /// A floating-point number of so many bits.
+    Float(u8),
+    /// A pointer to what has so many bits and is an integer, one with a sign, or a floating-point number.
+    Pointer(u8, Kind),
+}
+
+/// What kind of number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Without a sign.
+    Unsigned,
+    /// With a sign.
+    Signed,
+    /// Floating point.
+    Float,
+}
+
+impl Type {
+    /// The number of a kind.
+    pub fn of(bits: u8, kind: Kind) -> Self {
+        match kind {
+            Kind::Float => Self::Float(bits),
+            kind => Self::Integer(bits, kind == Kind::Signed),
+        }
+    }
+
+    /// What it points to.
+    pub fn target(self) -> Option<Self> {
+        match self {
+            Self::Pointer(bits, kind) => Some(Self::of(bits, kind)),
+            _ => None,
+        }
+    }
+
+    /// What a pointer to it is.
+    pub fn pointer(self) -> Self {
+        match self {
+            Self::Integer(bits, is_signed) => {
+                Self::Pointer(bits, if is_signed { Kind::Signed } else { Kind::Unsigned })
+            }
+            Self::Float(bits) => Self::Pointer(bits, Kind::Float),
+            _ => Self::Pointer(8, Kind::Unsigned),
+        }
+    }
+
+    /// Its name in C.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Void => "void",
+            Self::Bool => "bool",
+            Self::Integer(8, false) => "unsigned char",
+            Self::Integer(8, true) => "signed char",
+            Self::Integer(16, false) => "unsigned short",
+            Self::Integer(16, true) => "short",
+            Self::Integer(64, false) => "unsigned long long",
+            Self::Integer(64, true) => "long long",
+            Self::Integer(_, false) => "unsigned int",
+            Self::Integer(_, true) => "int",
+            Self::Float(64) => "double",
+            Self::Float(_) => "float",
+            Self::Pointer(8, Kind::Unsigned) => "unsigned char *",
+            Self::Pointer(8, _) => "signed char *",
+            Self::Pointer(16, Kind::Unsigned) => "unsigned short *",
+            Self::Pointer(16, _) => "short *",
+            Self::Pointer(64, Kind::Unsigned) => "unsigned long long *",
+            Self::Pointer(64, Kind::Signed) => "long long *",
+            Self::Pointer(64, Kind::Float) => "double *",
+            Self::Pointer(_, Kind::Unsigned) => "unsigned int *",
+            Self::Pointer(_, Kind::Signed) => "int *",
+            Self::Pointer(_, Kind::Float) => "float *",
+        }
+    }
+
+    /// How many bits it has.
+    pub fn bits(self) -> u8 {
+        match self {
+            Self::Void => 0,
+            Self::Bool => 1,
+            Self::Integer(bits, _) | Self::Float(bits) => bits,
+            Self::Pointer(..) => 64,
+        }
+    }
+}
+
+/// What speaks for which type.
+#[derive(Clone, Copy, Debug, Default)]
+struct Votes {
+    float: u32,
+    integer: u32,
+    signed: u32,
+    unsigned: u32,
+    pointer: bool,
+}
+
+/// What is accessed through a pointer, by how much speaks for it.
+type Accesses = HashMap<(u8, Kind), u32>;
+
+/// The types of a function's values.
+#[derive(Debug, Default)]
+pub struct Types {
+    /// By value.
+    pub of: Vec<Type>,
+    class: Vec<Id>,
+    votes: Vec<Votes>,
+    accesses: HashMap<Id, Accesses>,
+    /// What each region without pointers holds: the most usual access of it.
+    pub spaces: HashMap<Space, Accesses>,
+}
+
+/// What is known of a parameter from outside: its offset, its size and its type.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Where it begins among the parameters.
+    pub offset: u32,
+    /// Its type.
+    pub ty: Type,
+}
+
+impl Types {
+    /// Finds all types.
+    pub fn new(function: &Function, used: &[bool], known: &[Known]) -> Self {
+        let count = function.values.len();
+        let mut types =
+            Self { class: (0..count as Id).collect(), votes: vec![Votes::default(); count], ..Self::default() };
+        types.join(function, used);
+        types.vote(function, used);
+        types.pointers(function, used);
+        types.decide(function, used, known);
+        types.accessed(function, used);
+        types.decide(function, used, known);
+        types
+    }
+
+    /// The value that stands for all of a class.
+    fn find(&mut self, id: Id) -> Id {
+        let mut root = id;
+        while self.class[root as usize] != root {
+            root = self.class[root as usize];
+        }
+        let mut at = id;
+        while self.class[at as usize] != root {
+            at = std::mem::replace(&mut self.class[at as usize], root);
+        }
+        root
+    }
+
+    fn unite(&mut self, a: Id, b: Id) {
+        let (a, b) = (self.find(a), self.find(b));
+        if a != b {
+            self.class[b as usize] = a;
+        }
+    }
+
+    fn join(&mut self, function: &Function, used: &[bool]) {
+        // Reads of the same parameter are the same.
+        let mut parameters: HashMap<(u32, u8), Id> = HashMap::new();
+        for id in 0..function.values.len() as Id {
+            if !used[id as usize] || function.is_replaced(id) {
+                continue;
+            }
+            let value = &function.values[id as usize];
+            if let Op::Parameter(offset) = value.op {
+                let first = *parameters.entry((offset, value.width)).or_insert(id);
+                self.unite(first, id);
+            }
+            let skip = match value.op {
+                Op::Phi | Op::Copy => 0,
+                Op::Select => 1,
+                _ => continue,
+            };
+            for index in skip..function.inputs(id).len() {
+                let input = function.input(id, index);
+                if input != NONE && !matches!(function.op(input), Op::Constant(_) | Op::Undefined) {
+                    self.unite(id, input);
+                }
+            }
+        }
+    }
+
+    fn votes_of(&mut self, id: Id) -> &mut Votes {
+        let root = self.find(id);
+        &mut self.votes[root as usize]
+    }
+
+    fn vote(&mut self, function: &Function, used: &[bool]) {
+        for id in 0..function.values.len() as Id {
+            if !used[id as usize] || function.is_replaced(id) {
+                continue;
+            }
+            let op = function.op(id);
+            if gives_float(op) {
+                self.votes_of(id).float += 1;
+            } else if is_integer(op) {
+                let votes = self.votes_of(id);
+                votes.integer += 1;
+                match op {
+                    Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem | Op::FloatToSigned => votes.signed += 1,
+                    Op::Shr | Op::ZeroExtend | Op::Udiv | Op::Urem | Op::High => votes.unsigned += 1,
+                    Op::Call(call) if matches!(call.result(), b'i' | b'I') => votes.signed += 1,
+                    _ => {}
+                }
+            }
+            for index in 0..function.inputs(id).len() {
+                let input = function.input(id, index);
+                if input == NONE {
+                    continue;
+                }
+                let votes = self.votes_of(input);
+                if takes_float(op, index) {
+                    votes.float += 1;
+                    continue;
+                }
+                match op {
+                    Op::SignedLess | Op::SignedLessEqual | Op::SignExtend | Op::SignedToFloat | Op::Sdiv | Op::Srem => {
+                        votes.integer += 1;
+                        votes.signed += 1;
+                    }
+                    Op::Sar if index == 0 => {
+                        votes.integer += 1;
+                        votes.signed += 1;
+                    }
+                    Op::Less | Op::LessEqual | Op::UnsignedToFloat | Op::ZeroExtend | Op::Udiv | Op::Urem => {
+                        votes.integer += 1;
+                        votes.unsigned += 1;
+                    }
+                    Op::Shr if index == 0 => {
+                        votes.integer += 1;
+                        votes.unsigned += 1;
+                    }
+                    Op::Call(call) => match call.input(index) {
+                        b'i' | b'I' => {
+                            votes.integer += 1;
+                            votes.signed += 1;
+                        }
+                        b'u' if !call.name().starts_with("__shfl") && call.name() != "atomicExch" => votes.integer += 1,
+                        _ => {}
+                    },
+                    Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor | Op::Shl | Op::Neg | Op::Not => {
+                        votes.integer += 1;
+                    }
+                    Op::Equal | Op::NotEqual => votes.integer += 1,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Bases of addresses are pointers.
+    fn pointers(&mut self, function: &Function, used: &[bool]) {
+        for id in 0..function.values.len() as Id {
+            if !used[id as usize] || function.is_replaced(id) {
+                continue;
+            }
+            if let Some(address) = address_of(function, id) {
+                self.mark(function, address);
+            }
+        }
+        // What a pointer is moved by is one too, and what it is made of.
+        for id in 0..function.values.len() as Id {
+            if used[id as usize] && function.width(id) == 64 && function.op(id) == Op::Add && !function.is_replaced(id) {
+                let root = self.find(id);
+                if self.votes[root as usize].pointer {
+                    self.mark(function, id);
+                }
+            }
+        }
+    }
+
+    fn mark(&mut self, function: &Function, address: Id) {
+        let mut list = vec![address];
+        let mut steps = 0;
+        while let Some(id) = list.pop() {
+            steps += 1;
+            if function.width(id) != 64 || steps > 64 {
+                continue;
+            }
+            let is_new = !self.votes_of(id).pointer;
+            if let Some(base) = Address::new(function, id).base {
+                let votes = self.votes_of(base);
+                let is_new_base = !votes.pointer;
+                votes.pointer = true;
+                if is_new_base {
+                    match function.op(base) {
+                        Op::Phi | Op::Copy => list.extend((0..function.inputs(base).len()).map(|i| function.input(base, i))),
+                        Op::Select => list.extend([function.input(base, 1), function.input(base, 2)]),
+                        _ => {}
+                    }
+                }
+            }
+            if is_new && !matches!(function.op(id), Op::Constant(_)) {
+                self.votes_of(id).pointer = true;
+            }
+        }
+    }
+
+    /// What is accessed through each pointer.
+    fn accessed(&mut self, function: &Function, used: &[bool]) {
+        for id in 0..function.values.len() as Id {
+            if !used[id as usize] || function.is_replaced(id) {
+                continue;
+            }
+            let Some(address) = address_of(function, id) else { continue };
+            let (space, mut ty) = match function.op(id) {
+                Op::Load(space) => (space, self.of[id as usize]),
+                Op::Store(space) => (space, self.of[function.input(id, 1) as usize]),
+                Op::Call(call) => {
+                    let ty = letter(call.input(1));
+                    (Space::Generic, if ty == Type::Void { Type::Integer(32, false) } else { ty })
+                }
+                _ => continue,
+            };
+            let width = match function.op(id) {
+                Op::Load(_) => function.width(id),
+                Op::Store(_) => function.width(function.input(id, 1)),
+                _ => ty.bits(),
+            };
+            if let Type::Pointer(..) | Type::Bool | Type::Void = ty {
+                ty = Type::Integer(width, false);
+            }
+            // Narrow loads say whether they have a sign by what widens them; that is in the votes.
+            let kind = match ty {
+                Type::Float(_) => Kind::Float,
+                Type::Integer(_, true) => Kind::Signed,
+                _ => Kind::Unsigned,
+            };
+            let weight = match function.op(id) {
+                Op::Store(_) if matches!(function.op(function.input(id, 1)), Op::Constant(_)) => 1,
+                _ => 4,
+            };
+            if space == Space::Generic {
+                if let Some(base) = Address::new(function, address).base {
+                    let root = self.find(base);
+                    *self.accesses.entry(root).or_default().entry((width, kind)).or_default() += weight;
+                }
+            } else {
+                *self.spaces.entry(space).or_default().entry((width, kind)).or_default() += weight;
+            }
+        }
+    }
+
+    fn decide(&mut self, function: &Function, used: &[bool], known: &[Known]) {
+        let count = function.values.len();
+        self.of.resize(count, Type::Void);
+        for id in 0..count as Id {
+            if !used[id as usize] || function.is_replaced(id) {
+                continue;
+            }
+            let root = self.find(id);
+            let votes = self.votes[root as usize];
+            let width = function.width(id);
+            let op = function.op(id);
+            if let Op::Parameter(offset) = op
+                && let Some(found) = known.iter().find(|known| known.offset == offset && known.ty.bits() == width)
+            {
+                self.of[id as usize] = found.ty;
+                continue;
+            }
+            self.of[id as usize] = match width {
+                0 => Type::Void,
+                1 => Type::Bool,
+                64 if votes.pointer && !matches!(op, Op::Constant(_)) => {
+                    let (bits, kind) = self.pointee(function, id, root, known);
+                    Type::Pointer(bits, kind)
+                }
+                _ if gives_float(op) => Type::Float(width),
+                32 | 64 if !is_integer(op) && votes.float > 0 && votes.float >= votes.integer => Type::Float(width),
+                bits => Type::Integer(bits, self.has_sign(function, id, votes)),
+            };
+        }
+    }
+
+    /// Whether an integer has a sign: as its class votes; a sum or product as what it is made of.
+    fn has_sign(&self, function: &Function, id: Id, votes: Votes) -> bool {
+        match function.op(id) {
+            Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem | Op::FloatToSigned => return true,
+            Op::Shr | Op::ZeroExtend | Op::Udiv | Op::Urem | Op::High | Op::Concat | Op::Special(_) => return false,
+            Op::Call(call) => return matches!(call.result(), b'i' | b'I'),
+            _ => {}
+        }
+        votes.signed > 0 && votes.signed >= votes.unsigned
+    }
+
+    fn pointee(&mut self, function: &Function, id: Id, root: Id, known: &[Known]) -> (u8, Kind) {
+        let mut root = root;
+        if !self.accesses.contains_key(&root)
+            && let Some(base) = Address::new(function, id).base
+        {
+            if let Op::Parameter(offset) = function.op(base)
+                && let Some(Type::Pointer(bits, kind)) =
+                    known.iter().find(|known| known.offset == offset).map(|known| known.ty)
+            {
+                return (bits, kind);
+            }
+            root = self.find(base);
+        }
+        self.accesses.get(&root).and_then(most_usual).unwrap_or((8, Kind::Unsigned))
+    }
+}
+
+/// The access that most speaks for; of equals the wider.
+pub fn most_usual(accesses: &Accesses) -> Option<(u8, Kind)> {
+    accesses.iter().max_by_key(|entry| (*entry.1, entry.0.0, entry.0.1)).map(|entry| *entry.0)
+}
+
+/// The type of a letter of [`crate::ir::intrinsic::TABLE`].
+pub fn letter(letter: u8) -> Type {
+    match letter {
+        b'u' | b'c' | b'v' => Type::Integer(32, false),
+        b'i' => Type::Integer(32, true),
+        b'U' => Type::Integer(64, false),
+        b'I' => Type::Integer(64, true),
+        b'f' => Type::Float(32),
+        b'd' => Type::Float(64),
+        b'b' => Type::Bool,
+        _ => Type::Void,
+    }
+}
+
+/// The address that an operation uses.
+pub fn address_of(function: &Function, id: Id) -> Option<Id> {
+    match function.op(id) {
+        Op::Load(_) | Op::Store(_) => Some(function.input(id, 0)),
+        Op::Call(call) if call.input(0) == b'p' => Some(function.input(id, 0)),
+        _ => None,
+    }
+}
+
+/// Whether what an operator gives is an integer whatever it is used for.
+fn is_integer(op: Op) -> bool {
+    match op {
+        Op::Add
+        | Op::Sub
+        | Op::Mul
+        | Op::And
+        | Op::Or
+        | Op::Xor
+        | Op::Shl
+        | Op::Shr
+        | Op::Sar
+        | Op::Neg
+        | Op::Not
+        | Op::Udiv
+        | Op::Sdiv
+        | Op::Urem
+        | Op::Srem
+        | Op::ZeroExtend
+        | Op::SignExtend
+        | Op::Special(_)
+        | Op::PopCount
+        | Op::LeadingZeros
+        | Op::FloatToSigned => true,
+        Op::Call(call) => matches!(call.result(), b'i' | b'I' | b'U'),
+        _ => false,
+    }
+}

@@ -1,0 +1,238 @@
+//! Variables: values that a phi makes one share a variable where they are never needed at the same time.
+//!
+//! Live ranges are intervals on the blocks laid out in reverse postorder. A phi and its inputs are put into one class as
+//! long as their ranges do not meet; for inputs that stay apart, the way that they come by sets the phi's variable.
+
+use crate::ir::dominators::Graph;
+use crate::ir::{BlockId, Function, Id, NONE, Op};
+use crate::schedule::{Schedule, is_leaf};
+use crate::types::Type;
+
+/// Half-open ranges of positions, in order.
+type Ranges = Vec<(u32, u32)>;
+
+/// Which variable each value has.
+#[derive(Debug, Default)]
+pub struct Variables {
+    class: Vec<Id>,
+    /// At the end of each block: the phi whose variable is set, and to what.
+    pub copies: Vec<Vec<(Id, Id)>>,
+}
+
+impl Variables {
+    /// Finds them.
+    pub fn new(function: &Function, graph: &Graph, schedule: &Schedule, types: &[Type]) -> Self {
+        let mut finder = Finder::new(function, graph, schedule);
+        finder.ranges();
+        let mut variables =
+            Self { class: (0..function.values.len() as Id).collect(), copies: vec![Vec::new(); function.blocks.len()] };
+        for &block in &graph.order {
+            for &phi in &function.blocks[block as usize].phis {
+                for index in 0..function.inputs(phi).len() {
+                    let input = function.input(phi, index);
+                    if input != NONE && finder.has_variable(input) && types[phi as usize] == types[input as usize] {
+                        variables.unite(phi, input, &mut finder.live);
+                    }
+                }
+            }
+        }
+        for &block in &graph.order {
+            for &phi in &function.blocks[block as usize].phis {
+                for (index, &before) in function.blocks[block as usize].before.iter().enumerate() {
+                    let input = function.input(phi, index);
+                    let is_same = input == NONE
+                        || function.op(input) == Op::Undefined
+                        || finder.has_variable(input) && variables.of(input) == variables.of(phi);
+                    if !is_same {
+                        variables.copies[before as usize].push((phi, input));
+                    }
+                }
+            }
+        }
+        variables
+    }
+
+    /// The value that stands for all that share its variable.
+    pub fn of(&self, id: Id) -> Id {
+        let mut at = id;
+        while self.class[at as usize] != at {
+            at = self.class[at as usize];
+        }
+        at
+    }
+
+    fn unite(&mut self, a: Id, b: Id, live: &mut [Ranges]) {
+        let (a, b) = (self.of(a), self.of(b));
+        if a == b || meet(&live[a as usize], &live[b as usize]) {
+            return;
+        }
+        let other = std::mem::take(&mut live[b as usize]);
+        let mut all = std::mem::take(&mut live[a as usize]);
+        all.extend(other);
+        all.sort_unstable();
+        live[a as usize] = all;
+        self.class[b as usize] = a;
+    }
+}
+
+/// Whether two lists of ranges have a position in common.
+fn meet(a: &Ranges, b: &Ranges) -> bool {
+    let (mut i, mut j) = (0, 0);
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        if x.0 < y.1 && y.0 < x.1 {
+            return true;
+        }
+        if x.1 <= y.1 {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    false
+}
+
+struct Finder<'a> {
+    function: &'a Function,
+    graph: &'a Graph,
+    schedule: &'a Schedule,
+    live: Vec<Ranges>,
+    /// First and last position of each block.
+    bounds: Vec<(u32, u32)>,
+    /// Block and position of each definition.
+    defined: Vec<(BlockId, u32)>,
+    /// The value for which a block was last seen to be live through.
+    seen: Vec<Id>,
+}
+
+impl<'a> Finder<'a> {
+    fn new(function: &'a Function, graph: &'a Graph, schedule: &'a Schedule) -> Self {
+        let mut finder = Self {
+            function,
+            graph,
+            schedule,
+            live: vec![Vec::new(); function.values.len()],
+            bounds: vec![(0, 0); function.blocks.len()],
+            defined: vec![(NONE, 0); function.values.len()],
+            seen: Vec::new(),
+        };
+        let mut position = 0;
+        for &block in &graph.order {
+            let start = position;
+            for &phi in &function.blocks[block as usize].phis {
+                finder.defined[phi as usize] = (block, start);
+            }
+            position += 2;
+            for &item in &schedule.items[block as usize] {
+                finder.defined[item as usize] = (block, position);
+                position += 2;
+            }
+            finder.bounds[block as usize] = (start, position + 2);
+            position += 2;
+        }
+        finder
+    }
+
+    fn has_variable(&self, id: Id) -> bool {
+        !self.schedule.inline[id as usize]
+            && !is_leaf(self.function, id)
+            && self.function.width(id) != 0
+            && self.defined[id as usize].0 != NONE
+    }
+
+    /// Variables that the expression of a value needs.
+    fn leaves(&self, id: Id, found: &mut Vec<Id>) {
+        let mut list = vec![id];
+        while let Some(id) = list.pop() {
+            if self.has_variable(id) {
+                found.push(id);
+            } else if !is_leaf(self.function, id) {
+                list.extend(
+                    (0..self.function.inputs(id).len()).map(|i| self.function.input(id, i)).filter(|i| *i != NONE),
+                );
+            }
+        }
+    }
+
+    /// All uses by variable, then the range of each.
+    fn ranges(&mut self) {
+        let mut uses: Vec<Vec<(BlockId, u32)>> = vec![Vec::new(); self.function.values.len()];
+        let mut found = Vec::new();
+        for &block in &self.graph.order {
+            let (_, end) = self.bounds[block as usize];
+            let mut take = |found: &mut Vec<Id>, at: u32| {
+                found.drain(..).for_each(|id| uses[id as usize].push((block, at)));
+            };
+            for &item in &self.schedule.items[block as usize] {
+                let at = self.defined[item as usize].1;
+                for index in 0..self.function.inputs(item).len() {
+                    let input = self.function.input(item, index);
+                    if input != NONE {
+                        self.leaves(input, &mut found);
+                    }
+                }
+                take(&mut found, at);
+            }
+            if let Some(input) = self.function.blocks[block as usize].end.input() {
+                self.leaves(self.function.resolve(input), &mut found);
+                take(&mut found, end);
+            }
+        }
+        for &block in &self.graph.order {
+            let after = &self.function.blocks[block as usize];
+            for &phi in &after.phis {
+                for (index, &before) in after.before.iter().enumerate() {
+                    let input = self.function.input(phi, index);
+                    if input == NONE || !self.graph.is_reached(before) {
+                        continue;
+                    }
+                    self.leaves(input, &mut found);
+                    let end = self.bounds[before as usize].1;
+                    found.drain(..).for_each(|id| uses[id as usize].push((before, end)));
+                }
+            }
+        }
+        self.seen = vec![NONE; self.function.blocks.len()];
+        for id in 0..uses.len() as Id {
+            if self.has_variable(id) {
+                let list = std::mem::take(&mut uses[id as usize]);
+                self.range(id, &list);
+            }
+        }
+    }
+
+    fn range(&mut self, id: Id, uses: &[(BlockId, u32)]) {
+        let (home, start) = self.defined[id as usize];
+        let mut ranges: Ranges = vec![(start, start + 1)];
+        let mut list = Vec::new();
+        let is_phi = self.function.op(id) == Op::Phi;
+        for &(block, at) in uses {
+            if block == home && (start < at || is_phi) {
+                ranges.push((start, at));
+                continue;
+            }
+            ranges.push((self.bounds[block as usize].0, at));
+            list.extend(self.function.blocks[block as usize].before.iter().copied());
+        }
+        while let Some(block) = list.pop() {
+            if !self.graph.is_reached(block) || std::mem::replace(&mut self.seen[block as usize], id) == id {
+                continue;
+            }
+            let (first, end) = self.bounds[block as usize];
+            if block == home {
+                ranges.push((start, end));
+                continue;
+            }
+            ranges.push((first, end));
+            list.extend(self.function.blocks[block as usize].before.iter().copied());
+        }
+        ranges.sort_unstable();
+        let mut merged: Ranges = Vec::new();
+        for (start, end) in ranges {
+            match merged.last_mut() {
+                Some(last) if start <= last.1 => last.1 = last.1.max(end),
+                _ => merged.push((start, end)),
+            }
+        }
+        self.live[id as usize] = merged;
+    }
+}

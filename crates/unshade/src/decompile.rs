@@ -1,0 +1,228 @@
+//! C of what is in a cubin: what the container tells of a function, put together for the decompiler.
+
+use crate::demangle;
+use unshade_core::Diagnostics;
+use unshade_decompile::sass::{Code, Part, Place, Relocation, Variable};
+use unshade_decompile::types::{Kind, Type};
+use unshade_decompile::{Decompiled, Fault, Parameter, Source, c};
+use unshade_nv::Cubin;
+use unshade_nv::cubin::Role;
+use unshade_nv::function::{Function, FunctionKind, parameter_base};
+use unshade_nv::relocation::RelocationType;
+use unshade_sass::isa;
+
+/// A function of a cubin as C, or why there is none.
+#[derive(Clone, Debug)]
+pub struct FunctionC {
+    /// Its name as it stands in the file.
+    pub name: String,
+    /// Its demangled name, if it is mangled.
+    pub demangled: Option<String>,
+    /// How many instructions its code has.
+    pub instructions: usize,
+    /// The C.
+    pub result: Result<Decompiled, Fault>,
+}
+
+/// Decompiles the functions of a cubin that are wanted, one after the other. Functions inside of others are where these
+/// call them. Returns how many there were.
+pub fn cubin(
+    cubin: &Cubin<'_>,
+    wanted: &dyn Fn(&Function<'_>) -> bool,
+    budget: usize,
+    diagnostics: &mut Diagnostics,
+    take: &mut dyn FnMut(FunctionC),
+) -> usize {
+    let Some(isa) = isa::by_architecture(cubin.arch()) else {
+        let message = format!("sm_{}: the encoding of this chip is not known", cubin.arch());
+        let error = unshade_core::Error::new(unshade_core::ErrorKind::BadValue, cubin.file().base(), message);
+        diagnostics.warning("sass-arch", error);
+        return 0;
+    };
+    let mut count = 0;
+    for function in cubin.functions() {
+        if function.kind == FunctionKind::Inner || !wanted(&function) {
+            continue;
+        }
+        let Some(section) = &function.section else { continue };
+        let Some(bytes) = diagnostics.take("sass-code", cubin.elf().bytes(section)) else { continue };
+        count += 1;
+        let name = String::from_utf8_lossy(function.name()).into_owned();
+        let text = Names::new(cubin, &function);
+        let code = Code {
+            isa,
+            bytes: bytes.data(),
+            base: 0,
+            entry: function.symbol.value,
+            constants: constants(cubin, &function),
+            variables: text.variables(),
+            relocations: text.relocations(),
+        };
+        let demangled = demangle(function.name());
+        let source = Source {
+            name: c::identifier(&name),
+            is_kernel: function.symbol.is_kernel(),
+            parameters: parameters(cubin, &function, demangled.as_deref()),
+            code,
+            shared_size: function.resources(cubin).shared,
+        };
+        let result = unshade_decompile::decompile(&source, budget);
+        take(FunctionC { name, demangled, instructions: bytes.data().len() / isa.word_bytes, result });
+    }
+    count
+}
+
+/// The function's own constant banks, as far as it has them.
+fn constants<'a>(cubin: &Cubin<'a>, function: &Function<'a>) -> Vec<(u8, &'a [u8])> {
+    let mut found = Vec::new();
+    for section in function.sections(cubin) {
+        if let (Role::Constant(bank), _) = Role::of(&section)
+            && bank != 0
+            && let Ok(bytes) = cubin.elf().bytes(&section)
+        {
+            found.push((bank, bytes.data()));
+        }
+    }
+    found
+}
+
+/// Parameters with their places, and their types where the mangled name tells them.
+fn parameters(cubin: &Cubin<'_>, function: &Function<'_>, demangled: Option<&str>) -> Vec<Parameter> {
+    let base = parameter_base(cubin.arch());
+    let types: Vec<&str> = demangled.map(arguments).unwrap_or_default();
+    let found = function.parameters(cubin);
+    let has_types = types.len() == found.len();
+    found
+        .into_iter()
+        .enumerate()
+        .map(|(index, (offset, parameter))| {
+            let size = u32::from(parameter.size);
+            let ty = if has_types { types.get(index).and_then(|name| type_of(name)) } else { None };
+            Parameter {
+                offset: offset.saturating_sub(base),
+                size,
+                ty: ty.filter(|ty| u32::from(ty.bits()) == size * 8),
+            }
+        })
+        .collect()
+}
+
+/// The types between the last parentheses of a demangled name.
+fn arguments(name: &str) -> Vec<&str> {
+    let Some(end) = name.rfind(')') else { return Vec::new() };
+    let mut depth = 0_usize;
+    let mut parts = Vec::new();
+    let mut last = end;
+    for (place, byte) in name.bytes().enumerate().take(end).collect::<Vec<_>>().into_iter().rev() {
+        match byte {
+            b')' | b'>' | b']' => depth += 1,
+            b'(' if depth == 0 => {
+                parts.push(name[place + 1..last].trim());
+                parts.reverse();
+                return parts;
+            }
+            b'(' | b'<' | b'[' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => {
+                parts.push(name[place + 1..last].trim());
+                last = place;
+            }
+            _ => {}
+        }
+    }
+    Vec::new()
+}
+
+/// A type of C by its name in C++; none for classes and for what has no size here.
+fn type_of(name: &str) -> Option<Type> {
+    let name = name.trim();
+    if let Some(target) = name.strip_suffix('*') {
+        let target = target.trim().trim_end_matches("const").trim().trim_start_matches("const ").trim();
+        return scalar(target.trim_end_matches("volatile").trim()).map(Type::pointer);
+    }
+    scalar(name.trim_start_matches("const ").trim_end_matches(" const"))
+}
+
+fn scalar(name: &str) -> Option<Type> {
+    Some(match name {
+        "float" => Type::of(32, Kind::Float),
+        "double" => Type::of(64, Kind::Float),
+        "bool" | "unsigned char" => Type::of(8, Kind::Unsigned),
+        "char" | "signed char" => Type::of(8, Kind::Signed),
+        "short" => Type::of(16, Kind::Signed),
+        "unsigned short" => Type::of(16, Kind::Unsigned),
+        "int" => Type::of(32, Kind::Signed),
+        "unsigned int" | "unsigned" => Type::of(32, Kind::Unsigned),
+        "long" | "long long" => Type::of(64, Kind::Signed),
+        "unsigned long" | "unsigned long long" => Type::of(64, Kind::Unsigned),
+        _ => return None,
+    })
+}
+
+/// Names that code refers to: kept here, as the decompiler borrows them.
+struct Names {
+    relocations: Vec<(u64, String, u64, Part)>,
+    variables: Vec<(String, Place, u64, u64)>,
+}
+
+impl Names {
+    fn new(cubin: &Cubin<'_>, function: &Function<'_>) -> Self {
+        let code = function.section.as_ref().map_or(0, |section| section.index);
+        let symbols = cubin.elf().symbols();
+        let mut relocations = Vec::new();
+        for (of, relocation) in function.relocations(cubin) {
+            if of != code {
+                continue;
+            }
+            let part = match relocation.kind {
+                RelocationType::CUDA_ABS32_LO_23
+                | RelocationType::CUDA_ABS32_LO_26
+                | RelocationType::CUDA_ABS32_LO_20 => Part::Low,
+                RelocationType::CUDA_ABS32_HI_23
+                | RelocationType::CUDA_ABS32_HI_26
+                | RelocationType::CUDA_ABS32_HI_20 => Part::High,
+                RelocationType::CUDA_ABS32_23 | RelocationType::CUDA_ABS32_26 => Part::Low,
+                _ => Part::Target,
+            };
+            let symbol = symbols.and_then(|symbols| symbols.get(relocation.symbol));
+            // A call inside of the section is resolved already.
+            if part == Part::Target && symbol.is_some_and(|symbol| u32::from(symbol.section) == code) {
+                continue;
+            }
+            let name =
+                symbol.map_or(String::new(), |symbol| String::from_utf8_lossy(symbol.name).into_owned());
+            relocations.push((relocation.offset, name, relocation.addend.cast_unsigned(), part));
+        }
+        let mut variables = Vec::new();
+        for symbol in symbols.iter().flat_map(|symbols| symbols.iter()) {
+            let Ok(section) = cubin.elf().section(u32::from(symbol.section)) else { continue };
+            let place = match Role::of(&section).0 {
+                Role::Constant(bank) if bank != 0 => Place::Constant(bank),
+                Role::Global => Place::Global,
+                Role::Shared => Place::Shared,
+                _ => continue,
+            };
+            if symbol.size > 0 && variables.len() < 4096 {
+                let name = String::from_utf8_lossy(symbol.name).into_owned();
+                variables.push((name, place, symbol.value, symbol.size));
+            }
+        }
+        Self { relocations, variables }
+    }
+
+    fn relocations(&self) -> Vec<Relocation<'_>> {
+        let all = self.relocations.iter();
+        all.map(|(address, symbol, addend, part)| Relocation {
+            address: *address,
+            symbol,
+            addend: *addend,
+            part: *part,
+        })
+        .collect()
+    }
+
+    fn variables(&self) -> Vec<Variable<'_>> {
+        let all = self.variables.iter();
+        all.map(|(name, place, offset, size)| Variable { name, place: *place, offset: *offset, size: *size })
+            .collect()
+    }
+}
