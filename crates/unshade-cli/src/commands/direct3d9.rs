@@ -14,7 +14,7 @@ pub(crate) fn view(find: &Find<'_>, diagnostics: &mut Diagnostics) -> Option<Dir
     match Program::open(find) {
         Ok(Program::Direct3d9(data)) => {
             let view = Direct3d9View::new(data, diagnostics);
-            diagnostics.take("dxbc-d3d9-tokens", view)
+            diagnostics.take("dxbc-legacy-tokens", view)
         }
         _ => None,
     }

@@ -105,7 +105,7 @@ fn check_program(find: &Find<'_>) -> Verdict {
         Program::Ptx(ptx) => verdict.diagnostics.append(nv::verify::ptx(ptx)),
         Program::Direct3d9(data) => {
             let view = Direct3d9View::new(*data, &mut verdict.diagnostics);
-            verdict.diagnostics.take("dxbc-d3d9-tokens", view);
+            verdict.diagnostics.take("dxbc-legacy-tokens", view);
         }
         _ => {}
     }

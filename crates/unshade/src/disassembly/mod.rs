@@ -171,7 +171,7 @@ pub fn token_program(
 /// Prints a program of Shader Model 1 to 3 with names of constants, source lines and variables, as far as it has them.
 fn print_d3d9(program: &d3d9::Program, offset: u64, sink: &mut dyn TokenSink, diagnostics: &mut Diagnostics) {
     let constants = d3d9::ConstantTable::of(program);
-    let constants = constants.and_then(|table| diagnostics.take("dxbc-d3d9-constants", table));
+    let constants = constants.and_then(|table| diagnostics.take("dxbc-legacy-constants", table));
     let debug = d3d9::DebugInfo::of(program);
     let options = d3d9::print::Options {
         constants: constants.as_ref(),

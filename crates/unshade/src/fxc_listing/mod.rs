@@ -81,7 +81,7 @@ pub fn print_fxc(
         for part in container.found_parts().filter(|part| part.name.0 == *name) {
             let written = level9::write(part.data, what, sink, diagnostics);
             if let Err(error) = written {
-                diagnostics.error("dxbc-level9", error.within(part.label()));
+                diagnostics.error("dxbc-feature-level", error.within(part.label()));
             }
         }
     }

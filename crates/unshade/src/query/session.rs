@@ -504,7 +504,7 @@ impl Session {
             Content::Program(Program::Ptx(ptx)) => diagnostics.append(unshade_nv::verify::ptx(ptx)),
             Content::Program(Program::Direct3d9(data)) => {
                 let view = crate::view::Direct3d9View::new(*data, &mut diagnostics);
-                diagnostics.take("dxbc-d3d9-tokens", view);
+                diagnostics.take("dxbc-legacy-tokens", view);
             }
         }
         diagnostics.sort_by_offset();

@@ -116,7 +116,7 @@ impl Direct3d9View {
         let counted = d3d9::statistics::Statistics::of(&program);
         let table = ConstantTable::of(&program);
         let table =
-            table.and_then(|table| diagnostics.take("dxbc-d3d9-constants", table)).unwrap_or_default();
+            table.and_then(|table| diagnostics.take("dxbc-legacy-constants", table)).unwrap_or_default();
         let row = |constant: &d3d9::constants::Constant| {
             let (letter, first) = (constant.set.letter(), constant.register);
             let last = first.saturating_add(constant.count.saturating_sub(1));
