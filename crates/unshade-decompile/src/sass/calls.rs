@@ -215,8 +215,14 @@ impl Lifting<'_> {
         let at = |index: usize| inputs.get(index).copied().unwrap_or(NONE);
         let none = Given::Value(NONE);
         Given::Value(match name {
-            "reconverge" | "push_reconvergence" | "push_break" | "push_continue" | "push_return" => return none,
-            "cache_control" | "local_cache_control" | "texture_barrier" | "texture_phase" | "trigger"
+            "reconverge" | "push_reconvergence" | "push_break" | "push_continue" | "push_return" => {
+                return none;
+            }
+            "cache_control"
+            | "local_cache_control"
+            | "texture_barrier"
+            | "texture_phase"
+            | "trigger"
             | "release_locks" => return none,
             "shift_step" => self.call(name, width, inputs),
             "shuffle" => self.shuffle(inputs, width),
@@ -234,7 +240,11 @@ impl Lifting<'_> {
                 let is_plain = name == "barrier_sync"
                     && self.builder.function.number(at(0)) == Some(0)
                     && self.builder.function.number(at(1)) == Some(0);
-                if is_plain { self.call("__syncthreads", 0, &[]) } else { self.call(name, 0, &[at(0), at(1)]) }
+                if is_plain {
+                    self.call("__syncthreads", 0, &[])
+                } else {
+                    self.call(name, 0, &[at(0), at(1)])
+                }
             }
             "barrier_sync_all" => self.call("__syncthreads", 0, &[]),
             "barrier_reduce" => {
