@@ -323,7 +323,7 @@ mod tests {
         let text = "ps_3_0\nrep i0\nif_lt r0.x, r1.x\nbreak\nendif\nendrep\nmov oC0, r0";
         let flow = ControlFlow::of_d3d9(&d3d9::assemble(text).unwrap());
         assert_eq!(flow.blocks, [0..1, 1..2, 2..3, 3..4, 4..5, 5..6]);
-        assert_eq!(flow.edges, [(0, 1), (1, 2), (1, 3), (2, 5), (3, 4), (4, 1), (4, 5)]);
+        assert_eq!(flow.edges, [(0, 1), (1, 2), (1, 4), (2, 5), (3, 4), (4, 1), (4, 5)]);
     }
 
     #[test]
