@@ -122,7 +122,7 @@ class App {
 
   /** Whether what is shown is code, rather than something that has code in it. */
   get hasCode() {
-    return this.state.item !== null || ['bitcode', 'dxcontainer', 'ptx'].includes(this.program?.format ?? '');
+    return this.state.item !== null || ['bitcode', 'dxcontainer', 'direct3d9', 'ptx'].includes(this.program?.format ?? '');
   }
 
   get twoColumns() {
