@@ -7,7 +7,7 @@
 //! short blocks are written twice instead.
 
 use crate::ir::dominators::Graph;
-use crate::ir::{BlockId, End, Function, Id, NONE};
+use crate::ir::{BlockId, End, Function, Id, NONE, Op};
 
 /// So deep statements nest; what would be deeper is written behind the rest, and reached by `goto`.
 const MAX_NESTING: usize = 60;
@@ -433,11 +433,23 @@ impl<'a> Structurer<'a> {
                 let inner = Context { depth: context.depth + 1, ..context };
                 self.way(yes, inner, &mut then);
                 self.way(no, inner, &mut otherwise);
+                if self.is_contrary(condition) && !then.is_empty() && !otherwise.is_empty() && !ends(&then) && !ends(&otherwise) {
+                    return choice_of((condition, false), otherwise, then, out);
+                }
                 choice(condition, then, otherwise, out);
             }
             End::Switch { selector, cases, otherwise } => {
                 self.switch(selector, &cases, otherwise, context, out);
             }
+        }
+    }
+
+    /// Whether the contrary of a condition is what one would rather write.
+    fn is_contrary(&self, condition: Id) -> bool {
+        match self.function.op(condition) {
+            Op::NotEqual | Op::BoolNot => true,
+            Op::LessEqual | Op::SignedLessEqual => self.function.number(self.function.input(condition, 0)).is_some(),
+            _ => false,
         }
     }
 

@@ -6,7 +6,6 @@ use crate::ir::{Id, NONE, Op};
 use crate::types::{Type, letter};
 
 /// How tightly C's operators bind.
-const PRIMARY: u8 = 16;
 const UNARY: u8 = 15;
 const PRODUCT: u8 = 13;
 const SUM: u8 = 12;
@@ -130,11 +129,7 @@ impl Printer<'_> {
                 if let Some(name) = special.0.strip_suffix("()") {
                     self.helper(name);
                 }
-                if special.0.contains("_") || !special.0.ends_with("()") {
-                    String::from(special.0)
-                } else {
-                    String::from(special.0)
-                }
+                String::from(special.0)
             }
             Op::Parameter(offset) => self.parameter(offset, width, ty),
             Op::Symbol(symbol) => self.symbol(symbol),
@@ -181,6 +176,12 @@ impl Printer<'_> {
             Op::Low => {
                 let from = self.integer_type(a, false);
                 self.cast(a, Type::Integer(width, false), tight, from)
+            }
+            Op::High if self.factors(a).is_some() => {
+                let (x, y, is_signed) = self.factors(a).unwrap_or((a, a, false));
+                let ty = Type::Integer(32, is_signed);
+                let (x, y) = (self.operand(x, 0, ty), self.operand(y, 0, ty));
+                format!("{}({x}, {y})", if is_signed { "__mulhi" } else { "__umulhi" })
             }
             Op::High => {
                 let from = Type::Integer(self.function.width(a), false);
@@ -338,6 +339,9 @@ impl Printer<'_> {
     }
 
     fn compare(&mut self, operator: &str, level: u8, a: Id, b: Id, tight: u8, sign: Option<bool>) -> String {
+        if self.function.number(a).is_some() && self.function.number(b).is_none() {
+            return self.compare(turned(operator), level, b, a, tight, sign);
+        }
         let width = self.function.width(a).max(self.function.width(b)).max(32);
         if self.function.width(a) == 1 {
             return self.binary(operator, level, a, b, tight, Type::Bool);
@@ -379,6 +383,9 @@ impl Printer<'_> {
     }
 
     fn float_compare(&mut self, operator: &str, level: u8, a: Id, b: Id, tight: u8) -> String {
+        if self.function.number(a).is_some() && self.function.number(b).is_none() {
+            return self.float_compare(turned(operator), level, b, a, tight);
+        }
         let ty = Type::Float(self.function.width(a));
         let left = self.value(a, level + 1, ty);
         let right = self.value(b, level + 1, ty);
@@ -458,6 +465,26 @@ impl Printer<'_> {
         let text = self.value(id, UNARY, from);
         self.casts += 1;
         wrapped(format!("({}){text}", to.name()), UNARY, tight)
+    }
+
+    /// The factors of a product of 64 bits, if both have 32 and one sign.
+    fn factors(&self, id: Id) -> Option<(Id, Id, bool)> {
+        if self.has_variable(id) || self.function.op(id) != Op::Mul || self.function.width(id) != 64 {
+            return None;
+        }
+        let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
+        let is_signed = self.function.op(a) == Op::SignExtend;
+        let inner = |id: Id| {
+            let source = self.function.input(id, 0);
+            let wanted = if is_signed { Op::SignExtend } else { Op::ZeroExtend };
+            (self.function.op(id) == wanted && !self.has_variable(id) && self.function.width(source) == 32)
+                .then_some(source)
+        };
+        let second = match self.function.number(b) {
+            Some(number) if number < 1 << 31 || !is_signed && number >> 32 == 0 => b,
+            _ => inner(b)?,
+        };
+        Some((inner(a)?, second, is_signed))
     }
 
     fn function_call(&mut self, name: &str, a: Id) -> String {
@@ -558,6 +585,17 @@ fn is_int(number: u64, width: u8) -> bool {
     width > 32 || number < 1 << 31
 }
 
+/// The comparison with its sides exchanged.
+fn turned(operator: &str) -> &str {
+    match operator {
+        "<" => ">",
+        "<=" => ">=",
+        ">" => "<",
+        ">=" => "<=",
+        other => other,
+    }
+}
+
 fn wrapped(text: String, level: u8, tight: u8) -> String {
     if level < tight { format!("({text})") } else { text }
 }
@@ -606,5 +644,3 @@ fn double(value: f64, tight: u8) -> String {
     if text.starts_with('-') { wrapped(text, UNARY, tight) } else { text }
 }
 
-#[expect(dead_code, reason = "the tightest level, for reference beside the others")]
-const TIGHTEST: u8 = PRIMARY;

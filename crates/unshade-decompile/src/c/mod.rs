@@ -40,6 +40,7 @@ pub struct Printer<'a> {
     indent: usize,
     /// Variables whose declaration stands where they are first set.
     declared_later: BTreeSet<Id>,
+    declared: BTreeSet<Id>,
     /// How many casts were written.
     pub casts: usize,
 }
@@ -79,6 +80,7 @@ impl<'a> Printer<'a> {
             addresses: Vec::new(),
             indent: 1,
             declared_later: BTreeSet::new(),
+            declared: BTreeSet::new(),
             casts: 0,
         };
         printer.find_parameters();
@@ -115,7 +117,7 @@ impl<'a> Printer<'a> {
         let mut text: Vec<String> = Vec::new();
         for name in &self.helpers {
             if let Some(code) = prelude::text(name) {
-                text.push(String::from(code));
+                text.push(code);
             }
         }
         text.extend(self.globals.values().cloned());
@@ -363,7 +365,7 @@ impl<'a> Printer<'a> {
                 let value = self.function.input(id, 1);
                 let width = self.function.width(value);
                 let (place, ty) = self.place(space, self.function.input(id, 0), self.stored_type(value, width));
-                let text = self.value(value, 0, ty);
+                let text = self.assigned(value, ty);
                 self.assign(&place, &text);
             }
             Op::Unlifted(note) => {
@@ -391,6 +393,19 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// A value that is assigned to something of a type: C changes the sign and the width of integers by itself.
+    fn assigned(&mut self, id: Id, ty: Type) -> String {
+        let ty = match (ty, self.has_type(id)) {
+            (Type::Integer(bits, _), Type::Integer(have, sign))
+                if have >= bits && self.function.number(id).is_none() =>
+            {
+                Type::Integer(have, sign)
+            }
+            (ty, _) => ty,
+        };
+        self.value(id, 0, ty)
+    }
+
     /// `x = x + 1` is `x += 1`.
     fn assign(&mut self, place: &str, text: &str) {
         if let Some(rest) = text.strip_prefix(place).and_then(|rest| rest.strip_prefix(' ')) {
@@ -406,9 +421,9 @@ impl<'a> Printer<'a> {
     }
 
     /// The type in front of a variable that is declared where it is set.
-    fn declared(&self, id: Id) -> String {
+    fn declared(&mut self, id: Id) -> String {
         let class = self.variables.of(id);
-        if !self.declared_later.contains(&class) {
+        if !self.declared_later.contains(&class) || !self.declared.insert(class) {
             return String::new();
         }
         let ty = self.types.of[class as usize].name();
@@ -437,7 +452,7 @@ impl<'a> Printer<'a> {
             let (phi, input) = rest.swap_remove(index);
             let ty = self.types.of[variables.of(phi) as usize];
             let name = self.name(phi);
-            let text = self.value(input, 0, ty);
+            let text = self.assigned(input, ty);
             self.addresses.push(self.function.values[input as usize].address);
             self.assign(&name, &text);
         }

@@ -255,6 +255,9 @@ impl Rewriter<'_> {
                 let no = self.constant(0, width);
                 return Some(self.make(Op::Select, width, &[condition, b, no]));
             }
+            Op::Add if reassociate && width == 32 && y.is_none() && self.adds_quotient(a, b).is_some() => {
+                return self.adds_quotient(a, b);
+            }
             Op::Add if reassociate && is_double(self, Op::Add) && y.is_some() => {
                 let inner = self.input(a, 0);
                 let sum = self.num(self.input(a, 1))?.wrapping_add(y?);
@@ -294,6 +297,13 @@ impl Rewriter<'_> {
         None
     }
 
+    fn adds_quotient(&mut self, a: Id, b: Id) -> Option<Id> {
+        self.divided_signed(a, b)
+            .or_else(|| self.divided_signed(b, a))
+            .or_else(|| self.remainder(a, b))
+            .or_else(|| self.remainder(b, a))
+    }
+
     fn shift(&mut self, op: Op, width: u8, a: Id, b: Id, reassociate: bool) -> Option<Id> {
         // An amount that is clamped to the width: shifting by more gives nothing anyway.
         if self.op(b) == Op::Select {
@@ -306,7 +316,20 @@ impl Rewriter<'_> {
                 return Some(self.make(op, width, &[a, amount]));
             }
         }
+        if let Op::Call(call) = self.op(b)
+            && call.entry().name == "min.u"
+            && self.num(self.input(b, 1)).is_some_and(|most| most >= u64::from(width))
+        {
+            let amount = self.input(b, 0);
+            return Some(self.make(op, width, &[a, amount]));
+        }
         let amount = self.num(b)?;
+        if op == Op::Shr
+            && reassociate
+            && let Some(found) = self.divided(a, amount)
+        {
+            return Some(found);
+        }
         if op == Op::Shl && reassociate && width == 64 && amount < 64 {
             let factor = self.constant(1 << amount, 64);
             return Some(self.make(Op::Mul, 64, &[a, factor]));
@@ -322,7 +345,97 @@ impl Rewriter<'_> {
         None
     }
 
+    /// The upper half of a product with a magic number, shifted to the right, is a quotient. With `m` the number, `s` the
+    /// shift and `d` the divisor, that holds for all numbers of 32 bits if `m * d - 2^(32 + s)` is at least 0 and at most
+    /// `2^s` (Granlund and Montgomery, "Division by Invariant Integers using Multiplication").
+    fn divided(&mut self, high: Id, shift: u64) -> Option<Id> {
+        let product = self.input(high, 0);
+        if self.op(high) != Op::High || self.op(product) != Op::Mul || self.width(high) != 32 || shift >= 32 {
+            return None;
+        }
+        let (factor, magic) = (self.input(product, 0), self.num(self.input(product, 1))?);
+        if self.op(factor) != Op::ZeroExtend || magic < 1 << 16 || magic >> 32 != 0 {
+            return None;
+        }
+        let power = 1_u128 << (32 + shift);
+        let divisor = power.div_ceil(u128::from(magic));
+        let found = [divisor, divisor.saturating_sub(1)].into_iter().find(|divisor| {
+            (u128::from(magic) * divisor).checked_sub(power).is_some_and(|rest| rest <= 1 << shift)
+        })?;
+        let number = self.input(factor, 0);
+        if !(3..1 << 31).contains(&found) || self.width(number) != 32 {
+            return None;
+        }
+        let divisor = self.constant(u64::try_from(found).ok()?, 32);
+        Some(self.make(Op::Udiv, 32, &[number, divisor]))
+    }
+
+    /// The same with a sign: `(mulhi(x, m) >> s) + (mulhi(x, m) >>> 31)`.
+    fn divided_signed(&mut self, a: Id, b: Id) -> Option<Id> {
+        let (high, shift) = match self.op(a) {
+            Op::Sar => (self.input(a, 0), self.num(self.input(a, 1))?),
+            _ => (a, 0),
+        };
+        let product = self.input(high, 0);
+        if self.op(high) != Op::High || self.op(product) != Op::Mul || self.width(high) != 32 || shift >= 31 {
+            return None;
+        }
+        let is_sign = |this: &Self| {
+            let double = this.input(b, 0);
+            this.op(b) == Op::Shr && double == high && this.num(this.input(b, 1)) == Some(31)
+                || this.op(b) == Op::High
+                    && this.op(double) == Op::Mul
+                    && this.op(this.input(double, 0)) == Op::ZeroExtend
+                    && this.input(this.input(double, 0), 0) == high
+                    && this.num(this.input(double, 1)) == Some(2)
+        };
+        let (factor, magic) = (self.input(product, 0), self.num(self.input(product, 1))?);
+        if !is_sign(self) || self.op(factor) != Op::SignExtend || !(1 << 16..1 << 31).contains(&magic) {
+            return None;
+        }
+        let power = 1_u128 << (32 + shift);
+        let divisor = power / u128::from(magic);
+        let found = [divisor, divisor + 1].into_iter().find(|divisor| {
+            (u128::from(magic) * divisor).checked_sub(power).is_some_and(|rest| rest >= 1 && rest <= 1 << (shift + 1))
+        })?;
+        let number = self.input(factor, 0);
+        if !(3..1 << 31).contains(&found) || self.width(number) != 32 {
+            return None;
+        }
+        let divisor = self.constant(u64::try_from(found).ok()?, 32);
+        Some(self.make(Op::Sdiv, 32, &[number, divisor]))
+    }
+
+    /// `x - x / d * d`, in the forms that it is given.
+    fn remainder(&mut self, product: Id, number: Id) -> Option<Id> {
+        if self.op(product) != Op::Mul {
+            return None;
+        }
+        let (quotient, factor) = (self.input(product, 0), self.num(self.input(product, 1))?);
+        let op = match self.op(quotient) {
+            Op::Udiv => Op::Urem,
+            Op::Sdiv => Op::Srem,
+            _ => return None,
+        };
+        let divisor = self.num(self.input(quotient, 1))?;
+        let is_negated = factor.wrapping_add(divisor) & 0xffff_ffff == 0;
+        (is_negated && self.input(quotient, 0) == number && self.width(number) == 32).then(|| {
+            let divisor = self.constant(divisor, 32);
+            self.make(op, 32, &[number, divisor])
+        })
+    }
+
     fn comparison(&mut self, op: Op, a: Id, b: Id, y: Option<u64>) -> Option<Id> {
+        // What the thread is told of its place is small: it is the same with a sign and without.
+        let is_small = |this: &Self, id: Id| match this.op(id) {
+            Op::Special(special) => special.is_small(),
+            Op::Constant(number) => number < 1 << 31,
+            _ => false,
+        };
+        if matches!(op, Op::SignedLess | Op::SignedLessEqual) && is_small(self, a) && is_small(self, b) {
+            let op = if op == Op::SignedLess { Op::Less } else { Op::LessEqual };
+            return Some(self.make(op, 1, &[a, b]));
+        }
         if matches!(op, Op::SignedBorrow | Op::Carry | Op::SignedCarry) {
             return (y == Some(0)).then(|| self.constant(0, 1));
         }
@@ -468,6 +581,9 @@ impl Rewriter<'_> {
         match op {
             Op::Concat => return (Pairs { function: self.function }).concat(self.id),
             Op::ZeroExtend | Op::SignExtend | Op::Low if self.width(a) == width => return Some(a),
+            Op::SignExtend if matches!(inner_op, Op::Special(special) if special.is_small()) => {
+                return Some(self.make(Op::ZeroExtend, width, &[a]));
+            }
             Op::ZeroExtend | Op::SignExtend if inner_op == Op::ZeroExtend => {
                 return Some(self.make(Op::ZeroExtend, width, &[inner]));
             }
@@ -636,6 +752,8 @@ impl Rewriter<'_> {
         let (a, b) = (self.input(self.id, 0), self.input(self.id, 1));
         let width = self.function.width(self.id);
         match op {
+            Op::FloatEqual if a == b && self.num(a) == Some(0) => Some(self.constant(1, 1)),
+            Op::FloatAdd if self.num(b) == Some(1_u64 << (width.max(1) - 1 & 63)) => Some(a),
             Op::FloatNegate if self.op(a) == Op::FloatNegate => Some(self.input(a, 0)),
             Op::FloatAbs if matches!(self.op(a), Op::FloatNegate | Op::FloatAbs) => {
                 let inner = self.input(a, 0);

@@ -208,7 +208,8 @@ impl Lifting<'_> {
         let at = |index: usize| inputs.get(index).copied().unwrap_or(NONE);
         let none = Given::Value(NONE);
         Given::Value(match name {
-            "reconverge" | "push_reconvergence" | "push_break" | "push_continue" | "push_return" => return none,
+            "pop_break" | "pop_continue" | "pop_longjmp" => self.number(0, width),
+            "push_longjmp" | "reconverge" | "push_reconvergence" | "push_break" | "push_continue" | "push_return" => return none,
             "cache_control" | "local_cache_control" | "texture_barrier" | "texture_phase" | "trigger"
             | "release_locks" => return none,
             "multiply_add_by_descriptor" => self.call("mad_descriptor", width, inputs),
