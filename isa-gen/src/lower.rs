@@ -297,19 +297,21 @@ fn read_after_write<'a>(
                 }
             }
             Step::When(test, yes, no) => {
-                let before = written.clone();
+                let before = written.len();
                 path.push(test);
                 read_after_write(yes, path, written)?;
                 path.pop();
-                let mut other = before;
-                read_after_write(no, path, &mut other)?;
-                written.extend(other);
+                // The other side does not see what the first wrote; after both, either may have been.
+                let then = written.split_off(before);
+                read_after_write(no, path, written)?;
+                written.extend(then);
             }
             Step::If(_, yes, no) => {
-                let mut other = written.clone();
+                let before = written.len();
                 read_after_write(yes, path, written)?;
-                read_after_write(no, path, &mut other)?;
-                written.extend(other);
+                let then = written.split_off(before);
+                read_after_write(no, path, written)?;
+                written.extend(then);
             }
         }
     }

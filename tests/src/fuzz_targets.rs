@@ -10,6 +10,7 @@ use unshade_core::{Error, ErrorKind};
 use unshade_dxcontainer::bytes::Bytes;
 use unshade_dxcontainer::file::OwnedPart;
 use unshade_dxcontainer::{DxFile, PartData, document};
+use unshade_metallib::reflection::tables::OwnedTable;
 use unshade_metallib::{Library, LibraryFile};
 
 /// A library: everything that can be asked of it, a check, and an outline that names every byte.
@@ -58,6 +59,13 @@ pub fn universal(data: &[u8]) {
 pub fn reflection(data: &[u8]) {
     if let Some(faults) = exercise::reflection_payload(data, 0x40) {
         assert!(faults.is_empty(), "{faults:#?}");
+    }
+    let zeros = data.iter().take_while(|byte| **byte == 0).count();
+    let Ok(tables) = OwnedTable::read(&data[zeros..]) else { return };
+    let written = tables.write().expect("what was taken apart can be written");
+    // What another writer left between its tables counts for what may be shared, so that this may be too small.
+    if let Ok(again) = OwnedTable::read(&written) {
+        assert!(again == tables && again.write().expect("and again") == written, "comes back otherwise");
     }
 }
 

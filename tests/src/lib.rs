@@ -5,6 +5,7 @@
 //! | [`encoder`] | bytes that are put together, with a note of where each number stands |
 //! | [`flatbuffer`] | a writer of flatbuffers |
 //! | [`metallib_builder`] | a writer of Metal libraries that shares no code with the reader |
+//! | [`metallib_edits`] | every kind of edit of a Metal library, checked |
 //! | [`plain_reader`] | a second reader of Metal libraries, which shares nothing with ours |
 //! | [`reflections`] | reflection buffers of typical functions |
 //! | [`fixtures`] | the synthetic files under `fixtures/` |
@@ -26,6 +27,7 @@ pub mod fixtures;
 pub mod flatbuffer;
 pub mod fuzz_targets;
 pub mod metallib_builder;
+pub mod metallib_edits;
 pub mod mutate;
 pub mod nvidia;
 pub mod parallel;

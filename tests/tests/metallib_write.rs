@@ -1,5 +1,7 @@
 //! Libraries that are written: every fixture and every real file comes back to the byte.
 
+use unshade_metallib::file::{OwnedReflection, SectionData};
+use unshade_metallib::reflection::tables::OwnedTable;
 use unshade_metallib::{LibraryFile, Universal, document};
 use unshade_tests::fixtures;
 use unshade_tests::{corpus, fuzz_targets};
@@ -28,6 +30,37 @@ fn yaml_and_back_is_the_same_file() {
         let text = document::to_yaml(&LibraryFile::parse(&bytes).unwrap()).unwrap();
         let back = document::from_yaml(&text).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"));
         assert!(back.write().unwrap().to_vec() == bytes, "{name} comes back otherwise:\n{text}");
+    }
+}
+
+#[test]
+fn reflections_are_tables_in_yaml() {
+    let fixture = fixtures::all().into_iter().find(|fixture| fixture.name == "linker_1_2_7").unwrap();
+    let (bytes, _) = fixture.build();
+    let mut file = LibraryFile::parse(&bytes).unwrap();
+    let Some(SectionData::Reflections(list)) = file.section_mut(&[*b"RLST"]) else { panic!("no RLST") };
+    for buffer in list {
+        // Our fixtures are written from the front to the back, which nobody else does.
+        assert!(buffer.tables().is_none());
+        let rebuilt = OwnedReflection::of_tables(&OwnedTable::read(&buffer.content).unwrap()).unwrap();
+        buffer.content = rebuilt.content.into_owned().into();
+        assert!(buffer.tables().is_some());
+    }
+    let written = file.write().unwrap().to_vec();
+    let text = document::to_yaml(&LibraryFile::parse(&written).unwrap()).unwrap();
+    for line in ["- version:         0.2.0", "- Node:            BufferArg", "kernel_functions: [ "] {
+        assert!(text.contains(line), "{line}:\n{text}");
+    }
+    assert_eq!(document::from_yaml(&text).unwrap().write().unwrap().to_vec(), written);
+    for (old, new, expected) in [
+        ("Node:            BufferArg", "Node:            Buffer", "wrong kind of value"),
+        ("address_space:   device", "address_space:   nowhere", "wrong kind of value"),
+        ("type_align:", "type_alignment:", "unknown key `type_alignment`"),
+        ("version:         0.2.0", "version:         0.2", "wrong kind of value"),
+    ] {
+        assert!(text.contains(old), "{old}:\n{text}");
+        let error = document::from_yaml(&text.replacen(old, new, 1)).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains("line "), "{error}");
     }
 }
 

@@ -9,6 +9,7 @@ mod conformance;
 mod corpus;
 mod fuzz;
 mod sh;
+mod web_test;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,8 @@ enum Command {
     Corpus(corpus::Args),
     /// Fuzz the parsers with coverage feedback, on the stable toolchain.
     Fuzz(fuzz::Args),
+    /// Test the page of the Explorer in Chromium.
+    WebTest(web_test::Args),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Command::Conformance(args) => conformance::run(&args),
         Command::Corpus(args) => corpus::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
+        Command::WebTest(args) => web_test::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -63,6 +63,19 @@ Examples:
 
 {EXIT_STATUS}"))]
     List(ListArgs),
+    /// Look at files in the browser: everything linked, nothing uploaded
+    ///
+    /// Serves the page on this computer alone, at an address that nobody can guess, and opens the browser. Files stay
+    /// where they are.
+    #[command(after_help = format!("\
+Examples:
+  unshade explore default.metallib
+  unshade explore before.metallib after.metallib
+  unshade explore build/shaders                    every file that may hold a program
+  unshade explore kernel.cubin --no-open           print the address only
+
+{EXIT_STATUS}"))]
+    Explore(ExploreArgs),
     /// Show everything known of functions
     #[command(after_help = format!("\
 Examples:
@@ -112,18 +125,17 @@ Examples:
         /// The mnemonic
         mnemonic: Option<String>,
     },
-    /// Write the processor module for Ghidra that knows Kepler's machine code
+    /// Write the processor module for Ghidra that knows Kepler's machine code, or kernels as programs for it
     #[command(after_help = format!("\
 Examples:
   unshade ghidra -o ~/ghidra/Ghidra/Processors
+  unshade ghidra --import kernels.cubin -o programs
+  analyzeHeadless /tmp project -import programs/*.xml
 
 docs/ghidra.md tells how to install and use it.
 
 {EXIT_STATUS}"))]
-    Ghidra {
-        #[command(flatten)]
-        output: FolderArgs,
-    },
+    Ghidra(GhidraArgs),
     /// Write modules as .air and .cubin files, embedded sources as the files that they were, and .ptx
     #[command(after_help = format!("\
 Examples:
@@ -243,7 +255,7 @@ Examples:
     /// Change a DXContainer or a Metal library: parts, functions, target, what is stripped
     ///
     /// Parts of a DXContainer are added, replaced, removed and reordered, and it is signed. Functions of a Metal
-    /// library are kept, removed, renamed and merged, in this order, and modules replaced; then things are stripped and
+    /// library are merged, kept, removed and renamed, in this order, and modules replaced; then things are stripped and
     /// the target is set. It gets a new UUID. Without an edit the file comes back as it is.
     #[command(after_help = format!("\
 Examples:
@@ -395,9 +407,9 @@ pub(crate) struct EditArgs {
     /// Give a function another name
     #[arg(long, value_name = "OLD=NEW", help_heading = "Metal libraries")]
     pub(crate) rename: Vec<String>,
-    /// Add all functions of another library
+    /// Add all functions of another library, which may be one inside of another file, as FILE may
     #[arg(long, value_name = "LIBRARY", help_heading = "Metal libraries")]
-    pub(crate) merge: Vec<PathBuf>,
+    pub(crate) merge: Vec<String>,
     /// Replace the module of a function by another, which is hashed
     #[arg(long, value_name = "FUNCTION=FILE", value_parser = module_file, help_heading = "Metal libraries")]
     pub(crate) module: Vec<ModuleFile>,
@@ -486,7 +498,7 @@ pub(crate) fn part_file(text: &str) -> Result<PartFile> {
     Ok(PartFile { name: part_name(name)?, file: file.into() })
 }
 
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Default, ClapArgs)]
 pub(crate) struct SelectionArgs {
     /// Only functions of this type
     #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = function_type)]
@@ -574,6 +586,15 @@ impl ExtractArgs {
     }
 }
 
+/// How the lives of registers are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LifeFormat {
+    /// What begins and ends at each instruction
+    Ranges,
+    /// A column for each register
+    Columns,
+}
+
 /// How a graph is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GraphFormat {
@@ -646,6 +667,21 @@ pub(crate) struct DisassembleArgs {
     /// Draw control-flow graphs instead
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["raw", "bytes", "stats"])]
     pub(crate) cfg: Option<GraphFormat>,
+    /// Show how long values live in registers, and how many at a time, of NVIDIA's machine code
+    ///
+    /// In front of each instruction stands how many registers and predicates are occupied while it runs, and whether
+    /// the condition code is; behind it what begins to live there (+R4) and what is read for the last time (-R2).
+    /// `--life=columns` draws a column for each register instead: ^ written, v read, x both, : kept.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "ranges",
+        conflicts_with_all = ["raw", "bytes", "stats", "cfg", "control", "words"]
+    )]
+    pub(crate) life: Option<LifeFormat>,
     /// Write to a file (a name with an extension), or a file for each function into a folder
     #[arg(short, long, value_name = "FILE|DIR")]
     pub(crate) output: Option<PathBuf>,
@@ -686,6 +722,24 @@ pub(crate) struct FolderArgs {
     /// Replace files that are there
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct GhidraArgs {
+    /// Write no module, but of each kernel in this file a program that Ghidra imports
+    #[arg(long, value_name = "FILE")]
+    pub(crate) import: Option<String>,
+    /// Functions: a name, /regular expression/ or #index
+    #[arg(value_name = "FUNCTION", requires = "import")]
+    selectors: Vec<String>,
+    #[command(flatten)]
+    pub(crate) output: FolderArgs,
+}
+
+impl GhidraArgs {
+    pub(crate) fn selection(&self) -> Result<Selection> {
+        SelectionArgs::default().with(&self.selectors)
+    }
 }
 
 #[derive(Debug, ClapArgs)]
@@ -735,6 +789,19 @@ pub(crate) struct DumpArgs {
     /// Show only fields that touch these bytes: START..END, START..+SIZE, or one offset
     #[arg(long, value_name = "RANGE", value_parser = byte_range)]
     pub(crate) range: Option<std::ops::Range<u64>>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExploreArgs {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Print the address, and start no browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// The port to listen on [default: any that is free]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
 }
 
 #[derive(Debug, ClapArgs)]

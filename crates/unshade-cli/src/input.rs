@@ -36,6 +36,12 @@ impl Deref for Bytes {
     }
 }
 
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
 impl Bytes {
     /// Opens a regular file.
     pub(crate) fn open(path: &Path) -> Result<Self> {
@@ -124,6 +130,15 @@ impl Input {
         match &self.source {
             Source::File(bytes) => bytes,
             Source::Capture { store, .. } => store,
+        }
+    }
+
+    /// Says that all that was selected will be read: a whole file is mapped at once rather than page by page.
+    pub(crate) fn will_be_read(&self) {
+        #[cfg(target_os = "linux")]
+        if let (Source::File(Bytes::Mapped(map)), None) = (&self.source, &self.selector) {
+            // Older systems can't, and nothing is lost.
+            let _ = map.advise(memmap2::Advice::PopulateRead);
         }
     }
 

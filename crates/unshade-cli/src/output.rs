@@ -164,16 +164,18 @@ pub(crate) fn write_file(path: &Path, force: bool, data: &[u8]) -> Result<()> {
 pub(crate) fn write_file_of<'d>(
     path: &Path,
     force: bool,
-    parts: impl Iterator<Item = &'d [u8]>,
+    parts: impl Iterator<Item = &'d [u8]> + Clone,
 ) -> Result<()> {
     ensure_free(path, force)?;
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.part", std::process::id()));
     let temporary = PathBuf::from(temporary);
+    let size = parts.clone().map(|part| part.len() as u64).sum();
     let mut parts = parts;
     let mut write = || -> io::Result<()> {
         // `create_new` does not follow a link that somebody put there.
         let mut file = File::options().write(true).create_new(true).open(&temporary)?;
+        reserve(&file, size)?;
         // Parts may be many and small.
         let mut buffered = BufWriter::with_capacity(1 << 20, &mut file);
         parts.try_for_each(|part| buffered.write_all(part))?;
@@ -184,6 +186,26 @@ pub(crate) fn write_file_of<'d>(
     write().with_context(|| format!("can't write {}", path.display())).inspect_err(|_| {
         let _ = fs::remove_file(&temporary);
     })
+}
+
+/// Reserves the space of a large file. A full disk is found out at once; and where it replaces another one, the system
+/// need not find places for all that was written before it gives the file its name, which takes as long as the writing.
+#[cfg(target_os = "linux")]
+fn reserve(file: &File, size: u64) -> io::Result<()> {
+    const RESERVE_FROM: u64 = 1 << 20;
+    if size < RESERVE_FROM {
+        return Ok(());
+    }
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, size) {
+        Err(rustix::io::Errno::NOSPC) => Err(rustix::io::Errno::NOSPC.into()),
+        // Not every file system can.
+        _ => Ok(()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reserve(_: &File, _: u64) -> io::Result<()> {
+    Ok(())
 }
 
 /// Writes text to a file, or prints it.

@@ -88,6 +88,10 @@ fn edits() {
     assert_eq!(target, "iOS 17.0");
     let both = edited(&["--merge", text(&fixture("metallib/linker_1_2_7.metallib"))]);
     assert!(both.len() > original.len() && both.starts_with(&original));
+    let other = fs::read(fixture("metallib/linker_1_2_7.metallib")).unwrap();
+    let inside = folder.join("inside.bin");
+    fs::write(&inside, [&[1; 100][..], &other, b"and more"].concat()).unwrap();
+    assert_eq!(edited(&["--merge", text(&inside)]), both, "a library that is inside of another file");
 }
 
 #[test]

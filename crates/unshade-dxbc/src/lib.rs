@@ -10,6 +10,7 @@
 //! | [`mod@assemble`] | text to programs |
 //! | [`control_flow`], [`statistics`] | what follows from a program |
 //! | [`names`] | names of what tokens carry as numbers |
+//! | [`d3d9`] | the programs of Shader Model 1 to 3, which are another format |
 //!
 //! Containers are none of this crate's business: it is given the contents of SHDR, SHEX and Aon9 parts.
 //!
@@ -27,6 +28,7 @@ extern crate alloc;
 
 pub mod assemble;
 pub mod control_flow;
+pub mod d3d9;
 pub mod decode;
 mod encode;
 mod implied;

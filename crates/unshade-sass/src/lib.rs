@@ -1,7 +1,7 @@
 //! NVIDIA's machine code (SASS): words to instructions to text, and back.
 //!
 //! What is known of the instruction sets stands in tables, `isa/nvidia/*.isa`, from which `isa-gen` writes the constants
-//! that this crate reads. Nothing here knows an operation by name.
+//! that this crate reads. Nothing here knows an operation by name but [`control_flow`], the few that use the stack.
 //!
 //! | module | thing |
 //! |---|---|
@@ -13,6 +13,8 @@
 //! | [`assemble`] | text back to words |
 //! | [`control`] | scheduling words |
 //! | [`listing`] | a function, line by line |
+//! | [`control_flow`] | basic blocks, edges, what pushes and takes addresses |
+//! | [`life`] | which registers are live where |
 //! | `reference` | a page for each mnemonic (feature `reference`) |
 //!
 //! ```
@@ -34,9 +36,11 @@ extern crate alloc;
 
 pub mod assemble;
 pub mod control;
+pub mod control_flow;
 mod generated;
 pub mod instruction;
 pub mod isa;
+pub mod life;
 pub mod listing;
 mod number;
 pub mod print;

@@ -148,7 +148,7 @@ impl<'a> Function<'a> {
         let mut codes: [Option<Code>; 32] = [None; 32];
         for (index, (address, word)) in self.words().enumerate() {
             self.source(address, sink);
-            label(address, &targets, context, sink);
+            put_label(address, &targets, context, sink);
             let slot = usize::try_from(self.isa.schedule.every)
                 .ok()
                 .and_then(|every| index.checked_rem(every))
@@ -264,7 +264,12 @@ fn unknown<S: TokenSink + ?Sized>(word: u128, sink: &mut S) {
     sink.put(TokenKind::Punctuation, ";");
 }
 
-fn label<S: TokenSink + ?Sized>(address: u64, targets: &BTreeSet<u64>, context: &Context<'_>, sink: &mut S) {
+fn put_label<S: TokenSink + ?Sized>(
+    address: u64,
+    targets: &BTreeSet<u64>,
+    context: &Context<'_>,
+    sink: &mut S,
+) {
     let named = context.symbols.binary_search_by_key(&address, |symbol| symbol.0);
     let name = named.ok().and_then(|index| context.symbols.get(index)).map(|symbol| symbol.1);
     if name.is_none() && !targets.contains(&address) {
@@ -277,6 +282,11 @@ fn label<S: TokenSink + ?Sized>(address: u64, targets: &BTreeSet<u64>, context: 
     }
     sink.put(TokenKind::Punctuation, ":");
     sink.put(TokenKind::Space, "\n");
+}
+
+/// What a listing calls an address that is branched to: `.L_0040`.
+pub fn label(address: u64) -> String {
+    String::from(label_name(address).as_str())
 }
 
 fn label_name(address: u64) -> Short {

@@ -158,3 +158,78 @@ fn memory_and_constants() {
     lifted.lift(&Instruction::decode(kepler, word).unwrap(), 0);
     assert_eq!(execute(&lifted, &mut state, &mut memory), Err(Fault::Address(Space::Shared, 8)));
 }
+
+#[test]
+fn halves_and_bytes() {
+    for (text, inputs, expected) in [
+        ("VADD2 R0, R1, R2, R3", [0x7fff_0001, 0x0001_ffff, 0], 0x8000_0000),
+        ("VADD2.SAT R0, R1, R2, R3", [0x7fff_0001, 0x0001_ffff, 0], 0x7fff_0000),
+        ("VABSDIFF4.U8.U8.ACC R0, R1, R2, R3", [0x01ff_0003, 0x0400_0203, 100], 100 + 3 + 255 + 2),
+        ("VMNMX2.MX R0, R1, R2, R3", [0x0001_ffff, 0xffff_0001, 0], 0x0001_0001),
+        ("VSET4.LT.U8.U8 R0, R1, R2, R3", [0x0102_0304, 0x0202_0202, 0], 0x0100_0000),
+        ("IMADSP.SD R0, R1, R2, R3", [0xffff_0003, 2 << 30 | 5, 1], 16),
+    ] {
+        assert_eq!(result(text, inputs), expected, "{text} {inputs:x?}");
+    }
+}
+
+#[test]
+fn conversions_of_what_is_no_number() {
+    let nan = 0x7fff_ffff;
+    assert_eq!(result("F2I.S32.F32.TRUNC R0, R1", [nan, 0, 0]), 0);
+    assert_eq!(result("F2I.U32.F32 R0, R1", [nan, 0, 0]), 0);
+    let mut state = State::default();
+    state.registers[2..4].copy_from_slice(&[0, 0x7ff8_0000]);
+    run("F2I.S32.F64.TRUNC R0, R2", &mut state, &mut Memory::default());
+    assert_eq!(state.registers[0], 0x8000_0000);
+    state.registers[4] = nan;
+    run("F2I.U64.F32.TRUNC R0, R4", &mut state, &mut Memory::default());
+    assert_eq!(state.registers[..2], [0, 0x8000_0000]);
+    // Infinity less infinity is CUDART_NAN, and what is no number stays what it was.
+    state.registers[2..6].copy_from_slice(&[0, 0x7ff0_0000, 0, 0xfff0_0000]);
+    run("DADD R0, R2, R4", &mut state, &mut Memory::default());
+    assert_eq!(state.registers[..2], [0, 0xfff8_0000]);
+    state.registers[2..6].copy_from_slice(&[7, 0x7ff0_0000, 0, 0x3ff0_0000]);
+    run("DADD R0, R2, R4", &mut state, &mut Memory::default());
+    assert_eq!(state.registers[..2], [7, 0x7ff8_0000]);
+}
+
+#[test]
+fn subnormal_numbers() {
+    let (smallest, infinity) = (1, 0x7f80_0000);
+    assert_eq!(result("MUFU.RCP R0, R1", [smallest, 0, 0]), infinity);
+    assert_eq!(result("MUFU.RCP R0, R1", [0x7f00_0000, 0, 0]), 0, "2^127");
+    assert_eq!(result("FMUL.FMZ R0, R1, R2", [infinity, smallest, 0]), 0);
+    assert_eq!(result("FADD.FTZ R0, R1, R2", [smallest, 0x8000_0000, 0]), 0);
+    assert_eq!(result("FADD R0, R1, R2", [smallest, 0, 0]), smallest);
+    // What is no number is equal and less at once.
+    let mut state = State::default();
+    state.registers[1] = 0x7fff_ffff;
+    run("FADD R0.CC, R1, R2", &mut state, &mut Memory::default());
+    assert_eq!(state.flags[..4], [false, true, true, false]);
+}
+
+#[test]
+fn wide_minimum_from_the_upper_part_on() {
+    for (a, b) in [(0x1_0000_0002_u64, 0x1_0000_0001_u64), (5, 0x1_0000_0000), (u64::MAX, 3), (7, 7)] {
+        let mut state = State::default();
+        let halves = |value: u64| [value as u32, (value >> 32) as u32];
+        state.registers[2..4].copy_from_slice(&halves(a));
+        state.registers[4..6].copy_from_slice(&halves(b));
+        run("IMNMX.XHI R1.CC, R3, R5, PT", &mut state, &mut Memory::default());
+        run("IMNMX.XLO R0, R2, R4, PT", &mut state, &mut Memory::default());
+        let smaller = a.cast_signed().min(b.cast_signed()).cast_unsigned();
+        assert_eq!(state.registers[..2], halves(smaller), "{a:x} {b:x}");
+    }
+}
+
+#[test]
+fn condition_code_is_kept() {
+    let mut state = State::default();
+    state.flags = [true, false, true, false, true, false, false, true, false, false, true];
+    let before = state.flags;
+    run("P2R R0, PR, RZ, 0xf07f", &mut state, &mut Memory::default());
+    state.flags = [false; 11];
+    run("R2P PR, R0, 0xf07f", &mut state, &mut Memory::default());
+    assert_eq!(state.flags, before);
+}

@@ -8,18 +8,22 @@
 //! | [`dxil`] | what DXIL says of a program in its metadata |
 //! | [`dxc_tables`] | the tables of comments that DXC prints before a module |
 //! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
+//! | [`sass_code`], [`sass_listing`] | the machine code of cubins, function by function, and its listings |
 //! | [`air`] | what an AIR module says of its functions |
 //! | [`build`] | Metal libraries from modules and manifests |
+//! | [`disassembly`] | listings of modules and token programs |
 //! | [`decompile`](mod@decompile) | C of NVIDIA's machine code |
 //! | [`select`] | which functions are meant |
 //! | [`diff`] | what is different between two programs |
 //! | [`load_check`] | whether a Metal library loads on an OS |
+//! | [`query`] | questions about files, and answers as data, for servers and pages |
 //! | [`survey`] | what many files have in common, field by field |
 //! | [`view`] | what is shown of a file, as data for text and JSON alike |
 //! | [`source_files`] | embedded sources, unpacked |
 //! | [`dxbc_build`] | token programs put into containers |
 //! | [`dxbc_names`] | names of what the operands of token programs are |
 //! | [`fxc_listing`] | what FXC's disassembler writes of a container |
+//! | [`ghidra`] | kernels as programs that Ghidra imports |
 //! | [`safe_path`] | file names for names that come from files |
 //! | [`demangle()`], [`DemangledComments`] | C++ names, also in listings |
 //!
@@ -55,6 +59,7 @@ pub mod decompile;
 mod demangle;
 mod demangled_comments;
 pub mod diff;
+pub mod disassembly;
 pub mod dxbc_build;
 pub mod dxbc_names;
 pub mod dxc_tables;
@@ -62,10 +67,13 @@ mod dxcontainer_check;
 pub mod dxil;
 pub mod format;
 pub mod fxc_listing;
+pub mod ghidra;
 pub mod load_check;
 pub mod nv_units;
 pub mod program;
+pub mod query;
 pub mod safe_path;
+pub mod sass_code;
 pub mod sass_listing;
 pub mod select;
 pub mod source_files;

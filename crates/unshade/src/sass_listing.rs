@@ -3,8 +3,9 @@
 //! A code section is one function that the host or others call, with the functions inside of it; cuobjdump prints a
 //! listing for each.
 
+use crate::sass_code::{tell_undecoded, unknown_chip};
 use std::ops::Range;
-use unshade_core::{Diagnostics, Error, ErrorKind, Escaped, Reader, TokenKind, TokenSink};
+use unshade_core::{Diagnostics, Escaped, Reader, TokenKind, TokenSink};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
@@ -12,9 +13,6 @@ use unshade_nv::function::Function;
 use unshade_sass::isa;
 use unshade_sass::listing::{self, Context};
 use unshade_sass::table::Isa;
-
-/// So many words that no instruction has are told of in each function.
-const MAX_UNDECODED: usize = 8;
 
 /// How a listing is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,8 +37,7 @@ pub fn cubin<S: TokenSink>(
     sink: &mut S,
 ) -> usize {
     let Some(isa) = instruction_set(cubin) else {
-        let message = format!("sm_{}: the encoding of this chip is not known", cubin.arch());
-        diagnostics.warning("sass-arch", Error::new(ErrorKind::BadValue, cubin.file().base(), message));
+        diagnostics.warning("sass-arch", unknown_chip(cubin));
         return 0;
     };
     let functions: Vec<Function<'_>> = cubin.functions().collect();
@@ -95,16 +92,7 @@ fn one<S: TokenSink>(
         );
         function.annotated(&context, sink);
     }
-    let mut undecoded = function.undecoded();
-    for fault in undecoded.by_ref().take(MAX_UNDECODED) {
-        let message = format!("{name}: no instruction of {} has the word {:#018x}", isa.name, fault.word);
-        diagnostics.warning("sass-word", Error::new(ErrorKind::BadValue, fault.file_offset, message));
-    }
-    let more = undecoded.count();
-    if more > 0 {
-        let message = format!("{name}: {more} more words that no instruction has");
-        diagnostics.warning("sass-word", Error::new(ErrorKind::BadValue, bytes.base(), message));
-    }
+    tell_undecoded(&function, diagnostics);
 }
 
 /// The functions of a section by address.

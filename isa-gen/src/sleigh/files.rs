@@ -147,6 +147,8 @@ fn functions(isa: &Isa) -> String {
 
 /// Where the registers of names between pieces begin.
 const SCRATCH: u32 = 0x2000;
+/// Where Ghidra's context is.
+const CONTEXT: u32 = 0x4000;
 /// Where predicates and flags are.
 const PREDICATES: u32 = 0x1000;
 /// Where a call leaves the address that RET goes to.
@@ -191,6 +193,7 @@ pub(super) fn spaces_and_registers(out: &mut String, zero: u32, scratch: &BTreeM
             names.join(" ")
         );
     }
+    super::stacks::context(out, CONTEXT);
     out.push('\n');
 }
 

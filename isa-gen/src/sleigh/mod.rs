@@ -10,6 +10,8 @@
 //! | `r` | a register whose number stands in several places |
 //! | `n` | the number of a modifier's value |
 //! | `a` | a branch's target |
+//! | `c` | an address that is pushed, for the context |
+//! | `j` | an address that the context holds |
 //! | `s` | a piece of the semantics: a constructor for each choice of modifiers that makes a difference |
 //! | `b` | several pieces |
 //!
@@ -21,6 +23,7 @@
 mod display;
 mod files;
 mod pieces;
+mod stacks;
 mod values;
 
 use std::collections::{BTreeMap, HashMap};

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
 use super::Writer;
+use super::stacks::{Way, ways};
 use crate::lower::{Class, Code, NATIVE, Pcode, Program, SIGNS, Step, Test, Value};
 use crate::model::{Bits, Encoding, Kind, Part};
 
@@ -22,7 +23,7 @@ struct Leaf {
 
 /// A step without choices.
 #[derive(Clone)]
-enum Decided {
+pub(super) enum Decided {
     Do(Pcode),
     If(Value, Vec<Decided>, Vec<Decided>),
 }
@@ -46,19 +47,9 @@ impl Writer<'_> {
             let most = self.scratch.entry(bytes).or_insert(0);
             *most = (*most).max(count);
         }
+        tables.extend(self.push(encoding, &program.steps));
         tables.extend(self.join(encoding));
         tables
-    }
-
-    /// `.S` comes after everything else.
-    fn join(&mut self, encoding: &Encoding) -> Option<String> {
-        let choice = encoding.choices.get(encoding.choice("join")?)?;
-        let bits = choice.bits.clone();
-        let (off, on) = (self.equals(&bits, 0), self.equals(&bits, 1));
-        Some(self.table(
-            's',
-            &format!("@: is {off} {{ export 0:1; }}\n@: is {on} {{ reconverge(); export 0:1; }}\n"),
-        ))
     }
 
     /// The bits that a test looks at and the numbers for which it holds; or the answer, if the encoding decides it.
@@ -188,17 +179,24 @@ impl Writer<'_> {
         let mut bodies: Vec<(Vec<String>, String, Vec<Conditions>)> = Vec::new();
         for mut leaf in leaves {
             self.without_unread(encoding, &mut leaf.steps, &names.is_shared);
-            let mut body =
-                Body { pattern: Vec::new(), code: String::new(), locals: BTreeMap::new(), labels: 0 };
-            self.statements(encoding, &leaf.steps, names, &mut body);
-            let locals: String =
-                body.locals.values().map(|(name, bytes)| format!(" local {name}:{bytes};")).collect();
-            let code = format!("{locals}{}", body.code);
-            body.pattern.sort();
-            body.pattern.dedup();
-            match bodies.iter_mut().find(|entry| entry.0 == body.pattern && entry.1 == code) {
-                Some(entry) => entry.2.push(leaf.conditions),
-                None => bodies.push((body.pattern, code, vec![leaf.conditions])),
+            // What goes where a stack says is a branch if the context knows it, and else a function says where.
+            let ways = match self.goes_by(&leaf.steps) {
+                Some(field) => Vec::from(ways(field)),
+                None => vec![Way { by: None, unset: Vec::new() }],
+            };
+            for way in ways {
+                let pattern = way.unset.iter().map(|field| format!("{field}=0")).collect();
+                let mut body = Body { by: way.by, pattern, ..Body::default() };
+                self.statements(encoding, &leaf.steps, names, &mut body);
+                let locals: String =
+                    body.locals.values().map(|(name, bytes)| format!(" local {name}:{bytes};")).collect();
+                let code = format!("{locals}{}", body.code);
+                body.pattern.sort();
+                body.pattern.dedup();
+                match bodies.iter_mut().find(|entry| entry.0 == body.pattern && entry.1 == code) {
+                    Some(entry) => entry.2.push(leaf.conditions.clone()),
+                    None => bodies.push((body.pattern, code, vec![leaf.conditions.clone()])),
+                }
             }
         }
         if bodies.iter().all(|body| body.1.is_empty()) {
@@ -232,8 +230,18 @@ impl Writer<'_> {
     }
 
     fn statements(&mut self, encoding: &Encoding, steps: &[Decided], names: &mut Names<'_>, body: &mut Body) {
-        for step in steps {
+        let mut steps = steps.iter().peekable();
+        while let Some(step) = steps.next() {
+            if let (Some(by), Some(_)) = (body.by, self.pops(step, steps.peek().copied())) {
+                let (code, table) = self.goto_popped(by);
+                body.code.push_str(&code);
+                body.pattern.push(table);
+                steps.next();
+                continue;
+            }
             match step {
+                // The context keeps it.
+                Decided::Do(pcode) if self.pushed(encoding, pcode).is_some() => {}
                 Decided::Do(pcode) => self.statement(encoding, pcode, names, body),
                 Decided::If(value, yes, no) => {
                     let condition = self.input(encoding, value, names, body);
@@ -378,6 +386,8 @@ impl Writer<'_> {
                 body.pattern.push(table.clone());
                 table
             }
+            // Of what can't be selected, all is.
+            None if matches!(value, Value::Select(_)) => format!("{:#x}:{bytes}", u8::MAX),
             None => format!("0:{bytes}"),
         }
     }
@@ -411,7 +421,10 @@ impl Writer<'_> {
 }
 
 /// A constructor that is being written.
+#[derive(Default)]
 struct Body {
+    /// The field of the context that knows where a stack says to go on.
+    by: Option<&'static str>,
     pattern: Vec<String>,
     code: String,
     locals: BTreeMap<usize, (String, u32)>,

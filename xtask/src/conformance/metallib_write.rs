@@ -1,7 +1,8 @@
 //! Metal libraries written: every real one is taken apart and put together again, and has to be the same to the byte.
 //!
 //! The hashes are computed anew beside those that were read. Of every tag it is counted how many bytes were written
-//! from typed fields and how many were carried along raw.
+//! from typed fields and how many were carried along raw. Then every kind of edit is made on libraries of every shape
+//! (`metallib_edits.rs`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,6 +30,9 @@ struct Counts {
     functions: u64,
     exact: u64,
     computed_hashes: u64,
+    reflections: u64,
+    /// Reflections that were built anew from their tables.
+    rebuilt: u64,
     yaml_bytes: u64,
     yaml_exact: u64,
     /// By kind of fact: functions of which module and library say the same, and all that have it.
@@ -45,7 +49,8 @@ pub(crate) fn run() -> Result<()> {
     println!("files: {}, by content", files.len());
     let counts = files.par_iter().map(|path| read_file(path)).reduce(Counts::default, Counts::add);
     counts.print();
-    ensure!(counts.faults.is_empty(), "{} faults", counts.faults.len());
+    let broken = super::metallib_edits::run(&files)?;
+    ensure!(counts.faults.is_empty() && broken == 0, "{} faults", counts.faults.len() + broken);
     Ok(())
 }
 
@@ -85,6 +90,10 @@ fn write_back(library: &Library<'_>, counts: &mut Counts) -> Result<()> {
     file.functions.iter_mut().for_each(|function| function.hash = None);
     ensure!(file.write()?.to_vec() == data, "is written otherwise with computed hashes");
     counts.computed_hashes += file.functions.len() as u64;
+    let rebuilt = rebuild_reflections(&mut file)?;
+    ensure!(file.write()?.to_vec() == data, "is written otherwise with reflections built from their tables");
+    counts.rebuilt += rebuilt;
+    counts.reflections += file.reflections().len() as u64;
     let text = document::to_yaml(&file)?;
     counts.yaml_bytes += text.len() as u64;
     ensure!(document::from_yaml(&text)?.write()?.to_vec() == data, "comes back from YAML otherwise");
@@ -93,6 +102,20 @@ fn write_back(library: &Library<'_>, counts: &mut Counts) -> Result<()> {
         counts.facts(function, &file.modules[function.module].bytes, index);
     }
     Ok(())
+}
+
+/// Builds the reflection buffers anew from their tables; returns how many could be taken apart.
+fn rebuild_reflections(file: &mut LibraryFile<'_>) -> Result<u64> {
+    let Some(SectionData::Reflections(list)) = file.section_mut(&[*b"RLST"]) else { return Ok(0) };
+    let mut rebuilt = 0;
+    for buffer in list {
+        let written = buffer.tables().map(|tables| tables.write()).transpose()?;
+        if let Some(written) = written {
+            buffer.content = written.into();
+            rebuilt += 1;
+        }
+    }
+    Ok(rebuilt)
 }
 
 impl Counts {
@@ -180,6 +203,8 @@ impl Counts {
             (&mut self.functions, other.functions),
             (&mut self.exact, other.exact),
             (&mut self.computed_hashes, other.computed_hashes),
+            (&mut self.reflections, other.reflections),
+            (&mut self.rebuilt, other.rebuilt),
             (&mut self.yaml_bytes, other.yaml_bytes),
             (&mut self.yaml_exact, other.yaml_exact),
         ];
@@ -205,6 +230,7 @@ impl Counts {
         println!("written back exactly       {:>12}", self.exact);
         println!("functions                  {:>12}", self.functions);
         println!("  with their hash computed {:>12}", self.computed_hashes);
+        println!("reflections from tables    {:>12}   of {}", self.rebuilt, self.reflections);
         println!("YAML and back exactly      {:>12}   {} bytes", self.yaml_exact, self.yaml_bytes);
         println!("\nfact, functions of which module and library say the same");
         for (fact, [same, all]) in &self.facts {
@@ -235,7 +261,10 @@ fn raw_bytes(data: &SectionData<'_>) -> u64 {
         SectionData::SourceLink(tags) => sum(&mut tags.iter().map(|tag| tag.content.len())),
         SectionData::Dynamic(dynamic) => sum(&mut dynamic.other.iter().map(|tag| tag.content.len())),
         SectionData::Symbols(_) => 0,
-        SectionData::Reflections(list) => sum(&mut list.iter().map(|buffer| buffer.content.len())),
+        SectionData::Reflections(list) => {
+            let carried = list.iter().filter(|buffer| buffer.tables().is_none());
+            sum(&mut carried.map(|buffer| buffer.content.len()))
+        }
         SectionData::Scripts(scripts) => sum(&mut scripts.iter().map(|script| script.len())),
         SectionData::Raw(bytes) => bytes.len() as u64,
     }

@@ -4,6 +4,7 @@ mod bitcode;
 mod dxbc;
 mod dxcontainer;
 mod metallib;
+mod metallib_edits;
 mod metallib_write;
 mod nv;
 mod sass;

@@ -1,15 +1,16 @@
 //! Metal libraries: YAML both ways, edited, built.
 
-use super::written::{read_text, write};
+use super::written::{one_program, read_text, write};
 use crate::Outcome;
-use crate::args::{BuildArgs, EditArgs, FromYamlArgs, ModuleFile, Stripped, ToYamlArgs};
+use crate::args::{BuildArgs, EditArgs, FromYamlArgs, GlobalArgs, ModuleFile, Stripped, ToYamlArgs};
 use crate::input::Bytes;
 use crate::output::{Folder, ensure_free, write_pieces, write_text};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::{Path, PathBuf};
 use unshade::core::{Error, ErrorKind, Escaped};
+use unshade::format::Format;
 use unshade::metallib::edit::Strip;
-use unshade::metallib::header::Version;
+use unshade::metallib::header::{self, Version};
 use unshade::metallib::target::{FIRST_WITH_PLATFORM, Target};
 use unshade::metallib::{LibraryFile, LibraryType, document, module};
 use unshade::safe_path::SafePaths;
@@ -109,19 +110,16 @@ fn from_modules(args: &BuildArgs, modules: &[Bytes]) -> Result<LibraryFile<'stat
     Ok(file)
 }
 
-pub(super) fn edit(args: &EditArgs, data: &[u8]) -> Result<Outcome> {
+pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<Outcome> {
     refuse_options(args)?;
-    let others: Vec<Bytes> = args
-        .merge
-        .iter()
-        .map(|path| Bytes::open(path).with_context(|| format!("can't read {}", path.display())))
-        .collect::<Result<_>>()?;
+    let others: Vec<Bytes> =
+        args.merge.iter().map(|argument| library_of(argument, global)).collect::<Result<_>>()?;
     let mut file = LibraryFile::parse(data)?;
     let before = file.uuid().copied();
     let mut changed = !others.is_empty();
-    for (other, path) in others.iter().zip(&args.merge) {
+    for (other, argument) in others.iter().zip(&args.merge) {
         let merged = LibraryFile::parse(other).and_then(|other| file.merge(other));
-        merged.with_context(|| path.display().to_string())?;
+        merged.with_context(|| argument.clone())?;
     }
     changed |= choose_functions(args, &mut file)?;
     for rename in &args.rename {
@@ -151,8 +149,24 @@ pub(super) fn edit(args: &EditArgs, data: &[u8]) -> Result<Outcome> {
         file.renew_uuid()?;
     }
     let mut inputs = vec![args.file.as_str()];
-    inputs.extend(args.merge.iter().filter_map(|path| path.to_str()));
+    inputs.extend(args.merge.iter().map(String::as_str));
     write(&args.output, &inputs, file.write()?.pieces())
+}
+
+/// The one library that an argument means. One that is a file by itself stays mapped.
+fn library_of(argument: &str, global: &GlobalArgs) -> Result<Bytes> {
+    if let Ok(bytes) = Bytes::open(Path::new(argument))
+        && bytes.starts_with(&header::MAGIC.0)
+    {
+        return Ok(bytes);
+    }
+    let mut copy = Vec::new();
+    one_program(argument, global, |format, data| {
+        ensure!(format == Format::MetalLibrary, "is no Metal library");
+        copy = data.to_vec();
+        Ok(Outcome::Done)
+    })?;
+    Ok(Bytes::Read(copy))
 }
 
 /// Options that are for DXContainers.

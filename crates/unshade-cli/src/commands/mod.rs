@@ -6,6 +6,7 @@ mod diff;
 mod disassemble;
 mod dump;
 mod dxcontainer;
+mod explore;
 mod extract;
 mod ghidra;
 mod info;
@@ -46,12 +47,13 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::List(args) => list::run(&args, &global),
         Command::Show(args) => show::run(&args, &global),
         Command::Extract(args) => extract::run(&args, &global),
+        Command::Explore(args) => explore::run(&args),
         Command::Verify(args) => verify::run(&args, &global),
         Command::Check(args) => check::run(&args, &global),
         Command::Diff(args) => diff::run(&args, &global),
         Command::Disassemble(args) => disassemble::run(&args, &global),
         Command::Assemble(args) => assemble::run(&args, &global),
-        Command::Ghidra { output } => ghidra::run(&output),
+        Command::Ghidra(args) => ghidra::run(&args, &global),
         Command::Isa { mnemonic } => isa::run(mnemonic.as_deref(), &global),
         Command::Dump(args) => dump::run(&args, &global),
         Command::Scan(args) => scan::run(&args, &global),

@@ -42,7 +42,7 @@ pub(crate) fn sign(args: &SignArgs, global: &GlobalArgs) -> Result<Outcome> {
 pub(crate) fn edit(args: &EditArgs, global: &GlobalArgs) -> Result<Outcome> {
     one_program(&args.file, global, |format, data| match format {
         Format::DxContainer => dxcontainer::edit(args, data),
-        _ => metallib::edit(args, data),
+        _ => metallib::edit(args, global, data),
     })
 }
 
@@ -91,6 +91,7 @@ pub(super) fn one_program(
         ),
         _ => bail!("{argument}: several programs; `unshade list` shows how to select one"),
     }
+    input.will_be_read();
     let mut outcome = Outcome::Done;
     input.each_program(&global.limits(), |find| {
         if is_written(find.format) {
@@ -111,7 +112,7 @@ fn whole<'d>(input: &'d Input, find: &Find<'d>) -> &'d [u8] {
 pub(super) fn write<'d>(
     output: &BinaryArgs,
     inputs: &[&str],
-    pieces: impl Iterator<Item = &'d [u8]>,
+    pieces: impl Iterator<Item = &'d [u8]> + Clone,
 ) -> Result<Outcome> {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     let target = real(&output.output);

@@ -62,6 +62,7 @@ impl Emitter<'_> {
     /// A node from the start of its line (or after a dash, where `started`), with its line end.
     fn node(&mut self, node: &Node<'_>, indent: usize, started: bool) {
         match &node.kind {
+            Kind::Deferred(deferred) => self.node(&deferred.make(), indent, started),
             Kind::Map(pairs) if !pairs.is_empty() => {
                 for (index, (key, value)) in pairs.iter().enumerate() {
                     if !(index == 0 && started) || self.out.ends_with('\n') {
@@ -85,6 +86,9 @@ impl Emitter<'_> {
 
     /// A key and its value.
     fn key(&mut self, key: &str, value: &Node<'_>, indent: usize) {
+        if let Kind::Deferred(deferred) = &value.kind {
+            return self.key(key, &deferred.make(), indent);
+        }
         self.scalar(key);
         self.out.push(':');
         let nested = match &value.kind {
@@ -113,6 +117,7 @@ impl Emitter<'_> {
             Kind::List { flow: false, .. } => self.out.push_str("[]"),
             Kind::List { items, .. } => self.flow(items),
             Kind::Map(_) => self.out.push_str("{}"),
+            Kind::Deferred(deferred) => return self.inline(&deferred.make()),
         }
         self.end_line();
     }
@@ -320,6 +325,23 @@ mod tests {
         // Handing on what was gathered must not move what follows: every line of bytes starts in one column.
         let columns: Vec<usize> = out.lines().filter_map(|line| line.find("0x")).collect();
         assert!(columns.len() > GATHERED / 30 && columns.iter().all(|column| *column == columns[0]));
+    }
+
+    #[test]
+    fn deferred_nodes_are_written_as_what_they_make() {
+        let write = |node: Node<'_>| {
+            let mut out = String::new();
+            emit("!t", &Kind::Map(vec![("Key".into(), node)]).into(), &mut out).unwrap();
+            out
+        };
+        let map = || Kind::Map(vec![("A".into(), Node::number(1)), ("B".into(), Node::plain("x"))]).into();
+        for make in [map, || Node::list(vec![Node::number(3)]), || Node::flow(vec![]), || Kind::Null.into()] {
+            assert_eq!(write(Node::deferred(make)), write(make()));
+            assert_eq!(
+                write(Node::list(vec![Node::deferred(make), Node::deferred(make)])),
+                write(Node::list(vec![make(), make()]))
+            );
+        }
     }
 
     #[test]

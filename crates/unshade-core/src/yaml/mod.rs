@@ -16,7 +16,9 @@ use crate::{Error, ErrorKind, FourCc, Result};
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::fmt;
 
 /// One node, and where it stands in its text; both numbers are 0 for nodes that were made.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +51,31 @@ pub enum Kind<'a> {
     },
     /// Keys and values in their order.
     Map(Vec<(Cow<'a, str>, Node<'a>)>),
+    /// A node that is made when it is written; none that was read is one.
+    Deferred(Deferred<'a>),
+}
+
+/// A node that is made when it is written, so that the nodes of a large document need not all be held at once.
+#[derive(Clone)]
+pub struct Deferred<'a>(Arc<dyn Fn() -> Node<'static> + Send + Sync + 'a>);
+
+impl Deferred<'_> {
+    /// Makes the node.
+    pub fn make(&self) -> Node<'static> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Deferred<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.make().fmt(f)
+    }
+}
+
+impl PartialEq for Deferred<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.make() == other.make()
+    }
 }
 
 impl<'a> From<Kind<'a>> for Node<'a> {
@@ -86,6 +113,11 @@ impl<'a> Node<'a> {
     /// A list line by line.
     pub fn list(items: Vec<Node<'a>>) -> Self {
         Kind::List { items, flow: false }.into()
+    }
+
+    /// A node that is made when it is written.
+    pub fn deferred(make: impl Fn() -> Node<'static> + Send + Sync + 'a) -> Self {
+        Kind::Deferred(Deferred(Arc::new(make))).into()
     }
 
     /// The text of a plain or quoted node.
@@ -128,6 +160,7 @@ impl<'a> Node<'a> {
             }
             Kind::Bytes(_) | Kind::List { .. } => "a list".into(),
             Kind::Map(_) => "keys and values".into(),
+            Kind::Deferred(deferred) => deferred.make().describe(),
         }
     }
 

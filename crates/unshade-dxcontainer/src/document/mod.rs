@@ -146,6 +146,7 @@ fn read_own_container(node: &Node<'_>) -> Result<DxFile> {
 fn into_owned<'a>(node: Node<'_>) -> Node<'a> {
     let kind = match node.kind {
         Kind::Null => Kind::Null,
+        Kind::Deferred(deferred) => into_owned(deferred.make()).kind,
         Kind::Plain(text) => Kind::Plain(text.into_owned().into()),
         Kind::Quoted(text) => Kind::Quoted(text.into_owned().into()),
         Kind::Bytes(bytes) => Kind::Bytes(bytes.into_owned().into()),

@@ -4,8 +4,7 @@
 //! that match, the wrapper and padding of modules. Keys are left out, too, where a library lacks the thing. What is
 //! read back is the same to the byte.
 //!
-//! Modules, archives of sources and reflection buffers stand in the document as lists of bytes, or modules beside it
-//! as files: [`to_yaml_with`] asks for the name of each, [`from_yaml_with`] for what is in them.
+//! Modules and archives of sources stand in the document as lists of bytes, or modules beside it as files: [`to_yaml_with`] asks for the name of each, [`from_yaml_with`] for what is in them.
 //!
 //! | key | content |
 //! |---|---|
@@ -17,6 +16,7 @@
 
 mod build;
 pub mod function;
+pub mod reflection;
 pub mod section;
 
 pub use build::build;

@@ -8,13 +8,13 @@
 //! | `LinkCommand`, `WorkingDirectory`, `Archives` (`Id`, `Compressed`) | `HSRD`, `HSRC` |
 //! | `InstallName`, `LinkedLibraries`, `Tags` | `HDYN` |
 //! | `Symbols` | `ILST`, `VLST` |
-//! | `Reflections` (`Bytes`; `Code` if it is not `RBUF`; `Padded` if it is not) | `RLST` |
+//! | `Reflections` (tables ([`reflection`](super::reflection)) or `Bytes`; `Code`, `Padded` where unusual) | `RLST` |
 //! | `Scripts` | `SLST` |
 //! | `Tags` | `HSRP` |
 //! | `Bytes` | any that is not as described |
 
 use super::function::{raw_node, read_other, read_raw};
-use super::{Environment, bytes_node, list};
+use super::{Environment, bytes_node, list, reflection};
 use crate::file::{
     ExtensionTag, OwnedArchive, OwnedDynamicHeader, OwnedReflection, OwnedSources, SectionData, Text,
 };
@@ -23,7 +23,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use unshade_core::bytes::Bytes;
-use unshade_core::yaml::{MapReader, MapWriter, Node, Yaml};
+use unshade_core::yaml::{Kind, MapReader, MapWriter, Node, Yaml};
 use unshade_core::{FourCc, Result};
 
 pub(super) fn node<'a>(tag: &'a ExtensionTag<'_>) -> Node<'a> {
@@ -62,24 +62,29 @@ fn put_section<'a>(data: &'a SectionData<'_>, map: &mut MapWriter<'a>) {
         }
         SectionData::Symbols(names) => map.node("Symbols", names.node()),
         SectionData::Reflections(list) => {
-            let reflection = |reflection: &'a OwnedReflection<'_>| {
-                let mut map = MapWriter::default();
-                if reflection.code.0 != *b"RBUF" {
-                    map.node("Code", reflection.code.node());
-                }
-                if !reflection.padded {
-                    map.node("Padded", Node::plain("false"));
-                }
-                map.node("Bytes", bytes_node(&reflection.content));
-                map.finish()
-            };
-            map.node("Reflections", Node::list(list.iter().map(reflection).collect()));
+            let reflections = list.iter().map(|reflection| Node::deferred(|| reflection_node(reflection)));
+            map.node("Reflections", Node::list(reflections.collect()));
         }
         SectionData::Scripts(scripts) => {
             map.node("Scripts", Node::list(scripts.iter().map(|script| bytes_node(script)).collect()));
         }
         SectionData::Raw(bytes) => map.node("Bytes", bytes_node(bytes)),
     }
+}
+
+fn reflection_node(reflection: &OwnedReflection<'_>) -> Node<'static> {
+    let mut map = MapWriter::default();
+    if reflection.code.0 != *b"RBUF" {
+        map.node("Code", reflection::text_node(&reflection.code.0));
+    }
+    if !reflection.padded {
+        map.node("Padded", Node::plain("false"));
+    }
+    match reflection.tables() {
+        Some(root) => reflection::put_table(&root, &mut map),
+        None => map.node("Bytes", Kind::Bytes(reflection.content.to_vec().into()).into()),
+    }
+    map.finish()
 }
 
 /// A UUID in capitals with dashes, as Apple's tools print it.
@@ -155,8 +160,10 @@ fn read_section(
         })),
         b"ILST" | b"VLST" => map.field("Symbols").map(SectionData::Symbols),
         b"RLST" => {
-            let reflections = list(map, "Reflections")?;
-            reflections.iter().map(read_reflection).collect::<Result<_>>().map(SectionData::Reflections)
+            let reflections = map.take("Reflections");
+            let reflections =
+                reflections.map_or(Ok(Vec::new()), |node| reflection::each(node, read_reflection));
+            reflections.map(SectionData::Reflections).map_err(|error| error.within("Reflections"))
         }
         b"SLST" => list(map, "Scripts")?.iter().map(owned).collect::<Result<_>>().map(SectionData::Scripts),
         _ => map.field("Bytes").map(|bytes: Bytes| SectionData::Raw(Cow::Owned(bytes.0))),
@@ -199,9 +206,12 @@ fn read_reflection(node: &Node<'_>) -> Result<OwnedReflection<'static>> {
     let mut map = MapReader::new(node)?;
     let code = map.field_or("Code", FourCc(*b"RBUF"))?;
     let padded = map.field_or("Padded", true)?;
-    let content: Bytes = map.field("Bytes")?;
+    let content = match map.take("Bytes") {
+        Some(bytes) => owned(bytes)?,
+        None => Cow::Owned(reflection::read_root(&mut map)?.write()?),
+    };
     map.finish()?;
-    Ok(OwnedReflection { code, content: Cow::Owned(content.0), padded })
+    Ok(OwnedReflection { code, content, padded })
 }
 
 fn owned(node: &Node<'_>) -> Result<Text<'static>> {

@@ -1,8 +1,9 @@
 //! The header extension and the sections that it names.
 
 use super::{RawTag, Text};
+use crate::reflection::tables::OwnedTable;
 use alloc::vec::Vec;
-use unshade_core::FourCc;
+use unshade_core::{FourCc, Result};
 
 /// A tag of the header extension; the sections stand in the file in the order of their tags.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,4 +80,24 @@ pub struct OwnedReflection<'a> {
     pub content: Text<'a>,
     /// Whether zeros stand before it, so that it starts at a multiple of 16 of the file: in every real file.
     pub padded: bool,
+}
+
+impl OwnedReflection<'_> {
+    /// A buffer of these tables.
+    ///
+    /// # Errors
+    /// As [`OwnedTable::write`].
+    pub fn of_tables(root: &OwnedTable<'_>) -> Result<Self> {
+        Ok(Self { code: FourCc(*b"RBUF"), content: root.write()?.into(), padded: true })
+    }
+
+    /// The buffer's tables, if it is one that [`OwnedTable::write`] makes of them; others are carried along as they are.
+    pub fn tables(&self) -> Option<OwnedTable<'_>> {
+        if self.code.0 != *b"RBUF" {
+            return None;
+        }
+        let root = OwnedTable::read(&self.content).ok()?;
+        let written = root.write().ok()?;
+        (*written == *self.content).then_some(root)
+    }
 }

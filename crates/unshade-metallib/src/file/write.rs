@@ -69,7 +69,7 @@ enum Piece<'f> {
 
 impl Written<'_> {
     /// The pieces.
-    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> + Clone {
         let body = self.pieces.iter().map(|piece| match piece {
             Piece::Own(range) => self.own.get(range.clone()).unwrap_or_default(),
             Piece::Borrowed(bytes) => bytes,

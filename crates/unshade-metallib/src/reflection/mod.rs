@@ -13,6 +13,7 @@
 //! | | [`FunctionReflection`]: a function with its arguments, typed |
 //! | | [`print_signature`]: the function as one would declare it in Metal source |
 //! | | [`Reflection::outline`]: what every byte is |
+//! | [`tables`] | a reflection that is owned, changed and written to the byte |
 //!
 //! ```
 //! use unshade_metallib::reflection::{NodeList, Reflection, schema::Version};
@@ -29,6 +30,7 @@
 //! ```
 
 mod argument;
+mod builder;
 mod check;
 pub mod flatbuffer;
 mod outline;
@@ -36,6 +38,7 @@ mod print;
 mod rename;
 pub mod schema;
 mod signature;
+pub mod tables;
 #[cfg(test)]
 mod test_support;
 #[cfg(test)]
@@ -362,7 +365,7 @@ impl<'a> Record<'a> {
     /// # Errors
     /// As [`Fields`].
     pub fn get(&self, name: &str) -> Result<Option<FieldValue<'a>>> {
-        match self.schema.slots.iter().position(|slot| slot.name == name) {
+        match self.schema.slot_named(name) {
             Some(slot) => Ok(self.field(slot)?.map(|field| field.value)),
             None => Ok(None),
         }

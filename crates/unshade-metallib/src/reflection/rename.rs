@@ -1,9 +1,12 @@
 //! Renaming functions in a reflection buffer.
 //!
-//! The new name is put behind everything else and the function's offset is turned to it, so that nothing moves. The
-//! bytes of the old name stay, with nothing pointing at them: other tables may share them.
+//! The buffer is taken apart and written anew. One that holds what the schema has no place for can't be: there the new
+//! name is put behind everything else and the function's offset is turned to it, so that nothing moves. The bytes of the
+//! old name stay then, with nothing pointing at them: other tables may share them.
 
+use super::tables::OwnedTable;
 use super::{FieldValue, NodeList, Reflection};
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 /// Strings and their lengths stand at multiples of this.
@@ -12,6 +15,16 @@ const ALIGNMENT: usize = 4;
 /// A reflection buffer, without the zeros before it, in which a function has another name; `None` if it has no function
 /// of the old one, or can't be read.
 pub fn renamed(content: &[u8], old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
+    match OwnedTable::read(content) {
+        Ok(mut root) => match root.rename_functions(old, &Cow::Borrowed(new)) {
+            0 => None,
+            _ => root.write().ok(),
+        },
+        Err(_) => patched(content, old, new),
+    }
+}
+
+fn patched(content: &[u8], old: &[u8], new: &[u8]) -> Option<Vec<u8>> {
     let reflection = Reflection::parse(content, 0).ok().filter(|reflection| reflection.padding() == 0)?;
     let mut places = Vec::new();
     for list in NodeList::FUNCTIONS {

@@ -290,12 +290,15 @@ fn floating(code: Code, first: u64, second: u64, width: u8, out: u8) -> Option<u
                 _ => return None,
             })
         }
-        _ => functions::double(match code {
-            Code::FloatAdd => a + b,
-            Code::FloatSub => a - b,
-            Code::FloatMul => a * b,
-            Code::FloatDiv => a / b,
-            _ => return None,
-        }),
+        _ => {
+            let value = match code {
+                Code::FloatAdd => a + b,
+                Code::FloatSub => a - b,
+                Code::FloatMul => a * b,
+                Code::FloatDiv => a / b,
+                _ => return None,
+            };
+            functions::double_of(value, &[first, second])
+        }
     })
 }

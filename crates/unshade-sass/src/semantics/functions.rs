@@ -1,15 +1,15 @@
 //! The named functions that make numbers of numbers.
 //!
-//! Arithmetic is IEEE 754's, with the roundings that instructions say (0 to nearest even, 1 down, 2 up, 3 towards zero);
-//! results that are not numbers are the one that NVIDIA documents in PTX, with all bits of the fraction set. What MUFU
-//! gives is rounded from the exact value here, where the chip's own last bits may differ.
+//! Arithmetic is IEEE 754's, with the roundings that instructions say (0 to nearest even, 1 down, 2 up, 3 towards zero).
+//! Singles and halves that are not numbers have all bits of the fraction set, as the CUDA programming guide says; doubles
+//! keep the first operand that is none, made quiet, and what is no number of numbers is `CUDART_NAN`, 0xfff8000000000000.
+//! What MUFU gives is rounded from the exact value here, where the chip's own last bits may differ; it takes subnormal
+//! numbers for zero, as PTX says of `.approx.ftz`.
 
 use rustc_apfloat::ieee::{Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-use super::execute::operate;
-use super::lift::masked;
-use super::table::Code;
+use super::{surface, video};
 
 /// The result of a function that is pure; none for the others.
 pub fn call(name: &str, inputs: &[u64]) -> Option<u64> {
@@ -24,35 +24,35 @@ pub fn call(name: &str, inputs: &[u64]) -> Option<u64> {
     Some(match name {
         "flush" => u64::from(flushed(word(0))),
         "saturate" => single(if float(0) > 0.0 { float(0).min(1.0) } else { 0.0 }),
+        "saturate_double" if wide(0) > 0.0 => double(wide(0).min(1.0)),
+        "saturate_double" => 0,
         "fadd_round" => soft(s(0).add_r(s(1), round(at(2))).value),
         "fmul_round" => soft(s(0).mul_r(s(1), round(at(2))).value),
         "fmul_scaled" => soft(scaled(at(0), at(1), at(2), at(3))),
         "fmul_fmz" if float(0) == 0.0 || float(1) == 0.0 => 0,
-        "fmul_fmz" => soft(s(0).mul_r(s(1), round(at(2))).value),
+        "fmul_fmz" => soft(scaled(at(0), at(1), at(2), at(3))),
         "fma" => soft(s(0).mul_add(s(1), s(2)).value),
         "fma_round" => soft(s(0).mul_add_r(s(1), s(2), round(at(3))).value),
         "fma_fmz" if float(0) == 0.0 || float(1) == 0.0 => soft(Single::ZERO.add_r(s(2), round(at(3))).value),
         "fma_fmz" => soft(s(0).mul_add_r(s(1), s(2), round(at(3))).value),
         "fmin" => single(smaller(float(0).into(), float(1).into(), false)),
         "fmax" => single(smaller(float(0).into(), float(1).into(), true)),
-        "dadd_round" => soft_double(d(0).add_r(d(1), round(at(2))).value),
-        "dmul_round" => soft_double(d(0).mul_r(d(1), round(at(2))).value),
-        "dfma" => soft_double(d(0).mul_add(d(1), d(2)).value),
-        "dfma_round" => soft_double(d(0).mul_add_r(d(1), d(2), round(at(3))).value),
+        "dadd_round" => soft_double(d(0).add_r(d(1), round(at(2))).value, inputs),
+        "dmul_round" => soft_double(d(0).mul_r(d(1), round(at(2))).value, inputs),
+        "dfma" => soft_double(d(0).mul_add(d(1), d(2)).value, inputs),
+        "dfma_round" => soft_double(d(0).mul_add_r(d(1), d(2), round(at(3))).value, inputs),
         "dmin" => double(smaller(wide(0), wide(1), false)),
         "dmax" => double(smaller(wide(0), wide(1), true)),
         "fdivide_is_hard" => u64::from(is_hard(exponent(at(0), 23, 8), exponent(at(1), 23, 8), 254)),
         "ddivide_is_hard" => u64::from(is_hard(exponent(at(0), 52, 11), exponent(at(1), 52, 11), 2046)),
-        "cosine" => single(libm::cos(f64::from(float(0)))),
-        "sine" => single(libm::sin(f64::from(float(0)))),
-        "exp2" => single(libm::exp2(f64::from(float(0)))),
-        "log2" => single(libm::log2(f64::from(float(0)))),
-        "reciprocal" => single(1.0 / f64::from(float(0))),
-        "reciprocal_sqrt" => single(1.0 / libm::sqrt(f64::from(float(0)))),
-        "reciprocal64_high" => double(1.0 / f64::from_bits(at(0).wrapping_shl(32))).wrapping_shr(32),
-        "reciprocal_sqrt64_high" => {
-            double(1.0 / libm::sqrt(f64::from_bits(at(0).wrapping_shl(32)))).wrapping_shr(32)
-        }
+        "cosine" => approximate(word(0), libm::cos),
+        "sine" => approximate(word(0), libm::sin),
+        "exp2" => approximate(word(0), libm::exp2),
+        "log2" => approximate(word(0), libm::log2),
+        "reciprocal" => approximate(word(0), |x| 1.0 / x),
+        "reciprocal_sqrt" => approximate(word(0), |x| 1.0 / libm::sqrt(x)),
+        "reciprocal64_high" => approximate_high(word(0), |x| 1.0 / x),
+        "reciprocal_sqrt64_high" => approximate_high(word(0), |x| 1.0 / libm::sqrt(x)),
         "reduce_range" => at(0),
         "half_to_float" => {
             let result: Single = Half::from_bits(u128::from(at(0))).convert(&mut false).value;
@@ -63,25 +63,52 @@ pub fn call(name: &str, inputs: &[u64]) -> Option<u64> {
         "double_to_float" => soft(d(0).convert_r(round(at(1)), &mut false).value),
         "round_float" => single(rounded(f64::from(float(0)), at(1))),
         "round_double" => double(rounded(wide(0), at(1))),
-        "double_to_integer" => integer(wide(0), at(1), at(2)),
+        "double_to_integer" => integer(wide(0), at(1), at(2), at(3)),
         "integer_to_float" => soft(from_integer(at(0), at(1) != 0, round(at(2)))),
-        "integer_to_double" => soft_double(from_integer(at(0), at(1) != 0, round(at(2)))),
+        "integer_to_double" => soft_double(from_integer(at(0), at(1) != 0, round(at(2))), &[]),
         "clamp_integer" => clamped(at(0), at(1) != 0, at(2)),
         "bit_reverse" => u64::from(word(0).reverse_bits()),
         "byte_perm" => u64::from(picked(word(0), word(1), word(2))),
         "byte_perm_mode" => u64::from(picked(word(0), word(1), selector(word(2), at(3)))),
-        "video_part" => video_part(word(0), at(1)).cast_unsigned(),
-        "video_clamp" => {
-            let value = at(0).cast_signed();
-            let range = if at(1) != 0 {
-                (i64::from(i32::MIN), i64::from(i32::MAX))
-            } else {
-                (0, i64::from(u32::MAX))
-            };
-            masked(value.clamp(range.0, range.1).cast_unsigned(), 32)
-        }
+        "video_part" => video::part(word(0), at(1)).cast_unsigned(),
+        "video_clamp" => video::clamped(at(0), at(1) != 0),
+        "video_simd" => video::simd(inputs),
+        "multiply_add_by_descriptor" => u64::from(surface::multiply_add(word(0), word(1), word(2))),
+        "surface_clamp" => u64::from(clamp(inputs).result().0),
+        "surface_clamp_outside" => u64::from(clamp(inputs).result().1),
+        "surface_bitfield" => u64::from(surface::merged(word(0), word(1), word(2), at(3) != 0)),
+        "surface_bitfield_outside" => u64::from(surface::outside(word(0), word(1), word(2), at(3) != 0)),
+        "surface_address" => u64::from(surface::address(word(0), word(1), word(2))),
         _ => return None,
     })
+}
+
+/// What a coordinate of a surface is clamped by.
+#[expect(clippy::cast_possible_truncation, reason = "numbers of 32 bits in 64")]
+fn clamp(inputs: &[u64]) -> surface::Clamp {
+    let word = |index: usize| inputs.get(index).copied().unwrap_or(0) as u32;
+    surface::Clamp {
+        coordinate: word(0),
+        descriptor: word(1),
+        added: word(2),
+        has_sign: word(3) != 0,
+        geometry: word(4),
+        two_dimensions: word(5) != 0,
+    }
+}
+
+/// A function of MUFU.
+#[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
+fn approximate(bits: u32, function: fn(f64) -> f64) -> u64 {
+    let result = function(f64::from(f32::from_bits(flushed(bits)))) as f32;
+    if result.is_nan() { 0x7fff_ffff } else { u64::from(flushed(result.to_bits())) }
+}
+
+/// The same of the upper half of a double, whose lower half is zero.
+fn approximate_high(bits: u32, function: fn(f64) -> f64) -> u64 {
+    let flushed = |bits: u64| if bits & 0x7ff0_0000_0000_0000 == 0 { bits & 1 << 63 } else { bits };
+    let value = function(f64::from_bits(flushed(u64::from(bits).wrapping_shl(32))));
+    flushed(double(value)).wrapping_shr(32)
 }
 
 fn round(number: u64) -> Round {
@@ -111,17 +138,29 @@ pub(super) fn single(value: impl Into<f64>) -> u64 {
     if value.is_nan() { 0x7fff_ffff } else { u64::from(value.to_bits()) }
 }
 
-/// The bits of a double.
+/// What is no number of numbers, as a double.
+const NO_DOUBLE: u64 = 0xfff8_0000_0000_0000;
+
+/// The bits of a double; what is no number is made quiet.
 pub(super) fn double(value: f64) -> u64 {
-    if value.is_nan() { 0x7fff_ffff_ffff_ffff } else { value.to_bits() }
+    if value.is_nan() { value.to_bits() | 1 << 51 } else { value.to_bits() }
+}
+
+/// The bits of the result of an operation on doubles.
+pub(super) fn double_of(value: f64, operands: &[u64]) -> u64 {
+    if !value.is_nan() {
+        return value.to_bits();
+    }
+    let none = operands.iter().find(|bits| f64::from_bits(**bits).is_nan());
+    none.map_or(NO_DOUBLE, |bits| bits | 1 << 51)
 }
 
 fn soft(value: Single) -> u64 {
     if value.is_nan() { 0x7fff_ffff } else { u64::try_from(value.to_bits()).unwrap_or(0) }
 }
 
-fn soft_double(value: Double) -> u64 {
-    if value.is_nan() { 0x7fff_ffff_ffff_ffff } else { u64::try_from(value.to_bits()).unwrap_or(0) }
+fn soft_double(value: Double, operands: &[u64]) -> u64 {
+    double_of(f64::from_bits(u64::try_from(value.to_bits()).unwrap_or(0)), operands)
 }
 
 fn half(value: Half) -> u64 {
@@ -168,9 +207,11 @@ fn exponent(bits: u64, fraction: u32, count: u32) -> i64 {
 /// Newton's steps want normal numbers whose quotient is normal, too.
 fn is_hard(a: i64, b: i64, largest: i64) -> bool {
     let bias = largest.wrapping_shr(1);
-    let normal = |exponent: i64| exponent > 0 && exponent <= largest;
+    // The remainder must not be subnormal, nor the reciprocal.
+    let fraction = if largest > 254 { 53 } else { 24 };
     let quotient = a.wrapping_sub(b).wrapping_add(bias);
-    !normal(a) || !normal(b) || quotient <= 24 || quotient >= largest.wrapping_sub(1)
+    let easy = a > fraction && a <= largest && b > 0 && b < largest.wrapping_sub(2);
+    !easy || quotient <= fraction || quotient >= largest.wrapping_sub(1)
 }
 
 /// To an integer: by the numbers of the modifier, 4 to nearest, 5 down, 6 up, 7 towards zero.
@@ -194,10 +235,15 @@ fn range(ty: u64) -> (i128, i128) {
     }
 }
 
+/// What is no number becomes 0, or the highest bit alone if either type has 64 bits.
 #[expect(clippy::cast_possible_truncation, reason = "the conversion saturates, and the result is clamped")]
-fn integer(value: f64, mode: u64, ty: u64) -> u64 {
+fn integer(value: f64, mode: u64, ty: u64, from: u64) -> u64 {
+    const F64: u64 = 3;
+    if value.is_nan() {
+        let bits = 8_u32.wrapping_shl(u32::try_from(ty & 3).unwrap_or(0));
+        return if bits == 64 || from == F64 { 1_u64.wrapping_shl(bits.wrapping_sub(1)) } else { 0 };
+    }
     let (low, high) = range(ty);
-    // A value that is not a number becomes 0.
     let exact = rounded(value, mode) as i128;
     exact.clamp(low, high) as u64
 }
@@ -242,20 +288,4 @@ fn selector(value: u32, mode: u64) -> u32 {
         _ => return value & 0x7777,
     };
     table.get(usize::try_from(by).unwrap_or(0)).copied().unwrap_or(0)
-}
-
-/// By the numbers of the modifier: four bytes, two halves, the whole; without a sign, then with.
-fn video_part(value: u32, ty: u64) -> i64 {
-    let (shift, width) = match ty & 7 {
-        byte @ 0..=3 => (u32::try_from(byte).unwrap_or(0).wrapping_mul(8), 8),
-        4 => (0, 16),
-        5 => (16, 16),
-        _ => (0, 32),
-    };
-    let part = masked(u64::from(value.wrapping_shr(shift)), width);
-    if ty & 8 != 0 {
-        operate(Code::SignExtend, &[part], width, 64).unwrap_or(0).cast_signed()
-    } else {
-        part.cast_signed()
-    }
 }

@@ -235,8 +235,12 @@ impl Lifting<'_> {
                 Varnode::number(self.address.wrapping_add(self.instruction.isa.word_bytes as u64), 64)
             }
             Value::Choice(slot) => Varnode::number(self.choice(slot), 8),
-            Value::Select(slot) => Varnode::number(self.part(slot, |operand| operand.select), 8),
-            Value::Negated(slot) => Varnode::number(self.part(slot, |operand| operand.negate), 8),
+            Value::Select(slot) => {
+                Varnode::number(self.part(slot, |operand| operand.select).unwrap_or(u8::MAX.into()), 8)
+            }
+            Value::Negated(slot) => {
+                Varnode::number(self.part(slot, |operand| operand.negate).unwrap_or(0), 8)
+            }
             Value::Operand(slot, width, lane, class) => match self.instruction.operand(slot) {
                 Some(operand) => {
                     let plain = self.plain(operand, slot, width, lane);
@@ -247,9 +251,9 @@ impl Lifting<'_> {
         }
     }
 
-    fn part(&self, slot: &str, part: fn(&Operand) -> u16) -> u64 {
+    fn part(&self, slot: &str, part: fn(&Operand) -> u16) -> Option<u64> {
         let field = self.instruction.operand(slot).and_then(|operand| self.instruction.field(part(operand)));
-        field.map_or(0, |field| field.raw(self.instruction.word))
+        Some(field?.raw(self.instruction.word))
     }
 
     fn own(&self, index: u16) -> Varnode {

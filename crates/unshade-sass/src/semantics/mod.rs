@@ -20,7 +20,9 @@
 mod execute;
 pub mod functions;
 mod lift;
+mod surface;
 pub mod table;
+mod video;
 
 pub use execute::{Fault, Host, Next, State, execute, operate};
 pub use lift::Lifted;

@@ -19,14 +19,21 @@ pub(super) struct Listing {
     tokens: Vec<(usize, Option<Link>)>,
 }
 
-/// A line of a listing.
-#[derive(Debug, Default)]
-struct Line<'t> {
-    text: &'t str,
-    /// The text without numbers that may shift.
-    key: String,
+/// The lines of a listing. What belongs to a line ends where that of the next one begins.
+#[derive(Default)]
+struct Lines<'t> {
+    lines: Vec<Line<'t>>,
+    /// The texts of all lines without numbers that may shift.
+    keys: String,
     /// What was left out, and whether the line defines it.
     links: Vec<(u64, bool)>,
+}
+
+/// A line of a listing.
+struct Line<'t> {
+    text: &'t str,
+    /// Where its key ends, and where its links end.
+    ends: (usize, usize),
 }
 
 impl Listing {
@@ -39,9 +46,9 @@ impl Listing {
         listing
     }
 
-    fn lines(&self) -> Vec<Line<'_>> {
-        let mut lines = Vec::new();
-        let mut line = Line::default();
+    fn lines(&self) -> Lines<'_> {
+        let mut lines = Lines::default();
+        lines.keys.reserve(self.text.len());
         let (mut start, mut line_start) = (0, 0);
         for &(end, link) in &self.tokens {
             let token = self.text.get(start..end).unwrap_or_default();
@@ -49,70 +56,91 @@ impl Listing {
             for (index, part) in token.split('\n').enumerate() {
                 if index > 0 {
                     // `at` is behind the line end.
-                    line.text = self.text.get(line_start..at - 1).unwrap_or_default();
-                    lines.push(std::mem::take(&mut line));
+                    lines.end(self.text.get(line_start..at - 1).unwrap_or_default());
                     line_start = at;
                 }
-                line.add(part, link);
+                lines.add(part, link);
                 at += part.len() + 1;
             }
             start = end;
         }
-        line.text = self.text.get(line_start..).unwrap_or_default();
-        lines.push(line);
+        lines.end(self.text.get(line_start..).unwrap_or_default());
         lines
     }
 
     /// Compares two listings.
     pub(super) fn diff(&self, other: &Self, context: usize) -> LineDiff {
         let (before, after) = (self.lines(), other.lines());
-        let keys = |lines: &'_ [Line<'_>]| lines.iter().map(|line| line.key.clone()).collect::<Vec<_>>();
-        let (before_keys, after_keys) = (keys(&before), keys(&after));
-        let aligned = align(before_keys.iter().map(String::as_str), after_keys.iter().map(String::as_str));
-        let Some(mut steps) = aligned else {
+        let Some(mut steps) = align(before.keys(), after.keys()) else {
             return LineDiff { cut: self.text != other.text, ..LineDiff::default() };
         };
         separate(&mut steps, &before, &after);
-        LineDiff::new(
-            &steps,
-            |at| before.get(at).map(|line| line.text),
-            |at| after.get(at).map(|line| line.text),
-            context,
-        )
+        LineDiff::new(&steps, |at| before.text(at), |at| after.text(at), context)
     }
 }
 
-impl Line<'_> {
+impl<'t> Lines<'t> {
+    /// Where key and links of a line begin.
+    fn start(&self, at: usize) -> (usize, usize) {
+        at.checked_sub(1).and_then(|last| self.lines.get(last)).map_or((0, 0), |line| line.ends)
+    }
+
+    fn keys(&self) -> impl ExactSizeIterator<Item = &str> {
+        let key =
+            |(at, line): (usize, &Line<'_>)| self.keys.get(self.start(at).0..line.ends.0).unwrap_or_default();
+        self.lines.iter().enumerate().map(key)
+    }
+
+    fn text(&self, at: usize) -> Option<&'t str> {
+        self.lines.get(at).map(|line| line.text)
+    }
+
+    fn links(&self, at: usize) -> &[(u64, bool)] {
+        let end = self.lines.get(at).map_or(0, |line| line.ends.1);
+        self.links.get(self.start(at).1..end).unwrap_or_default()
+    }
+
+    /// Ends a line.
+    fn end(&mut self, text: &'t str) {
+        self.lines.push(Line { text, ends: (self.keys.len(), self.links.len()) });
+    }
+
     fn add(&mut self, text: &str, link: Option<Link>) {
-        let name = text.trim_start_matches(['%', '@', '!', '#']).trim_end_matches(':');
-        let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
-        match link {
-            Some(Link::Definition(entity)) if is_number || text.is_empty() => self.links.push((entity, true)),
-            Some(Link::Reference(entity)) if is_number => self.links.push((entity, false)),
-            _ => return self.add_text(text),
+        const SIGILS: [char; 4] = ['%', '@', '!', '#'];
+        if let Some(Link::Definition(entity) | Link::Reference(entity)) = link {
+            let is_definition = matches!(link, Some(Link::Definition(_)));
+            let name = text.trim_start_matches(SIGILS).trim_end_matches(':');
+            let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+            if is_number || is_definition && text.is_empty() {
+                self.links.push((entity, is_definition));
+                let sigil = text.len() - text.trim_start_matches(SIGILS).len();
+                return self.add_text(text.get(..sigil).unwrap_or_default());
+            }
         }
-        let sigil = text.len() - text.trim_start_matches(['%', '@', '!', '#']).len();
-        self.add_text(text.get(..sigil).unwrap_or_default());
+        self.add_text(text);
     }
 
     /// Adds text to the key; how far columns are apart makes no difference.
     fn add_text(&mut self, text: &str) {
+        let start = self.start(self.lines.len()).0;
+        let after_space = self.keys.len() > start && self.keys.ends_with(' ');
+        if !(text.contains("  ") || after_space && text.starts_with(' ')) {
+            return self.keys.push_str(text);
+        }
         for c in text.chars() {
-            if c != ' ' || !self.key.ends_with(' ') {
-                self.key.push(c);
+            if c != ' ' || self.keys.len() == start || !self.keys.ends_with(' ') {
+                self.keys.push(c);
             }
         }
     }
 }
 
 /// Turns lines that were aligned, but don't mean the same, into changed ones.
-fn separate(steps: &mut Vec<Step>, before: &[Line<'_>], after: &[Line<'_>]) {
+fn separate(steps: &mut Vec<Step>, before: &Lines<'_>, after: &Lines<'_>) {
     let mut pairs = Pairs::default();
-    let links =
-        |lines: &'_ [Line<'_>], at: usize| lines.get(at).map(|line| line.links.clone()).unwrap_or_default();
     for step in steps.iter() {
         if let Step::Same(at, other) = *step {
-            for (one, two) in links(before, at).iter().zip(&links(after, other)) {
+            for (one, two) in before.links(at).iter().zip(after.links(other)) {
                 if one.1 && two.1 {
                     pairs.define(one.0, two.0);
                 }
@@ -120,8 +148,8 @@ fn separate(steps: &mut Vec<Step>, before: &[Line<'_>], after: &[Line<'_>]) {
         }
     }
     let means_the_same = |pairs: &mut Pairs, at: usize, other: usize| {
-        let (one, two) = (links(before, at), links(after, other));
-        one.len() == two.len() && one.iter().zip(&two).all(|(one, two)| pairs.agree(one.0, two.0))
+        let (one, two) = (before.links(at), after.links(other));
+        one.len() == two.len() && one.iter().zip(two).all(|(one, two)| pairs.agree(one.0, two.0))
     };
     let mut separated = Vec::with_capacity(steps.len());
     // Removed lines of a run of changes come before the added ones.
@@ -260,7 +288,8 @@ mod tests {
         listing.put(TokenKind::Text, "c\n");
         listing.insert(mark, &mut |sink| sink.put(TokenKind::Text, "b\n"));
         assert_eq!(listing.text, "%1 = a\nb\nc\n");
-        let texts: Vec<&str> = listing.lines().iter().map(|line| line.text).collect();
+        let lines = listing.lines();
+        let texts: Vec<&str> = lines.lines.iter().map(|line| line.text).collect();
         assert_eq!(texts, ["%1 = a", "b", "c", ""]);
         listing.truncate(mark);
         assert_eq!(listing.text, "%1 = a\n");

@@ -38,7 +38,7 @@ use fields::FieldLine;
 use listing::Listing;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use unshade_core::Reader;
+use unshade_core::{Reader, TokenSink};
 use unshade_dxcontainer::{Container, program};
 use unshade_llvm::Module;
 use unshade_llvm::print::Dialect;
@@ -56,6 +56,26 @@ pub fn bitcode(
 ) -> unshade_core::Result<LineDiff> {
     let (before, after) = (Module::parse(before, 0)?, Module::parse(after, 0)?);
     Ok(Listing::new(&before, dialect).diff(&Listing::new(&after, dialect), context))
+}
+
+/// Compares two listings of whatever printer; numbers that only shifted make no difference.
+///
+/// ```
+/// use unshade::core::{TokenKind, TokenSink};
+///
+/// let one = |sink: &mut dyn TokenSink| sink.put(TokenKind::Keyword, "ret\nend\n");
+/// let two = |sink: &mut dyn TokenSink| sink.put(TokenKind::Keyword, "ret\nnop\nend\n");
+/// assert_eq!(unshade::diff::listings(one, two, 0).added, 1);
+/// ```
+pub fn listings(
+    before: impl FnOnce(&mut dyn TokenSink),
+    after: impl FnOnce(&mut dyn TokenSink),
+    context: usize,
+) -> LineDiff {
+    let (mut one, mut two) = (Listing::default(), Listing::default());
+    before(&mut one);
+    after(&mut two);
+    one.diff(&two, context)
 }
 
 /// A function that is in one of two libraries only.

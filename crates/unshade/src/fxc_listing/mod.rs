@@ -15,6 +15,7 @@ mod bindings;
 mod buffers;
 mod features;
 mod interfaces;
+mod level9;
 mod signatures;
 
 use std::fmt::Write;
@@ -70,6 +71,12 @@ pub fn print_fxc(
         diagnostics.error("dxbc-interfaces", fault);
     }
     sink.put(TokenKind::Comment, &text);
+    for part in container.found_parts().filter(|part| part.name.0 == *b"Aon9") {
+        let written = level9::write(part.data, sink, diagnostics);
+        if let Err(error) = written {
+            diagnostics.error("dxbc-level9", error.within(part.label()));
+        }
+    }
     let options = Options { dialect: Dialect::Fxc, names: None, offset: part.data.offset() };
     print(&program, options, sink);
     let count = parts.counter(0);

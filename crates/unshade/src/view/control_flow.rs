@@ -5,11 +5,15 @@ use crate::demangle;
 use serde::Serialize;
 use std::fmt::Write as _;
 use unshade_core::escape::is_plain;
+use unshade_core::graph::Loops;
 use unshade_core::token::Link;
 use unshade_core::{Diagnostics, Token, TokenSink};
 use unshade_llvm::control_flow::{ControlFlow, Edge, EdgeKind};
 use unshade_llvm::print::{self, Dialect, Entity, PrintOptions};
 use unshade_llvm::{BlockId, FunctionBody, Module};
+
+/// What leads along an edge that needs no word.
+const ALWAYS: [&str; 2] = ["always", "next"];
 
 /// The control flow of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -51,6 +55,12 @@ pub struct BlockView {
     pub loop_header: bool,
     /// Where it leads.
     pub edges: Vec<EdgeView>,
+    /// How the function is left in it, of machine code.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub leaves: Vec<LeaveView>,
+    /// The address of its first word, of machine code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<u64>,
     /// Its instructions as a listing has them, a line each or more.
     pub lines: Vec<String>,
 }
@@ -69,6 +79,23 @@ pub struct EdgeView {
     pub back: bool,
 }
 
+/// How a function is left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeaveView {
+    /// How.
+    pub kind: String,
+    /// The address that is branched to, if it is outside of the function.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<u64>,
+}
+
+impl LeaveView {
+    /// Whether an instruction says so by itself.
+    fn is_plain(&self) -> bool {
+        matches!(self.kind.as_str(), "exit" | "return")
+    }
+}
+
 /// A natural loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LoopView {
@@ -81,6 +108,19 @@ pub struct LoopView {
     pub parent: Option<u32>,
     /// How many loops it is in, itself included.
     pub depth: u32,
+}
+
+impl LoopView {
+    /// The loops of a graph.
+    pub(super) fn all(loops: &Loops) -> Vec<Self> {
+        let view = |one: &unshade_core::graph::Loop| Self {
+            header: one.header,
+            latches: one.latches.clone(),
+            parent: one.parent,
+            depth: one.depth,
+        };
+        loops.all().iter().map(view).collect()
+    }
 }
 
 impl ControlFlowView {
@@ -131,17 +171,7 @@ impl ControlFlowView {
             function: shown(name),
             demangled: demangle(name),
             blocks: blocks.map(|(index, label)| BlockView::new(module, body, &flow, index, label)).collect(),
-            loops: flow
-                .loops()
-                .all()
-                .iter()
-                .map(|one| LoopView {
-                    header: one.header,
-                    latches: one.latches.clone(),
-                    parent: one.parent,
-                    depth: one.depth,
-                })
-                .collect(),
+            loops: LoopView::all(flow.loops()),
             irreducible: flow.loops().irreducible().iter().map(|&(from, to)| [from, to]).collect(),
         }
     }
@@ -170,12 +200,19 @@ impl ControlFlowView {
             for edge in &block.edges {
                 let _ = write!(dot, "  b{} -> b{}", block.index, edge.to);
                 // What always happens needs no word.
-                if edge.kind != EdgeKind::Always.name() {
+                if !ALWAYS.contains(&edge.kind.as_str()) {
                     dot.push_str(" [label=");
                     push_quoted(&mut dot, [edge.value.as_deref().unwrap_or(&edge.kind)], "");
                     dot.push(']');
                 }
                 dot.push_str(if edge.back { " [style=dashed]\n" } else { "\n" });
+            }
+            for (number, leave) in block.leaves.iter().enumerate().filter(|(_, leave)| !leave.is_plain()) {
+                let name = format!("o{}_{number}", block.index);
+                let address = leave.address.map_or(String::new(), |address| format!(" {address:#x}"));
+                let _ = write!(dot, "  {name} [shape=plaintext label=");
+                push_quoted(&mut dot, [format!("{}{address}", leave.kind).as_str()], "");
+                let _ = writeln!(dot, "]\n  b{} -> {name}", block.index);
             }
         }
         dot.push_str("}\n");
@@ -229,6 +266,8 @@ impl BlockView {
             loop_depth: flow.loops().depth(index),
             loop_header: innermost.is_some_and(|one| one.header == index),
             edges: flow.edges_from(BlockId(index)).iter().map(edge).collect(),
+            leaves: Vec::new(),
+            address: None,
             lines: Vec::new(),
         }
     }

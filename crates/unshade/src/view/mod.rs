@@ -10,13 +10,15 @@ mod finding;
 mod function;
 mod library;
 pub mod nvidia;
+pub mod sass;
+mod sass_flow;
 mod statistics;
 
-pub use control_flow::{BlockView, ControlFlowView, EdgeView, LoopView};
+pub use control_flow::{BlockView, ControlFlowView, EdgeView, LeaveView, LoopView};
 pub use dxcontainer::{ContainerView, ExportView, NodeView, PartView, ResourceView, SignatureView};
 pub use finding::FindingView;
 pub use function::{
-    ConstantView, FunctionRow, FunctionView, MetadataView, ReflectionView, VertexAttributeView,
+    ArgumentView, ConstantView, FunctionRow, FunctionView, MetadataView, ReflectionView, VertexAttributeView,
 };
 pub use library::{HashesView, LibraryView, LinkView, SourcesView, TypeCount, VersionCount};
 pub use statistics::{CallCount, MemoryCount, NameCount, StatisticsView, Tally};

@@ -3,19 +3,26 @@
 //! One graph for each function that has a body, after those of the functions that it calls where these stand in the
 //! same module. Several graphs follow one another, which Graphviz takes, or go into a file for each module.
 
-use super::super::{FileJson, FunctionsJson, LibraryFunctionsJson, ProgramJson, findings};
+use super::super::{FileJson, FunctionsJson, LibraryFunctionsJson, ProgramJson};
 use super::dialect_of;
-use super::modules::{Opened, Unit, each_program, in_batches};
+use super::json_stream::JsonStream;
+use super::modules::{Opened, each_program, in_batches};
 use super::writer::{Made, Text, Writer};
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs, GraphFormat};
 use crate::input::Input;
 use crate::paint;
 use anyhow::{Result, bail};
+use rayon::prelude::*;
 use serde::Serialize;
 use unshade::core::{Diagnostics, FourCc};
+use unshade::disassembly::Unit;
+use unshade::nv::function::Function;
 use unshade::select::Selection;
-use unshade::view::{ControlFlowView, FunctionRow, SCHEMA};
+use unshade::view::{ControlFlowView, FunctionRow};
+
+/// So many functions of a cubin are worked on before what came of them is written.
+const BATCH: usize = 64;
 
 /// The graphs of a function of a library, or of a function of a module that is a program.
 #[derive(Serialize)]
@@ -42,7 +49,27 @@ pub(super) fn run(
     let mut writer = Writer::new(args, extension, !global.no_pager && !is_json)?;
     let mut whole = (is_json && !writer.has_folder()).then(|| JsonStream::new(input)).transpose()?;
     let carving = each_program(input, &selection, args.part.map(FourCc), &global.limits(), |program| {
-        let Opened { head, libraries, mut diagnostics, is_unread, token_program, .. } = program;
+        let Opened { head, libraries, mut diagnostics, is_unread, token_program, nvidia } = program;
+        if let Some(find) = nvidia {
+            super::nvidia::each_code(find, &mut diagnostics, |code, diagnostics| {
+                let slice = format!("sm_{}", code.cubin().arch());
+                let wanted =
+                    |function: &Function<'_>| selection.matches_name(function.index, function.name());
+                for batch in code.functions(&wanted, diagnostics).chunks(BATCH) {
+                    let graph = |function| GraphsJson::of_one(ControlFlowView::of_code(code, function));
+                    let graphs: Vec<GraphsJson> = batch.par_iter().map(graph).collect();
+                    for one in graphs.chunks(1) {
+                        let text = match &mut whole {
+                            Some(whole) => whole.functions(&head, &slice, one)?,
+                            None if is_json => json_of_one(input, &head, &slice, one)?,
+                            None => dot_of(one),
+                        };
+                        writer.write_named(one.first().map_or("", |one| &one.name), Text::Plain(text))?;
+                    }
+                }
+                whole.as_mut().map_or(Ok(()), |whole| writer.add(whole.end_library()))
+            })?;
+        }
         if let Some(container) = &token_program {
             super::write_token_program(&mut writer, &head.path, container, args, &mut diagnostics)?;
         }
@@ -80,74 +107,6 @@ pub(super) fn run(
         writer.add(&whole.end(&carving)?)?;
     }
     writer.finish(input)
-}
-
-/// The JSON of a file, put together as functions come: the graphs of a library may be more than memory holds. Every
-/// function stands on a line of its own.
-struct JsonStream {
-    /// What stands in front of the first program.
-    start: String,
-    has_programs: bool,
-    in_program: bool,
-    in_library: bool,
-    has_libraries: bool,
-}
-
-impl JsonStream {
-    fn new(input: &Input) -> Result<Self> {
-        let start =
-            format!("{{\"schema\":{SCHEMA},\"file\":{},\"programs\":[", serde_json::to_string(&input.name)?);
-        Ok(Self { start, has_programs: false, in_program: false, in_library: false, has_libraries: false })
-    }
-
-    /// The next functions of a library, with all that has to stand in front of them.
-    fn functions(&mut self, head: &ProgramJson, slice: &str, functions: &[GraphsJson]) -> Result<String> {
-        let mut text = std::mem::take(&mut self.start);
-        if !std::mem::replace(&mut self.in_program, true) {
-            text.push_str(if std::mem::replace(&mut self.has_programs, true) { ",\n" } else { "\n" });
-            let head = serde_json::to_string(head)?;
-            text.push_str(head.trim_end_matches('}'));
-            text.push_str(",\"libraries\":[");
-            self.has_libraries = false;
-        }
-        let mut is_first = false;
-        if !std::mem::replace(&mut self.in_library, true) {
-            is_first = true;
-            text.push_str(if std::mem::replace(&mut self.has_libraries, true) { ",\n{" } else { "\n{" });
-            if !slice.is_empty() {
-                text.push_str(&format!("\"slice\":{},", serde_json::to_string(slice)?));
-            }
-            text.push_str("\"functions\":[");
-        }
-        for function in functions {
-            text.push_str(if std::mem::take(&mut is_first) { "\n" } else { ",\n" });
-            text.push_str(&serde_json::to_string(function)?);
-        }
-        Ok(text)
-    }
-
-    fn end_library(&mut self) -> &'static str {
-        if std::mem::take(&mut self.in_library) { "]}" } else { "" }
-    }
-
-    fn end_program(&mut self, diagnostics: &Diagnostics) -> Result<String> {
-        if !std::mem::take(&mut self.in_program) {
-            return Ok(String::new());
-        }
-        Ok(format!("]{}}}", Self::findings(diagnostics)?))
-    }
-
-    fn end(&mut self, carving: &Diagnostics) -> Result<String> {
-        let start = std::mem::take(&mut self.start);
-        Ok(format!("{start}]{}}}\n", Self::findings(carving)?))
-    }
-
-    fn findings(diagnostics: &Diagnostics) -> Result<String> {
-        if diagnostics.is_empty() {
-            return Ok(String::new());
-        }
-        Ok(format!(",\"findings\":{}", serde_json::to_string(&findings(diagnostics))?))
-    }
 }
 
 fn graphs_of(

@@ -7,13 +7,16 @@
 //!
 //! Cubins and fat binaries ([`nvidia`]) are printed as machine code, `--raw` as `cuobjdump -sass` prints it.
 //!
-//! `--stats` ([`statistics`]) counts instead, `--cfg` ([`control_flow`]) draws.
+//! `--stats` ([`statistics`]) counts instead, `--cfg` ([`control_flow`]) draws. Of machine code, `--json`
+//! ([`machine_json`]) gives the instructions as data, and `--life` ([`life`]) what lives in registers.
 
 mod byte_lines;
 mod control_flow;
+mod json_stream;
+mod life;
+mod machine_json;
 mod modules;
 mod nvidia;
-mod parts;
 mod statistics;
 mod token_programs;
 mod writer;
@@ -25,12 +28,11 @@ use crate::large_text::LargeText;
 use crate::paint::{self, PaintedTokens};
 use anyhow::{Result, bail};
 use byte_lines::ByteLines;
-use modules::{Unit, Units, each_program, in_batches, is_bitcode};
-use unshade::core::{Diagnostics, FourCc, TokenKind, TokenSink};
+use modules::{Units, each_program, in_batches, is_bitcode};
+use unshade::core::{Diagnostics, FourCc};
+use unshade::disassembly::{ModuleOptions, Unit, print_module};
 use unshade::dxcontainer::Container;
-use unshade::llvm;
-use unshade::llvm::print::{Dialect, PrintOptions, module};
-use unshade::{DemangledComments, dxc_tables, has_mangled_names};
+use unshade::llvm::print::Dialect;
 use writer::{Made, Text, Writer};
 
 /// So many bytes of text most modules give for each of their own.
@@ -48,7 +50,7 @@ pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome
         return control_flow::run(&input, format, args, global);
     }
     if global.json {
-        bail!("a listing has no JSON; `--stats --json` and `--cfg json` have");
+        return machine_json::run(&input, args, global);
     }
     let selection = args.selection()?;
     if is_bitcode(&input) && !selection.is_everything() {
@@ -59,6 +61,12 @@ pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome
     }
     let mut writer = Writer::new(args, ".ll", !global.no_pager)?;
     each_program(&input, &selection, args.part.map(FourCc), &global.limits(), |program| {
+        if let (Some(find), Some(format)) = (program.nvidia, args.life) {
+            return life::program(find, format, &selection, &mut writer);
+        }
+        if args.life.is_some() {
+            bail!("{}: --life is of NVIDIA's machine code", program.head.path);
+        }
         if let Some(find) = program.nvidia {
             return nvidia::program(find, &selection, args, &mut writer);
         }
@@ -114,8 +122,7 @@ fn write_token_program(
 
 fn print_unit(unit: &Unit<'_>, args: &DisassembleArgs, in_color: bool) -> unshade::core::Result<Made<Text>> {
     let parsed = unit.open()?;
-    let name = unit.name();
-    let listing = Listing { unit, parsed: &parsed, name: &name, args };
+    let options = ModuleOptions { dialect: dialect_of(unit, args), raw: args.raw };
     let mut diagnostics = parsed.diagnostics.clone();
     let size = unit.bytes()?.0.len();
     if args.raw
@@ -123,66 +130,33 @@ fn print_unit(unit: &Unit<'_>, args: &DisassembleArgs, in_color: bool) -> unshad
         && !args.bytes
         && let Some(mut text) = LargeText::new(size.saturating_mul(TEXT_PER_BYTE))
     {
-        diagnostics.append(listing.print(&mut text));
+        diagnostics.append(print_module(unit, &parsed, options, &mut text));
         return Ok(Made { content: Text::Large(text), diagnostics });
     }
     let text = if args.bytes {
         let (bytes, offset) = unit.bytes()?;
         if in_color {
             let mut sink = ByteLines::new(bytes, offset, PaintedTokens::default());
-            diagnostics.append(listing.print(&mut sink));
+            diagnostics.append(print_module(unit, &parsed, options, &mut sink));
             sink.sink.0
         } else {
             let mut sink = ByteLines::new(bytes, offset, String::new());
-            diagnostics.append(listing.print(&mut sink));
+            diagnostics.append(print_module(unit, &parsed, options, &mut sink));
             sink.sink
         }
     } else if in_color {
         let mut tokens = PaintedTokens::default();
-        diagnostics.append(listing.print(&mut tokens));
+        diagnostics.append(print_module(unit, &parsed, options, &mut tokens));
         tokens.0
     } else {
         let mut text = String::new();
-        diagnostics.append(listing.print(&mut text));
+        diagnostics.append(print_module(unit, &parsed, options, &mut text));
         text
     };
     Ok(Made { content: Text::Plain(text), diagnostics })
 }
 
-/// What is printed of a module.
-struct Listing<'l, 'a> {
-    unit: &'l Unit<'a>,
-    parsed: &'l llvm::Module<'a>,
-    name: &'l str,
-    args: &'l DisassembleArgs,
-}
-
-impl Listing<'_, '_> {
-    fn print(&self, sink: &mut impl TokenSink) -> Diagnostics {
-        let dialect = dialect_of(self.unit, self.args);
-        let mut diagnostics = Diagnostics::new();
-        if !self.args.raw {
-            sink.put(TokenKind::Comment, &self.unit.heading());
-        }
-        if let Unit::Part(part) = self.unit
-            && (dialect == Dialect::Dxc || !self.args.raw)
-        {
-            diagnostics.append(dxc_tables::put(&part.container, self.parsed, part.bitcode.base(), sink));
-        }
-        // DXC reads a container, and has no name for its module.
-        let is_dxc = dialect == Dialect::Dxc && matches!(self.unit, Unit::Part(_));
-        let is_named = self.args.raw && !is_dxc;
-        let options = PrintOptions { dialect, module_id: is_named.then_some(self.name) };
-        diagnostics.append(if !self.args.raw && has_mangled_names(self.parsed) {
-            module(self.parsed, &options, &mut DemangledComments::new(sink))
-        } else {
-            module(self.parsed, &options, sink)
-        });
-        diagnostics
-    }
-}
-
 /// Whose text of a module is printed.
 fn dialect_of(unit: &Unit<'_>, args: &DisassembleArgs) -> Dialect {
-    args.dialect.unwrap_or_else(|| unit.usual_dialect()).into()
+    args.dialect.map_or_else(|| unit.usual_dialect(), Into::into)
 }

@@ -2,128 +2,21 @@
 //! itself.
 
 use super::super::ProgramJson;
-use super::parts::{self, ProgramPart};
-use super::token_programs;
-use crate::args::DialectArg;
 use crate::input::Input;
 use crate::paint;
 use crate::progress::Progress;
 use anyhow::Result;
 use rayon::prelude::*;
 use unshade::carve::{Find, Limits};
-use unshade::core::{Diagnostics, Error, ErrorKind, Escaped, FourCc};
+use unshade::core::{Diagnostics, FourCc};
+use unshade::disassembly::{self, Unit};
 use unshade::dxcontainer::Container;
 use unshade::llvm::{self, bitstream};
-use unshade::metallib::{Function, Library};
 use unshade::program::Program;
 use unshade::select::Selection;
-use unshade::view::FunctionView;
 
 /// So many modules are worked on before what came of them is written.
 const BATCH: usize = 256;
-
-/// A module, and where it comes from.
-pub(super) enum Unit<'a> {
-    /// That of a function.
-    Function {
-        /// The library.
-        library: &'a Library<'a>,
-        /// Which of its functions.
-        function: Function<'a>,
-    },
-    /// That of a part of a DXContainer.
-    Part(ProgramPart<'a>),
-    /// A file that is bitcode and nothing else.
-    File {
-        /// What the file is called.
-        name: &'a str,
-        /// Its bytes.
-        bytes: &'a [u8],
-        /// Which of its modules.
-        index: usize,
-        /// How many it has, mostly one.
-        count: usize,
-    },
-}
-
-impl<'a> Unit<'a> {
-    /// What it is called in the names of files and in messages.
-    pub(super) fn name(&self) -> String {
-        match self {
-            Self::Function { function, .. } => match function.name {
-                Some(name) => Escaped(name).to_string(),
-                None => format!("function-{}", function.index),
-            },
-            Self::Part(part) => part.label.clone(),
-            Self::File { name, count: 1, .. } => (*name).to_owned(),
-            Self::File { name, index, .. } => format!("{name}#{index}"),
-        }
-    }
-
-    /// Its bytes, and where they stand in the file.
-    pub(super) fn bytes(&self) -> unshade::core::Result<(&'a [u8], u64)> {
-        match self {
-            Self::Function { library, function } => match library.module(function)? {
-                Some(module) => Ok((module.bytes(), module.range().start)),
-                None => Err(self.within(Error::new(
-                    ErrorKind::BadValue,
-                    function.range.start,
-                    "the function has no module",
-                ))),
-            },
-            Self::Part(part) => Ok((part.bitcode.data(), part.bitcode.base())),
-            Self::File { bytes, .. } => Ok((bytes, 0)),
-        }
-    }
-
-    /// The module, without its bodies.
-    pub(super) fn open(&self) -> unshade::core::Result<llvm::Module<'a>> {
-        let (bytes, offset) = self.bytes()?;
-        let index = if let Self::File { index, .. } = self { *index } else { 0 };
-        let module =
-            llvm::Module::parse_all(bytes, offset).and_then(|mut modules| modules.nth(index).transpose());
-        match module.map_err(|error| self.within(error))? {
-            Some(module) => Ok(module),
-            None => Err(self.within(Error::new(ErrorKind::BadValue, offset, "bitcode without a module"))),
-        }
-    }
-
-    /// An error in this module.
-    fn within(&self, error: Error) -> Error {
-        match self {
-            Self::Function { function, .. } => error.within(function.label()),
-            Self::Part(part) => error.within(format!("part {}", part.name)),
-            Self::File { .. } => error,
-        }
-    }
-
-    /// Whose text is printed, if nothing else is asked for.
-    pub(super) fn usual_dialect(&self) -> DialectArg {
-        match self {
-            Self::Part(_) => DialectArg::Dxc,
-            _ => DialectArg::Llvm14,
-        }
-    }
-
-    /// Comments that say what it is: the declaration, and where that stands in its source.
-    pub(super) fn heading(&self) -> String {
-        let (library, function) = match self {
-            Self::Function { library, function } => (library, function),
-            Self::Part(part) => return part.heading(),
-            Self::File { count: 1, .. } => return String::new(),
-            Self::File { index, count, .. } => return format!("; module {} of {count}\n", index + 1),
-        };
-        let view = FunctionView::new(library, function);
-        let declaration = view.signature.unwrap_or_else(|| {
-            format!("{} {}", view.row.kind.as_deref().unwrap_or("function"), view.row.readable_name())
-        });
-        let mut lines: Vec<String> = declaration.lines().map(str::to_owned).collect();
-        if let (Some(line), Some(path)) = (view.metadata.line, &view.metadata.source_path) {
-            lines.push(format!("{path}:{line}"));
-        }
-        lines.iter().map(|line| format!("; {line}\n")).collect()
-    }
-}
 
 /// Modules of a library, with the name of its slice if it is in a universal file.
 pub(super) struct Units<'a> {
@@ -221,7 +114,7 @@ fn of_container<'a>(
     mut diagnostics: Diagnostics,
 ) -> Opened<'a> {
     let has_module = unshade::dxil::main_part(&container).is_some();
-    if part.is_none() && !has_module && token_programs::has_one(&container) {
+    if part.is_none() && !has_module && disassembly::has_token_program(&container) {
         let token_program = Some(container);
         return Opened {
             head: ProgramJson::new(find),
@@ -232,7 +125,7 @@ fn of_container<'a>(
             token_program,
         };
     }
-    let found = parts::find(&container, part, &find.path.to_string(), &mut diagnostics);
+    let found = disassembly::program_parts(&container, part, &find.path.to_string(), &mut diagnostics);
     let is_unread = found.is_empty();
     let units = found.into_iter().map(Unit::Part).collect();
     let libraries = vec![Units { slice: String::new(), units }];

@@ -15,6 +15,7 @@ use unshade::nv_units::{Unit, each_unit};
 use unshade::program::Program;
 use unshade::sass::isa;
 use unshade::sass::listing::{self, Context};
+use unshade::sass_code::Code;
 use unshade::sass_listing::{self, SassOptions};
 use unshade::select::Selection;
 
@@ -83,6 +84,26 @@ pub(super) fn program(
         anstream::eprintln!("{}", paint::diagnostic(&path, diagnostic));
     }
     Ok(())
+}
+
+/// Visits the machine code of each cubin of a program.
+pub(super) fn each_code(
+    find: &Find<'_>,
+    diagnostics: &mut Diagnostics,
+    mut visit: impl FnMut(&Code<'_>, &mut Diagnostics) -> Result<()>,
+) -> Result<()> {
+    let Some(program) = diagnostics.take("program", Program::open(find)) else { return Ok(()) };
+    let mut faults = Diagnostics::new();
+    let mut result = Ok(());
+    each_unit(&program, false, diagnostics, &mut |_, unit| {
+        if let (Ok(()), Unit::Cubin(cubin)) = (&result, unit)
+            && let Some(code) = Code::new(cubin, &mut faults)
+        {
+            result = visit(&code, &mut faults);
+        }
+    });
+    diagnostics.append(faults);
+    result
 }
 
 /// How many functions were meant, the chip, and their listing.

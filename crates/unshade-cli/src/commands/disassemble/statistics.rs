@@ -5,7 +5,7 @@
 
 use super::super::{FileJson, ProgramJson, findings};
 use super::dialect_of;
-use super::modules::{Opened, Unit, Units, each_program, in_batches, tell_no_match};
+use super::modules::{Opened, Units, each_program, in_batches, tell_no_match};
 use super::token_programs;
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs};
@@ -18,6 +18,7 @@ use std::cmp::Reverse;
 use std::io::Write;
 use unshade::core::{Diagnostics, Escaped, FourCc};
 use unshade::demangle;
+use unshade::disassembly::Unit;
 use unshade::llvm::print::TypeNames;
 use unshade::select::Selection;
 use unshade::view::{FindingView, FunctionRow, StatisticsView, Tally};

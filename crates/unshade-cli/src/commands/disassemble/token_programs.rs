@@ -8,18 +8,14 @@ use crate::args::{DisassembleArgs, GraphFormat};
 use crate::paint::PaintedTokens;
 use serde_json::json;
 use std::fmt::Write;
-use unshade::core::{Diagnostics, Result, TokenKind, TokenSink};
+use unshade::core::{Diagnostics, Result};
+use unshade::disassembly::{token_program, token_programs};
 use unshade::dxbc::control_flow::ControlFlow;
-use unshade::dxbc::print::{Options, print, print_instruction};
+use unshade::dxbc::print::{Options, print_instruction};
 use unshade::dxbc::statistics::Statistics;
 use unshade::dxbc::{Program, decode};
 use unshade::dxcontainer::Container;
-use unshade::{dxbc_names, fxc_listing};
-
-/// Whether a container has a token program, or is a library of such.
-pub(super) fn has_one(container: &Container<'_>) -> bool {
-    fxc_listing::token_program(container).is_some() || container.find(b"LIBH").is_some()
-}
+use unshade::fxc_listing;
 
 /// What is asked for of a container.
 pub(super) fn text(
@@ -42,63 +38,25 @@ pub(super) fn text(
     Ok(match (in_color, args.bytes) {
         (true, true) => {
             let mut sink = ByteLines::new(bytes, base, PaintedTokens::default());
-            listing(path, container, args, &mut sink, diagnostics)?;
+            token_program(path, container, args.raw, &mut sink, diagnostics)?;
             sink.sink.0
         }
         (false, true) => {
             let mut sink = ByteLines::new(bytes, base, String::new());
-            listing(path, container, args, &mut sink, diagnostics)?;
+            token_program(path, container, args.raw, &mut sink, diagnostics)?;
             sink.sink
         }
         (true, false) => {
             let mut sink = PaintedTokens::default();
-            listing(path, container, args, &mut sink, diagnostics)?;
+            token_program(path, container, args.raw, &mut sink, diagnostics)?;
             sink.0
         }
         (false, false) => {
             let mut sink = String::new();
-            listing(path, container, args, &mut sink, diagnostics)?;
+            token_program(path, container, args.raw, &mut sink, diagnostics)?;
             sink
         }
     })
-}
-
-fn listing(
-    path: &str,
-    container: &Container<'_>,
-    args: &DisassembleArgs,
-    sink: &mut dyn TokenSink,
-    diagnostics: &mut Diagnostics,
-) -> Result<()> {
-    if args.raw {
-        return fxc_listing::print_fxc(container, sink, diagnostics);
-    }
-    for (path, container) in programs(path, container) {
-        let Some(part) = fxc_listing::token_program(&container) else { continue };
-        let program = decode(part.data, diagnostics).map_err(|error| error.within(part.label()))?;
-        sink.put(TokenKind::Comment, &format!("// part {} of {path}\n", part.name));
-        let names = dxbc_names::Names::of(&container, &program);
-        let name = |instruction: &_, operand| names.operand(instruction, operand);
-        print(
-            &program,
-            Options { names: Some(&name), offset: part.data.offset(), ..Options::default() },
-            sink,
-        );
-    }
-    Ok(())
-}
-
-/// The containers whose programs are meant: the container, or those of a library's functions.
-fn programs<'a>(path: &str, container: &Container<'a>) -> Vec<(String, Container<'a>)> {
-    if fxc_listing::token_program(container).is_some() {
-        return vec![(path.to_owned(), container.clone())];
-    }
-    let functions = container.found_parts().filter(|part| part.name.0 == *b"LIBF");
-    let inner = functions.filter_map(|part| {
-        let inner = Container::read(part.data).ok()?;
-        Some((format!("{path}!{}#{}", part.name, part.index), inner))
-    });
-    inner.collect()
 }
 
 fn each(
@@ -108,7 +66,7 @@ fn each(
     write: impl Fn(&str, &Program) -> String,
 ) -> Result<String> {
     let mut text = String::new();
-    for (path, container) in programs(path, container) {
+    for (path, container) in token_programs(path, container) {
         if let Some(part) = fxc_listing::token_program(&container) {
             text.push_str(&write(&path, &decode(part.data, diagnostics)?));
         }

@@ -1,6 +1,6 @@
 //! Where texts of functions go: standard output, a file, or a folder with a file for each.
 
-use super::modules::{Unit, tell_no_match};
+use super::modules::tell_no_match;
 use crate::Outcome;
 use crate::args::DisassembleArgs;
 use crate::input::Input;
@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use std::io::Write;
 use std::path::PathBuf;
 use unshade::core::Diagnostics;
+use unshade::disassembly::Unit;
 use unshade::safe_path::SafePaths;
 
 /// How many files are written together.
@@ -151,6 +152,12 @@ impl<'a> Writer<'a> {
     /// Writes text that belongs to no module.
     pub(super) fn add(&mut self, text: &str) -> Result<()> {
         if text.is_empty() { Ok(()) } else { self.add_part(Text::Plain(text.to_owned())) }
+    }
+
+    /// Writes text of something that was meant, which goes on in what is written next.
+    pub(super) fn add_counted(&mut self, text: &str) -> Result<()> {
+        self.count = 1;
+        self.add(text)
     }
 
     fn add_part(&mut self, text: Text) -> Result<()> {

@@ -47,7 +47,7 @@ const ACCESSED: &[Slot] = &[
 ];
 
 /// Something that the hardware fills in.
-const BUILTIN: &[Slot] =
+pub(in crate::reflection) const BUILTIN: &[Slot] =
     &[slot("function_constant", Bool), slot("type_name", Text), slot("name", Text), slot("unused", Bool)];
 
 nodes! {

@@ -9,6 +9,7 @@ mod enums;
 mod functions;
 mod types;
 
+pub(super) use arguments::BUILTIN;
 pub use enums::*;
 
 use core::fmt;
@@ -24,6 +25,12 @@ impl NodeType {
     /// The name in the schema, such as `BufferArg`.
     pub fn name(self) -> Option<&'static str> {
         self.schema().map(|schema| schema.table.name)
+    }
+
+    /// The type of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = GROUPS.iter().flat_map(|group| group.iter());
+        all.into_iter().find(|schema| schema.table.name == name).map(|schema| schema.kind)
     }
 
     /// What is known of the type.
@@ -98,6 +105,13 @@ pub struct TableSchema {
     pub name: &'static str,
     /// The slots, from 0 on.
     pub slots: &'static [Slot],
+}
+
+impl TableSchema {
+    /// The number of the slot of this name.
+    pub fn slot_named(&self, name: &str) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.name == name)
+    }
 }
 
 /// A slot of a table.

@@ -3,12 +3,12 @@
 //! Of a container the program is meant that DXC disassembles: ILDB, which has debug information, or else DXIL; or the
 //! part that was asked for. Token programs are not read here, which is said of a container that has no other.
 
-use unshade::core::{Diagnostics, Error, ErrorKind, FourCc, Reader};
-use unshade::dxcontainer::Container;
-use unshade::dxcontainer::container::Part;
-use unshade::dxcontainer::part::MAX_DEPTH;
-use unshade::dxcontainer::program::{ProgramHeader, ProgramVersion, bitcode};
-use unshade::dxil::main_part;
+use crate::dxil::main_part;
+use unshade_core::{Diagnostics, Error, ErrorKind, FourCc, Reader};
+use unshade_dxcontainer::Container;
+use unshade_dxcontainer::container::Part;
+use unshade_dxcontainer::part::MAX_DEPTH;
+use unshade_dxcontainer::program::{ProgramHeader, ProgramVersion, bitcode};
 
 /// The parts that hold a container.
 const CONTAINERS: [&[u8; 4]; 2] = [b"DXBC", b"LIBF"];
@@ -17,15 +17,16 @@ const CONTAINERS: [&[u8; 4]; 2] = [b"DXBC", b"LIBF"];
 const TOKEN_PROGRAMS: [&[u8; 4]; 3] = [b"SHEX", b"SHDR", b"Aon9"];
 
 /// The program of a part.
-pub(super) struct ProgramPart<'a> {
+#[derive(Clone, Debug)]
+pub struct ProgramPart<'a> {
     /// What it is called in messages and in the names of files.
-    pub(super) label: String,
+    pub label: String,
     /// The part's name.
-    pub(super) name: FourCc,
+    pub name: FourCc,
     /// The container that it is in.
-    pub(super) container: Container<'a>,
+    pub container: Container<'a>,
     /// The bitcode, knowing where it stands.
-    pub(super) bitcode: Reader<'a>,
+    pub bitcode: Reader<'a>,
     /// The way to the container.
     path: String,
     header: ProgramHeader,
@@ -33,7 +34,7 @@ pub(super) struct ProgramPart<'a> {
 
 impl ProgramPart<'_> {
     /// What it is, as a comment.
-    pub(super) fn heading(&self) -> String {
+    pub fn heading(&self) -> String {
         let header = &self.header;
         let (major, minor) = (header.dxil_major, header.dxil_minor);
         let profile = ProgramVersion(header.version);
@@ -42,7 +43,7 @@ impl ProgramPart<'_> {
 }
 
 /// The programs that are meant; what is wrong with them, or why there are none, goes to `diagnostics`.
-pub(super) fn find<'a>(
+pub fn program_parts<'a>(
     container: &Container<'a>,
     wanted: Option<FourCc>,
     path: &str,

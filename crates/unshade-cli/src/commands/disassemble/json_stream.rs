@@ -1,0 +1,81 @@
+//! The JSON of a file, written as it comes.
+
+use super::super::{ProgramJson, findings};
+use crate::input::Input;
+use anyhow::Result;
+use serde::Serialize;
+use unshade::core::Diagnostics;
+use unshade::view::SCHEMA;
+
+/// The JSON of a file, put together as functions come: what is told of a library may be more than memory holds. Every
+/// function stands on a line of its own.
+pub(super) struct JsonStream {
+    /// What stands in front of the first program.
+    start: String,
+    has_programs: bool,
+    in_program: bool,
+    in_library: bool,
+    has_libraries: bool,
+}
+
+impl JsonStream {
+    pub(super) fn new(input: &Input) -> Result<Self> {
+        let start =
+            format!("{{\"schema\":{SCHEMA},\"file\":{},\"programs\":[", serde_json::to_string(&input.name)?);
+        Ok(Self { start, has_programs: false, in_program: false, in_library: false, has_libraries: false })
+    }
+
+    /// The next functions of a library, with all that has to stand in front of them.
+    pub(super) fn functions(
+        &mut self,
+        head: &ProgramJson,
+        slice: &str,
+        functions: &[impl Serialize],
+    ) -> Result<String> {
+        let mut text = std::mem::take(&mut self.start);
+        if !std::mem::replace(&mut self.in_program, true) {
+            text.push_str(if std::mem::replace(&mut self.has_programs, true) { ",\n" } else { "\n" });
+            let head = serde_json::to_string(head)?;
+            text.push_str(head.trim_end_matches('}'));
+            text.push_str(",\"libraries\":[");
+            self.has_libraries = false;
+        }
+        let mut is_first = false;
+        if !std::mem::replace(&mut self.in_library, true) {
+            is_first = true;
+            text.push_str(if std::mem::replace(&mut self.has_libraries, true) { ",\n{" } else { "\n{" });
+            if !slice.is_empty() {
+                text.push_str(&format!("\"slice\":{},", serde_json::to_string(slice)?));
+            }
+            text.push_str("\"functions\":[");
+        }
+        for function in functions {
+            text.push_str(if std::mem::take(&mut is_first) { "\n" } else { ",\n" });
+            text.push_str(&serde_json::to_string(function)?);
+        }
+        Ok(text)
+    }
+
+    pub(super) fn end_library(&mut self) -> &'static str {
+        if std::mem::take(&mut self.in_library) { "]}" } else { "" }
+    }
+
+    pub(super) fn end_program(&mut self, diagnostics: &Diagnostics) -> Result<String> {
+        if !std::mem::take(&mut self.in_program) {
+            return Ok(String::new());
+        }
+        Ok(format!("]{}}}", Self::findings(diagnostics)?))
+    }
+
+    pub(super) fn end(&mut self, carving: &Diagnostics) -> Result<String> {
+        let start = std::mem::take(&mut self.start);
+        Ok(format!("{start}]{}}}\n", Self::findings(carving)?))
+    }
+
+    fn findings(diagnostics: &Diagnostics) -> Result<String> {
+        if diagnostics.is_empty() {
+            return Ok(String::new());
+        }
+        Ok(format!(",\"findings\":{}", serde_json::to_string(&findings(diagnostics))?))
+    }
+}

@@ -1,0 +1,173 @@
+//! `unshade dis --life`: how long values live in registers, and how many at a time.
+//!
+//! One form says behind each instruction what begins to live there and what ends, with the counts in front; the other
+//! draws a column for each register, as nvdisasm does.
+
+use super::nvidia::each_code;
+use super::writer::Writer;
+use crate::args::LifeFormat;
+use crate::paint;
+use anyhow::Result;
+use std::fmt::Write;
+use unshade::carve::Find;
+use unshade::core::Diagnostics;
+use unshade::nv::function::Function;
+use unshade::sass::life::{Pressure, Row, Set};
+use unshade::sass::listing::Word;
+use unshade::sass_code::{FunctionCode, lives};
+use unshade::select::Selection;
+use unshade::view::sass::{begins_and_ends, names};
+
+/// Where what begins and ends stands behind an instruction, if that is not longer.
+const NOTES: usize = 44;
+
+/// Prints the functions of a program that are meant.
+pub(super) fn program(
+    find: &Find<'_>,
+    format: LifeFormat,
+    selection: &Selection,
+    writer: &mut Writer<'_>,
+) -> Result<()> {
+    let mut diagnostics = Diagnostics::new();
+    let path = find.path.to_string();
+    each_code(find, &mut diagnostics, |code, diagnostics| {
+        let arch = code.cubin().arch();
+        let wanted = |function: &Function<'_>| selection.matches_name(function.index, function.name());
+        let mut text = String::new();
+        let mut count = 0;
+        for section in code.sections(&wanted, diagnostics) {
+            for (function, rows) in section.iter().zip(lives(code, &section)) {
+                if wanted(&function.function) {
+                    count += 1;
+                    one(function, arch, &rows, format, &mut text);
+                }
+            }
+        }
+        writer.write_listing(&format!("{path}.sm_{arch}"), count, text)
+    })?;
+    for diagnostic in &diagnostics {
+        anstream::eprintln!("{}", paint::diagnostic(&path, diagnostic));
+    }
+    Ok(())
+}
+
+fn one(function: &FunctionCode<'_>, arch: u32, rows: &[Row], format: LifeFormat, text: &mut String) {
+    let most = Pressure::of(rows);
+    let _ = write!(text, "// {}, sm_{arch}: at most ", function.name);
+    let ((registers, at), (predicates, predicates_at)) = (most.registers, most.predicates);
+    let _ = write!(text, "{} live, at {at:#06x}", paint::counted(registers.into(), "register"));
+    if predicates > 0 {
+        let _ = write!(text, "; {}, at {predicates_at:#06x}", paint::counted(predicates.into(), "predicate"));
+    }
+    text.push('\n');
+    let lines = lines(function);
+    match format {
+        LifeFormat::Ranges => ranges(&lines, rows, text),
+        LifeFormat::Columns => columns(&lines, rows, text),
+    }
+}
+
+/// Address and text of each instruction.
+fn lines(function: &FunctionCode<'_>) -> Vec<(u64, String)> {
+    let line = |(address, word)| match word {
+        Word::Instruction(instruction) => {
+            let text: String = instruction.text(address);
+            let guard = if text.starts_with('@') { "" } else { "     " };
+            Some((address, format!("{guard}{text};")))
+        }
+        Word::Schedule(_) | Word::Unknown(_) => None,
+    };
+    function.words().words().filter_map(line).collect()
+}
+
+/// A count, or a point for none.
+fn cell(count: u32) -> String {
+    if count == 0 { String::from(".") } else { count.to_string() }
+}
+
+fn ranges(lines: &[(u64, String)], rows: &[Row], text: &mut String) {
+    text.push_str("//  R  P CC\n");
+    for ((address, line), row) in lines.iter().zip(rows) {
+        let occupied = row.occupied();
+        let (registers, predicates) = (cell(occupied.register_count()), cell(occupied.predicate_count()));
+        let code = if occupied.has_condition_code() { "1" } else { "." };
+        let (begins, ends) = begins_and_ends(row);
+        let notes = [marked('+', begins), marked('-', ends)].concat();
+        let start = format!("  {registers:>3} {predicates:>2}  {code}  /*{address:04x}*/ ");
+        let line = if notes.is_empty() { line.clone() } else { format!("{line:<NOTES$}{notes}") };
+        let _ = writeln!(text, "{start}{line}");
+    }
+}
+
+/// The names in a set behind a mark: runs of registers as one.
+fn marked(mark: char, set: Set) -> String {
+    let mut text = String::new();
+    let numbers: Vec<u8> = set.registers().collect();
+    for run in numbers.chunk_by(|one, next| one + 1 == *next) {
+        match run {
+            [first, .., last] => {
+                let _ = write!(text, " {mark}R{first}-{last}");
+            }
+            [one] => {
+                let _ = write!(text, " {mark}R{one}");
+            }
+            [] => {}
+        }
+    }
+    for name in names(set).iter().filter(|name| !name.starts_with('R')) {
+        let _ = write!(text, " {mark}{name}");
+    }
+    text
+}
+
+fn columns(lines: &[(u64, String)], rows: &[Row], text: &mut String) {
+    let used = rows.iter().fold(Set::default(), |used, row| used.union(row.occupied()));
+    let registers = used.registers().last().map_or(0, |last| usize::from(last) + 1);
+    let predicates = used.predicates().last().map_or(0, |last| last + 1);
+    let wide = lines.iter().map(|(_, line)| line.len()).max().unwrap_or(0);
+    let indent = " ".repeat(wide + 11);
+    for (unit, name) in [(100, ""), (10, ""), (1, "CC")] {
+        if unit > 1 && registers <= unit {
+            continue;
+        }
+        let digit = |number: usize| match number / unit {
+            0 if unit > 1 => ' ',
+            digits => char::from(b'0' + (digits % 10) as u8),
+        };
+        let digits: String = (0..registers).map(digit).collect();
+        let small: String = if unit == 1 {
+            (0..predicates).map(|one| char::from(b'0' + one)).collect()
+        } else {
+            String::new()
+        };
+        let line = format!("{indent} {name:2} |  #  {digits} | # {small}");
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    for ((address, line), row) in lines.iter().zip(rows) {
+        let occupied = row.occupied();
+        let is_code = |set: Set| set.has_condition_code();
+        let code = mark(row, occupied, &is_code);
+        let of_registers: String = (0..registers)
+            .map(|number| mark(row, occupied, &|set: Set| set.has_register(number as u8)))
+            .collect();
+        let of_predicates: String = (0..predicates)
+            .map(|number| mark(row, occupied, &|set: Set| set.has_predicate(number)))
+            .collect();
+        let (count, few) = (cell(occupied.register_count()), cell(occupied.predicate_count()));
+        let line = format!(
+            "/*{address:04x}*/ {line:<wide$}   {code}  | {count:>3} {of_registers} | {few} {of_predicates}"
+        );
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}
+
+/// What happens to a register at an instruction: written, read, both, or kept.
+fn mark(row: &Row, occupied: Set, has: &dyn Fn(Set) -> bool) -> char {
+    match (has(row.effect.reads), has(row.effect.writes), has(occupied)) {
+        (true, true, _) => 'x',
+        (true, false, _) => 'v',
+        (false, true, _) => '^',
+        (false, false, true) => ':',
+        (false, false, false) => ' ',
+    }
+}

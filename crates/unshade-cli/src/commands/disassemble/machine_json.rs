@@ -1,0 +1,59 @@
+//! `unshade dis --json`: NVIDIA's machine code as data, instruction by instruction.
+
+use super::json_stream::JsonStream;
+use super::modules::{Opened, each_program};
+use super::nvidia::each_code;
+use super::writer::Writer;
+use crate::Outcome;
+use crate::args::{DisassembleArgs, GlobalArgs};
+use crate::input::Input;
+use anyhow::{Result, bail};
+use rayon::prelude::*;
+use unshade::core::{Diagnostics, FourCc};
+use unshade::nv::function::Function;
+use unshade::sass_code::lives;
+use unshade::view::sass::SassFunctionView;
+
+/// So many functions are worked on before what came of them is written.
+const BATCH: usize = 16;
+
+pub(super) fn run(input: &Input, args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let selection = args.selection()?;
+    let mut writer = Writer::new(args, ".json", false)?;
+    if writer.has_folder() {
+        bail!("JSON of machine code is one file: -o takes a name with an extension");
+    }
+    let mut whole = JsonStream::new(input)?;
+    let carving = each_program(input, &selection, args.part.map(FourCc), &global.limits(), |program| {
+        let Opened { head, mut diagnostics, nvidia: Some(find), .. } = program else {
+            bail!(
+                "a listing has no JSON but that of NVIDIA's machine code; `--stats --json` and `--cfg json` have"
+            );
+        };
+        each_code(find, &mut diagnostics, |code, diagnostics| {
+            let slice = format!("sm_{}", code.cubin().arch());
+            let wanted = |function: &Function<'_>| selection.matches_name(function.index, function.name());
+            for section in code.sections(&wanted, diagnostics) {
+                let rows = if args.life.is_some() { lives(code, &section) } else { Vec::new() };
+                let numbered: Vec<_> =
+                    section.iter().enumerate().filter(|(_, function)| wanted(&function.function)).collect();
+                for batch in numbered.chunks(BATCH) {
+                    let describe = |(place, function): &(usize, &_)| {
+                        let mut diagnostics = Diagnostics::new();
+                        let rows = rows.get(*place).map(Vec::as_slice);
+                        (SassFunctionView::new(function, rows, &mut diagnostics), diagnostics)
+                    };
+                    let described: Vec<_> = batch.par_iter().map(describe).collect();
+                    for (view, faults) in described {
+                        diagnostics.append(faults);
+                        writer.add_counted(&whole.functions(&head, &slice, &[view])?)?;
+                    }
+                }
+            }
+            writer.add(whole.end_library())
+        })?;
+        writer.add(&whole.end_program(&diagnostics)?)
+    })?;
+    writer.add(&whole.end(&carving)?)?;
+    writer.finish(input)
+}

@@ -1,0 +1,148 @@
+//! The files that the page may see: those that were named, and in folders that were named those that may hold a program.
+//! Nothing else is opened: requests have numbers of files, no paths.
+
+use super::super::walk::list_files;
+use crate::input::Bytes;
+use anyhow::{Context, Result, ensure};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use unshade::carve::{GPUTRACE_INDEX, GPUTRACE_STORE};
+use unshade::format::{Kind, detect};
+use unshade::llvm::bitstream;
+use unshade::query::{Fault, FileEntry, Session, Source};
+
+/// The most files of folders that are shown.
+const MAX_FILES: usize = 10_000;
+
+/// What of a file is read to tell whether it may hold a program.
+const HEAD: u64 = 64 << 10;
+
+/// A file, opened when it is first asked for.
+pub(super) struct Slot {
+    path: PathBuf,
+    name: String,
+    size: u64,
+    state: Mutex<State>,
+}
+
+enum State {
+    Closed,
+    Open(Box<Session>),
+    Failed(Fault),
+}
+
+/// All files, in order.
+pub(super) struct Files(Vec<Slot>);
+
+impl Files {
+    /// Files, and what is in folders.
+    pub(super) fn list(paths: &[PathBuf]) -> Result<Self> {
+        let mut slots = Vec::new();
+        for path in paths {
+            let metadata = path.metadata().with_context(|| format!("can't read {}", path.display()))?;
+            if !metadata.is_dir() || is_capture(path) {
+                slots.push(Slot::new(
+                    path.clone(),
+                    path.file_name().map_or_else(|| path.as_path(), Path::new),
+                ));
+                continue;
+            }
+            let (found, _) = list_files(std::slice::from_ref(path));
+            for file in found.into_iter().filter(|file| may_have_programs(file)) {
+                ensure!(slots.len() < MAX_FILES, "{}: more than {MAX_FILES} files", path.display());
+                let name = file.strip_prefix(path).unwrap_or(&file).to_path_buf();
+                slots.push(Slot::new(file, &name));
+            }
+        }
+        ensure!(!slots.is_empty(), "no file that may hold a GPU program; `unshade scan` looks at every byte");
+        Ok(Self(slots))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn get(&self, file: u32) -> Option<&Slot> {
+        self.0.get(file as usize)
+    }
+
+    /// What the page is told of them.
+    pub(super) fn entries(&self) -> Vec<FileEntry> {
+        (0..).zip(&self.0).map(|(file, slot)| slot.entry(file)).collect()
+    }
+}
+
+impl Slot {
+    fn new(path: PathBuf, name: &Path) -> Self {
+        let size = path.metadata().map_or(0, |metadata| metadata.len());
+        Self { name: name.to_string_lossy().into_owned(), size, path, state: Mutex::new(State::Closed) }
+    }
+
+    fn entry(&self, file: u32) -> FileEntry {
+        let mut entry = FileEntry {
+            file,
+            name: unshade::core::Escaped(self.name.as_bytes()).to_string(),
+            size: self.size,
+            ..FileEntry::default()
+        };
+        // Whoever works on it now has opened it.
+        match self.state.try_lock().as_deref() {
+            Ok(State::Closed) => {}
+            Ok(State::Failed(fault)) => entry.error = Some(fault.clone()),
+            _ => entry.opened = true,
+        }
+        entry
+    }
+
+    /// Waits for the file, and opens it if nobody did before.
+    pub(super) fn lock(&self) -> Locked<'_> {
+        // A request that panicked has left nothing behind that the next would not parse anew.
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*state, State::Closed) {
+            *state = match self.open() {
+                Ok(session) => State::Open(Box::new(session)),
+                Err(error) => State::Failed(Fault::new(format!("{error:#}"))),
+            };
+        }
+        Locked(state)
+    }
+
+    fn open(&self) -> Result<Session> {
+        let source = |path: &Path| {
+            let bytes = Bytes::open(path).with_context(|| format!("can't read {}", self.name))?;
+            anyhow::Ok(Source::resident(bytes))
+        };
+        if is_capture(&self.path) {
+            let index = source(&self.path.join(GPUTRACE_INDEX))?;
+            return Ok(Session::of_capture(&self.name, index, source(&self.path.join(GPUTRACE_STORE))?));
+        }
+        Ok(Session::new(&self.name, source(&self.path)?))
+    }
+}
+
+/// A file that one request works on.
+pub(super) struct Locked<'s>(MutexGuard<'s, State>);
+
+impl Locked<'_> {
+    pub(super) fn session(&mut self) -> Result<&mut Session, Fault> {
+        match &mut *self.0 {
+            State::Open(session) => Ok(session),
+            State::Failed(fault) => Err(fault.clone()),
+            State::Closed => Err(Fault::new("the file is closed")),
+        }
+    }
+}
+
+fn is_capture(path: &Path) -> bool {
+    path.is_dir() && path.extension().is_some_and(|extension| extension == "gputrace")
+}
+
+/// Whether a file begins like a program, or like something that may hold one.
+fn may_have_programs(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    is_capture(path)
+        || read.is_ok() && (detect(&head) != Kind::Unknown || bitstream::locate(&head, 0).is_ok())
+}

@@ -1,0 +1,118 @@
+//! Who may ask: the token in the address, and what browsers tell of where a request comes from.
+//!
+//! Any page that a browser shows can send requests to this computer. None of them knows the token, which is in the path of
+//! every address; a page under a name that was made to point here (DNS rebinding) sends that name as `Host`; one from
+//! elsewhere sends its `Origin`. Each of these alone is refused.
+
+use std::fmt::Write;
+
+/// 128 random bits as 32 hex digits.
+#[derive(Clone)]
+pub(super) struct Token(String);
+
+impl Token {
+    pub(super) fn random() -> Result<Self, getrandom::Error> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes)?;
+        let mut text = String::new();
+        for byte in bytes {
+            let _ = write!(text, "{byte:02x}");
+        }
+        Ok(Self(text))
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a text is the token. It takes the same time wherever they differ.
+    fn is(&self, text: &str) -> bool {
+        let (own, other) = (self.0.as_bytes(), text.as_bytes());
+        let mut difference = own.len() ^ other.len();
+        for (at, byte) in own.iter().enumerate() {
+            difference |= usize::from(byte ^ other.get(at).copied().unwrap_or(0));
+        }
+        difference == 0
+    }
+}
+
+/// What of a request says where it comes from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct From<'r> {
+    /// `Host`; there has to be exactly one.
+    pub(super) host: Option<&'r str>,
+    /// `Origin`.
+    pub(super) origin: Option<&'r str>,
+    /// `Sec-Fetch-Site`.
+    pub(super) site: Option<&'r str>,
+}
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It is for another host.
+    Host,
+    /// It comes from another page.
+    Origin,
+    /// It has no token, or a wrong one.
+    Token,
+}
+
+/// The path behind the token of a request that may be answered.
+pub(super) fn admit<'r>(path: &'r str, from: From<'_>, port: u16, token: &Token) -> Result<&'r str, Refusal> {
+    let names = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
+    let host = from.host.filter(|host| names.iter().any(|name| name == host)).ok_or(Refusal::Host)?;
+    if from.origin.is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
+        return Err(Refusal::Origin);
+    }
+    // `none` is an address that somebody typed, or followed from outside of the browser.
+    if from.site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+        return Err(Refusal::Origin);
+    }
+    let (given, rest) = path.strip_prefix('/').and_then(|path| path.split_once('/')).ok_or(Refusal::Token)?;
+    if token.is(given) { Ok(rest) } else { Err(Refusal::Token) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_page_itself_may_ask() {
+        let token = Token("0123456789abcdef0123456789abcdef".into());
+        let path = format!("/{}/api", token.as_str());
+        let here = From { host: Some("127.0.0.1:8000"), ..From::default() };
+        let ask = |path: &str, from| admit(path, from, 8_000, &token).map(str::to_owned);
+        assert_eq!(ask(&path, here), Ok("api".into()));
+        let same = From { origin: Some("http://127.0.0.1:8000"), site: Some("same-origin"), ..here };
+        assert_eq!(ask(&path, same), Ok("api".into()));
+        for host in ["evil.example:8000", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:8000.evil.example", ""] {
+            assert_eq!(ask(&path, From { host: Some(host), ..here }), Err(Refusal::Host), "{host}");
+        }
+        assert_eq!(ask(&path, From::default()), Err(Refusal::Host));
+        for origin in
+            ["https://127.0.0.1:8000", "http://localhost:8000", "null", "http://evil.example", "file://"]
+        {
+            assert_eq!(ask(&path, From { origin: Some(origin), ..here }), Err(Refusal::Origin), "{origin}");
+        }
+        for site in ["cross-site", "same-site"] {
+            assert_eq!(ask(&path, From { site: Some(site), ..here }), Err(Refusal::Origin), "{site}");
+        }
+        for path in [
+            "/",
+            "/api",
+            "//api",
+            "/0123456789abcdef0123456789abcdee/api",
+            "/0123/api",
+            "/0123456789abcdef0123456789abcdef",
+        ] {
+            assert_eq!(ask(path, here), Err(Refusal::Token), "{path}");
+        }
+    }
+
+    #[test]
+    fn tokens_differ() {
+        let (one, other) = (Token::random().unwrap(), Token::random().unwrap());
+        assert!(one.as_str().len() == 32 && one.as_str() != other.as_str());
+    }
+}

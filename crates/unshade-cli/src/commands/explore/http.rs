@@ -1,0 +1,281 @@
+//! As much of HTTP/1.1 as a browser on the same computer needs: requests with a length, answers with a length, connections
+//! that are kept.
+//!
+//! Written here, on `httparse`, because what matters is what well-known small servers leave to a proxy in front of them:
+//! how long a client may take, how much it may send, and how many there may be.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// The longest head of a request.
+const MAX_HEAD: usize = 16 << 10;
+
+/// The most headers of a request.
+const MAX_HEADERS: usize = 64;
+
+/// How long a head, and then a body, may take to arrive.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a connection may have nothing to ask.
+const IDLE: Duration = Duration::from_secs(20);
+
+/// How long a client may take for the next part of an answer.
+const WRITE_PATIENCE: Duration = Duration::from_secs(20);
+
+/// A request, as far as it is looked at.
+#[derive(Debug, Default)]
+pub(super) struct Request {
+    pub(super) method: String,
+    pub(super) path: String,
+    /// Names in small letters, and values.
+    headers: Vec<(String, String)>,
+    pub(super) body: Vec<u8>,
+}
+
+impl Request {
+    /// The value of a header that stands there once; `Err` if it does more often.
+    pub(super) fn header(&self, name: &str) -> Result<Option<&str>, Refused> {
+        let mut values = self.headers.iter().filter(|(known, _)| known == name);
+        let value = values.next().map(|(_, value)| value.as_str());
+        if values.next().is_some() { Err(Refused(400, "a header stands there twice")) } else { Ok(value) }
+    }
+}
+
+/// A status, and what is wrong with the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Refused(pub(super) u16, pub(super) &'static str);
+
+/// How the reading of a request ended.
+pub(super) enum Next {
+    Request(Request),
+    /// The client is gone, or has nothing more to ask.
+    End,
+    /// The connection is closed after an answer that says why.
+    Refused(Refused),
+}
+
+/// A connection.
+pub(super) struct Connection {
+    stream: TcpStream,
+    /// What was read and belongs to no request yet.
+    pending: Vec<u8>,
+}
+
+impl Connection {
+    pub(super) fn new(stream: TcpStream) -> std::io::Result<Self> {
+        stream.set_write_timeout(Some(WRITE_PATIENCE))?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, pending: Vec::new() })
+    }
+
+    /// Reads the next request, whose body has at most so many bytes.
+    pub(super) fn next(&mut self, max_body: usize) -> Next {
+        let mut deadline = Instant::now() + if self.pending.is_empty() { IDLE } else { PATIENCE };
+        let mut has_begun = !self.pending.is_empty();
+        let (mut request, head_size, body_size) = loop {
+            match parse_head(&self.pending) {
+                Ok(Some(head)) => break head,
+                Ok(None) if self.pending.len() > MAX_HEAD => {
+                    return Next::Refused(Refused(431, "the head is too long"));
+                }
+                Ok(None) => {}
+                Err(refused) => return Next::Refused(refused),
+            }
+            match self.read_more(deadline) {
+                Ok(0) => return Next::End,
+                Ok(_) if !has_begun => {
+                    has_begun = true;
+                    deadline = Instant::now() + PATIENCE;
+                }
+                Ok(_) => {}
+                Err(_) if !has_begun => return Next::End,
+                Err(_) => return Next::Refused(Refused(408, "the request took too long")),
+            }
+        };
+        if body_size > max_body {
+            return Next::Refused(Refused(413, "the body is too long"));
+        }
+        let size = head_size + body_size;
+        let deadline = Instant::now() + PATIENCE;
+        while self.pending.len() < size {
+            match self.read_more(deadline) {
+                Ok(0) => return Next::End,
+                Ok(_) => {}
+                Err(_) => return Next::Refused(Refused(408, "the body took too long")),
+            }
+        }
+        let rest = self.pending.split_off(size);
+        request.body = std::mem::replace(&mut self.pending, rest).split_off(head_size);
+        Next::Request(request)
+    }
+
+    /// Waits for bytes no longer than to a moment; gives how many came.
+    fn read_more(&mut self, deadline: Instant) -> std::io::Result<usize> {
+        let mut buffer = [0; 4096];
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            self.stream.set_read_timeout(Some(left))?;
+            match self.stream.read(&mut buffer) {
+                Ok(count) => {
+                    self.pending.extend_from_slice(buffer.get(..count).unwrap_or_default());
+                    return Ok(count);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Whether the client has closed the connection, so that nobody waits for an answer.
+    pub(super) fn is_gone(&self) -> bool {
+        let mut byte = [0];
+        if self.stream.set_nonblocking(true).is_err() {
+            return true;
+        }
+        let peeked = self.stream.peek(&mut byte);
+        let is_back = self.stream.set_nonblocking(false).is_ok();
+        match peeked {
+            Ok(count) => count == 0 || !is_back,
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
+        }
+    }
+
+    /// Writes an answer.
+    pub(super) fn answer(&mut self, answer: &Answer, is_head: bool, keep: bool) -> std::io::Result<()> {
+        let mut head = format!("HTTP/1.1 {} {}\r\n", answer.status, reason(answer.status));
+        head.push_str(HEADERS);
+        head.push_str(&format!(
+            "Content-Type: {}\r\nContent-Length: {}\r\n",
+            answer.media_type,
+            answer.body.len()
+        ));
+        if let Some(name) = &answer.file_name {
+            head.push_str(&format!("X-Unshade-File-Name: {}\r\n", percent_encoded(name)));
+        }
+        head.push_str(if keep { "Connection: keep-alive\r\n\r\n" } else { "Connection: close\r\n\r\n" });
+        self.stream.write_all(head.as_bytes())?;
+        if !is_head {
+            self.stream.write_all(&answer.body)?;
+        }
+        self.stream.flush()
+    }
+
+    /// Closes the connection such that an answer still arrives where the request was not read to its end.
+    pub(super) fn close(mut self) {
+        let _ = self.stream.shutdown(std::net::Shutdown::Write);
+        let _ = self.stream.set_read_timeout(Some(Duration::from_millis(200)));
+        let mut buffer = [0; 4096];
+        for _ in 0..16 {
+            if !matches!(self.stream.read(&mut buffer), Ok(count) if count > 0) {
+                break;
+            }
+        }
+    }
+}
+
+/// What every answer says: that nothing but this page may use it, and that it may use nothing but this.
+const HEADERS: &str = concat!(
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; ",
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n",
+    "X-Content-Type-Options: nosniff\r\n",
+    "X-Frame-Options: DENY\r\n",
+    "Referrer-Policy: no-referrer\r\n",
+    "Cross-Origin-Resource-Policy: same-origin\r\n",
+    "Cross-Origin-Opener-Policy: same-origin\r\n",
+    "Cross-Origin-Embedder-Policy: require-corp\r\n",
+    "Permissions-Policy: camera=(), geolocation=(), microphone=()\r\n",
+    "Cache-Control: no-store\r\n",
+);
+
+/// An answer.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) media_type: &'static str,
+    pub(super) body: Vec<u8>,
+    /// The name of a file to take away.
+    pub(super) file_name: Option<String>,
+}
+
+impl Answer {
+    pub(super) fn new(status: u16, media_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, media_type, body: body.into(), file_name: None }
+    }
+
+    pub(super) fn json(status: u16, body: String) -> Self {
+        Self::new(status, "application/json", body)
+    }
+}
+
+/// A request without its body, the size of the head, and that of the body; nothing if the head is not all there.
+fn parse_head(bytes: &[u8]) -> Result<Option<(Request, usize, usize)>, Refused> {
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut parsed = httparse::Request::new(&mut headers);
+    let size = match parsed.parse(bytes) {
+        Ok(httparse::Status::Complete(size)) => size,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(Refused(431, "there are too many headers")),
+        Err(_) => return Err(Refused(400, "this is no HTTP")),
+    };
+    if size > MAX_HEAD {
+        return Err(Refused(431, "the head is too long"));
+    }
+    let text = |bytes: &[u8]| {
+        std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| Refused(400, "a header is no text"))
+    };
+    let mut request = Request {
+        method: parsed.method.unwrap_or_default().to_owned(),
+        path: parsed.path.unwrap_or_default().to_owned(),
+        ..Request::default()
+    };
+    for header in parsed.headers.iter() {
+        request.headers.push((header.name.to_ascii_lowercase(), text(header.value)?));
+    }
+    if request.header("transfer-encoding")?.is_some() {
+        return Err(Refused(411, "a body needs its length in front"));
+    }
+    let length = match request.header("content-length")? {
+        Some(length) if length.bytes().all(|byte| byte.is_ascii_digit()) => {
+            length.parse().map_err(|_| Refused(413, "the body is too long"))?
+        }
+        Some(_) => return Err(Refused(400, "the length is no number")),
+        None => 0,
+    };
+    Ok(Some((request, size, length)))
+}
+
+/// A name that a header can have.
+fn percent_encoded(name: &str) -> String {
+    let mut text = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    text
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        204 => "No Content",
+        400 => "Bad Request",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        411 => "Length Required",
+        413 => "Content Too Large",
+        415 => "Unsupported Media Type",
+        422 => "Unprocessable Content",
+        431 => "Request Header Fields Too Large",
+        503 => "Service Unavailable",
+        _ => "Error",
+    }
+}

@@ -1,0 +1,253 @@
+//! `unshade explore`: the page, served to a browser on this computer.
+//!
+//! | module | thing |
+//! |---|---|
+//! | `guard` | who may ask |
+//! | `http` | requests and answers |
+//! | `files` | what may be seen |
+//! | `page` | the files of the page |
+//!
+//! A thread a connection, and few of those; a request about a file waits for the one before it. What nobody waits for any
+//! more is not begun: searches come in steps of at most a second, each a request of its own.
+
+mod files;
+mod guard;
+mod http;
+mod page;
+
+use crate::Outcome;
+use crate::args::ExploreArgs;
+use anyhow::{Context, Result, anyhow};
+use files::Files;
+use guard::{From, Refusal, Token, admit};
+use http::{Answer, Connection, Next, Refused};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use unshade::query::{
+    Fault, FilesAnswer, MAX_REQUEST, Request, Response, Session, fault_json, parse_request, response_json,
+};
+
+/// More connections than that are told to come back.
+const MAX_CONNECTIONS: usize = 128;
+
+/// A thread that prints modules needs about as much stack as the main one has.
+const STACK: usize = 8 << 20;
+
+pub(crate) fn run(args: &ExploreArgs) -> Result<Outcome> {
+    let files = Files::list(&args.paths)?;
+    let listener =
+        TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).context("can't listen on 127.0.0.1")?;
+    let token = Token::random().map_err(|error| anyhow!("the system gives no random numbers: {error}"))?;
+    let port = listener.local_addr()?.port();
+    let address = format!("http://127.0.0.1:{port}/{}/", token.as_str());
+    let count = if files.len() == 1 { "1 file".to_owned() } else { format!("{} files", files.len()) };
+    anstream::println!("{address}");
+    anstream::eprintln!("{count}; only this computer can open the address. Ctrl-C ends.");
+    if !args.no_open {
+        open_browser(&address);
+    }
+    let server = Arc::new(Server { files, token, port, connections: AtomicUsize::new(0) });
+    server.serve(&listener);
+    Ok(Outcome::Done)
+}
+
+/// Starts the browser; without one the address is there to be pasted.
+fn open_browser(address: &str) {
+    let (program, arguments): (_, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        ("rundll32", &["url.dll,FileProtocolHandler"])
+    } else {
+        ("xdg-open", &[])
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).arg(address);
+    let started = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    if started.is_err() {
+        anstream::eprintln!("open the address in a browser");
+    }
+}
+
+struct Server {
+    files: Files,
+    token: Token,
+    port: u16,
+    connections: AtomicUsize,
+}
+
+impl Server {
+    fn serve(self: &Arc<Self>, listener: &TcpListener) {
+        for stream in listener.incoming() {
+            // What can't be accepted is gone: the next may do.
+            let Ok(stream) = stream else { continue };
+            if self.connections.fetch_add(1, Ordering::AcqRel) >= MAX_CONNECTIONS {
+                self.connections.fetch_sub(1, Ordering::AcqRel);
+                turn_away(stream);
+                continue;
+            }
+            let server = Arc::clone(self);
+            let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+                let _count = Counted(&server.connections);
+                server.converse(stream);
+            });
+            if thread.is_err() {
+                self.connections.fetch_sub(1, Ordering::AcqRel);
+            }
+        }
+    }
+
+    /// Answers the requests of a connection.
+    fn converse(&self, stream: TcpStream) {
+        let Ok(mut connection) = Connection::new(stream) else { return };
+        loop {
+            let request = match connection.next(MAX_REQUEST) {
+                Next::Request(request) => request,
+                Next::End => return,
+                Next::Refused(refused) => {
+                    let _ = connection.answer(&refuse(refused), false, false);
+                    return connection.close();
+                }
+            };
+            let answer = match self.answer(&request, &connection) {
+                Ok(Some(answer)) => answer,
+                // Nobody waits for it.
+                Ok(None) => return,
+                Err(refused) => refuse(refused),
+            };
+            let keep = answer.status < 400 && !matches!(request.header("connection"), Ok(Some("close")));
+            if connection.answer(&answer, request.method == "HEAD", keep).is_err() {
+                return;
+            }
+            if !keep {
+                return connection.close();
+            }
+        }
+    }
+
+    /// The answer to a request; none if the client is gone before work on it begins.
+    fn answer(&self, request: &http::Request, connection: &Connection) -> Result<Option<Answer>, Refused> {
+        if request.path == "/favicon.ico" {
+            return Ok(Some(Answer::new(204, "image/x-icon", "")));
+        }
+        let from = From {
+            host: request.header("host")?,
+            origin: request.header("origin")?,
+            site: request.header("sec-fetch-site")?,
+        };
+        let name = admit(&request.path, from, self.port, &self.token).map_err(|refusal| match refusal {
+            Refusal::Host => Refused(403, "this is another host"),
+            Refusal::Origin => Refused(403, "another page may not ask here"),
+            Refusal::Token => Refused(403, "open the address that `unshade explore` printed, all of it"),
+        })?;
+        match (request.method.as_str(), name) {
+            ("POST", "api" | "bytes") => {
+                let media_type = request.header("content-type")?.unwrap_or_default();
+                if media_type.split(';').next().map(str::trim) != Some("application/json") {
+                    return Err(Refused(415, "requests are application/json"));
+                }
+                let text =
+                    std::str::from_utf8(&request.body).map_err(|_| Refused(400, "the request is no text"))?;
+                let question = match parse_request(text) {
+                    Ok(question) => question,
+                    Err(fault) => return Ok(Some(Answer::json(400, fault_json(&fault)))),
+                };
+                Ok(if name == "api" {
+                    self.ask(&question, connection)
+                } else {
+                    self.take(&question, connection)
+                })
+            }
+            (_, "api" | "bytes") => Err(Refused(405, "ask by POST")),
+            ("GET" | "HEAD", name) => {
+                let (media_type, bytes) =
+                    page::file(name).ok_or(Refused(404, "the page has no such file"))?;
+                Ok(Some(Answer::new(200, media_type, bytes)))
+            }
+            _ => Err(Refused(405, "only GET, HEAD and POST are known")),
+        }
+    }
+
+    /// The answer of a file, or of two.
+    fn ask(&self, request: &Request, connection: &Connection) -> Option<Answer> {
+        let answer = match request {
+            Request::Files {} => Ok(Response::Files(FilesAnswer { files: self.files.entries() })),
+            Request::Compare(compare) if compare.left.file != compare.right.file => {
+                let slots = (self.files.get(compare.left.file), self.files.get(compare.right.file));
+                let (Some(left), Some(right)) = slots else { return Some(no_file()) };
+                // In the order of their numbers, so that two requests never wait for each other.
+                let is_ordered = compare.left.file < compare.right.file;
+                let (first, second) = if is_ordered { (left, right) } else { (right, left) };
+                let (mut first, mut second) = (first.lock(), second.lock());
+                if connection.is_gone() {
+                    return None;
+                }
+                let (left, right) =
+                    if is_ordered { (&mut first, &mut second) } else { (&mut second, &mut first) };
+                left.session()
+                    .and_then(|left| Session::compare(left, Some(right.session()?), compare))
+                    .map(Response::Compare)
+            }
+            request => {
+                let Some(slot) = self.files.get(request.file()) else { return Some(no_file()) };
+                let mut file = slot.lock();
+                if connection.is_gone() {
+                    return None;
+                }
+                file.session().and_then(|session| session.handle(request.file(), request))
+            }
+        };
+        Some(Answer::json(200, response_json(answer)))
+    }
+
+    /// Bytes to take away.
+    fn take(&self, request: &Request, connection: &Connection) -> Option<Answer> {
+        let Request::Extract(extract) = request else {
+            return Some(Answer::json(400, fault_json(&Fault::new("only `extract` gives bytes"))));
+        };
+        let Some(slot) = self.files.get(extract.at.file) else { return Some(no_file()) };
+        let mut file = slot.lock();
+        if connection.is_gone() {
+            return None;
+        }
+        Some(match file.session().and_then(|session| session.extract(extract)) {
+            Ok(taken) => Answer {
+                file_name: Some(taken.name),
+                ..Answer::new(200, "application/octet-stream", taken.bytes)
+            },
+            Err(fault) => Answer::json(422, fault_json(&fault)),
+        })
+    }
+}
+
+/// Counts a connection as long as it is.
+struct Counted<'c>(&'c AtomicUsize);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+fn no_file() -> Answer {
+    Answer::json(404, fault_json(&Fault::new("no such file")))
+}
+
+fn refuse(Refused(status, message): Refused) -> Answer {
+    Answer::json(status, fault_json(&Fault::new(message)))
+}
+
+/// Tells a client that there are too many.
+fn turn_away(stream: TcpStream) {
+    if let Ok(mut connection) = Connection::new(stream) {
+        let _ = connection.answer(
+            &refuse(Refused(503, "there are too many connections; try again")),
+            false,
+            false,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests;

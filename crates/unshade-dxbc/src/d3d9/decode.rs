@@ -1,0 +1,192 @@
+//! Tokens to programs of Shader Model 1 to 3.
+//!
+//! From version 2 on an opcode token tells how many tokens follow; before that an instruction goes on as long as tokens
+//! have the highest bit set, and declarations and definitions have a length of their own. Every instruction is kept
+//! whatever it holds, so that writing what was read gives the same bytes again.
+
+use super::opcode::{Opcode, Row};
+use super::operand::{IS_OPERAND, Operand};
+use super::program::{Instruction, Program, Version};
+use crate::operand::bits;
+use alloc::format;
+use alloc::vec::Vec;
+use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result};
+
+/// Takes a program apart: a whole file, or what stands in an Aon9 part. What is not sound is told of and kept as it is.
+///
+/// ```
+/// use unshade_core::{Diagnostics, Reader};
+///
+/// let tokens = [0xffff_0200u32, 0x0200_0001, 0x800f_0800, 0xa0e4_0000, 0xffff];
+/// let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
+/// let program = unshade_dxbc::d3d9::decode(Reader::new(&bytes), &mut Diagnostics::default())?;
+/// assert_eq!(program.version.to_string(), "ps_2_0");
+/// assert_eq!(program.write()?, bytes);
+/// # Ok::<(), unshade_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Truncated`] if there is no token, [`ErrorKind::BadMagic`] if the first is of no version from 1 to 3.
+pub fn decode(mut data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Program> {
+    let start = data.offset();
+    let version = Version(data.u32().map_err(|error| error.within("version"))?);
+    if !version.is_one() {
+        return Err(Error::new(ErrorKind::BadMagic, start, "no version token of Shader Model 1 to 3")
+            .expected("0xfffe or 0xffff, and a version from 1 to 3")
+            .found(format!("{:#010x}", version.0)));
+    }
+    let mut program = Program { version, ..Program::default() };
+    let mut tokens = Tokens { bytes: data.rest(), position: 0 };
+    let mut unread = loop {
+        let before = tokens.position;
+        match instruction(version, &mut tokens) {
+            Some(instruction) if instruction.opcode() == Opcode::END => {
+                program.end = Some(instruction.token);
+                break tokens.position;
+            }
+            Some(instruction) => program.instructions.push(instruction),
+            None => break before,
+        }
+    };
+    unread = unread.saturating_mul(4);
+    if program.end.is_none() {
+        let offset = data.offset().saturating_add(unread as u64);
+        let fault = Error::new(ErrorKind::Truncated, offset, "the program does not end with an end token");
+        diagnostics.error("dxbc-d3d9-tokens", fault.expected("0x0000ffff").hint("what is left is kept as bytes"));
+    }
+    program.trailing = data.rest().get(unread..).unwrap_or_default().to_vec();
+    for instruction in &program.instructions {
+        check(version, instruction, start, diagnostics);
+    }
+    Ok(program)
+}
+
+/// How many bytes of a program these start with, if they are one: a version token, instructions up to an end token.
+pub fn measure(bytes: &[u8]) -> Option<usize> {
+    let version = Version(bytes.first_chunk().map(|chunk| u32::from_le_bytes(*chunk))?);
+    if !version.is_one() {
+        return None;
+    }
+    let mut tokens = Tokens { bytes: bytes.get(4..)?, position: 0 };
+    loop {
+        let (token, length) = tokens.extent(version)?;
+        tokens.position = tokens.position.checked_add(length)?;
+        if Opcode(low_half(token)) == Opcode::END {
+            return tokens.position.checked_mul(4)?.checked_add(4);
+        }
+    }
+}
+
+#[allow(clippy::cast_possible_truncation)]
+fn low_half(token: u32) -> u16 {
+    token as u16
+}
+
+/// Tells of what no assembler writes.
+fn check(version: Version, instruction: &Instruction, start: u64, diagnostics: &mut Diagnostics) {
+    if instruction.opcode() == Opcode::COMMENT {
+        return;
+    }
+    let offset = start.saturating_add(u64::from(instruction.position).saturating_mul(4));
+    let Some(row) = instruction.opcode().row(version) else {
+        let fault = Error::new(ErrorKind::Unsupported, offset, "an opcode is not known");
+        diagnostics.warning("dxbc-d3d9-opcode", fault.found(format!("{}", instruction.opcode().0)));
+        return;
+    };
+    let expected = row.operands().saturating_add(usize::from(instruction.is_predicated()));
+    if instruction.operands.len() != expected || !instruction.rest.is_empty() {
+        let found = format!("{} and {} other tokens", instruction.operands.len(), instruction.rest.len());
+        let fault = Error::new(ErrorKind::BadValue, offset, format!("`{}` has other operands", row.mnemonic));
+        diagnostics.warning("dxbc-d3d9-operands", fault.expected(format!("{expected} operands")).found(found));
+    }
+}
+
+/// Tokens, of which some were read.
+struct Tokens<'a> {
+    bytes: &'a [u8],
+    /// In tokens.
+    position: usize,
+}
+
+impl Tokens<'_> {
+    fn peek(&self, ahead: usize) -> Option<u32> {
+        let start = self.position.checked_add(ahead)?.checked_mul(4)?;
+        self.bytes.get(start..)?.first_chunk().map(|chunk| u32::from_le_bytes(*chunk))
+    }
+
+    fn next(&mut self) -> Option<u32> {
+        let token = self.peek(0)?;
+        self.position = self.position.saturating_add(1);
+        Some(token)
+    }
+
+    /// The next token, which starts an instruction, and how many tokens the whole instruction has; none if they are
+    /// not all there.
+    fn extent(&self, version: Version) -> Option<(u32, usize)> {
+        let token = self.peek(0)?;
+        let opcode = Opcode(low_half(token));
+        let follow = match opcode {
+            Opcode::END => 0,
+            Opcode::COMMENT => usize::try_from(bits(token, 16, 15)).ok()?,
+            _ if version.has_lengths() => usize::try_from(bits(token, 24, 4)).ok()?,
+            _ => self.count_operands(opcode.row(version)),
+        };
+        self.peek(follow)?;
+        Some((token, follow.checked_add(1)?))
+    }
+
+    /// How many tokens follow an opcode token that does not tell.
+    fn count_operands(&self, row: Option<&Row>) -> usize {
+        match row {
+            Some(row) if row.body.starts_with('u') => 2,
+            Some(row) if row.values() > 0 => row.values().saturating_add(1),
+            _ => {
+                let mut count = 0usize;
+                while self.peek(count.saturating_add(1)).is_some_and(|token| token & IS_OPERAND != 0) {
+                    count = count.saturating_add(1);
+                }
+                count
+            }
+        }
+    }
+}
+
+/// One instruction; none if its tokens are not all there.
+fn instruction(version: Version, tokens: &mut Tokens<'_>) -> Option<Instruction> {
+    let position = u32::try_from(tokens.position).unwrap_or(u32::MAX).saturating_add(1);
+    let (token, length) = tokens.extent(version)?;
+    let end = tokens.position.saturating_add(length);
+    let mut body = Tokens { bytes: tokens.bytes.get(..end.checked_mul(4)?)?, position: tokens.position };
+    tokens.position = end;
+    body.next();
+    let mut instruction = Instruction { position, token, ..Instruction::default() };
+    let opcode = instruction.opcode();
+    let row = opcode.row(version);
+    if opcode == Opcode::COMMENT {
+        instruction.values = core::iter::from_fn(|| body.next()).collect();
+        return Some(instruction);
+    }
+    if opcode == Opcode::DECLARE {
+        instruction.values.extend(body.next());
+    }
+    let values = row.map_or(0, Row::values);
+    // A definition has one operand, and a predicate if it says so; what follows them is no operand.
+    let most = if values > 0 { 1usize.saturating_add(usize::from(instruction.is_predicated())) } else { length };
+    while instruction.operands.len() < most && body.peek(0).is_some_and(|token| token & IS_OPERAND != 0) {
+        let mut operand = Operand { token: body.next()?, relative: None };
+        let has_address = version.has_lengths() && operand.is_relative();
+        if has_address && body.peek(0).is_some_and(|token| token & IS_OPERAND != 0) {
+            operand.relative = body.next();
+        }
+        instruction.operands.push(operand);
+    }
+    let rest: Vec<u32> = core::iter::from_fn(|| body.next()).collect();
+    match rest.split_at_checked(values) {
+        Some((found, rest)) if values > 0 => {
+            instruction.values = found.to_vec();
+            instruction.rest = rest.to_vec();
+        }
+        _ => instruction.rest = rest,
+    }
+    Some(instruction)
+}

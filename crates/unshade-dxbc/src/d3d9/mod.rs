@@ -1,0 +1,37 @@
+//! Programs of Shader Model 1 to 3: what Direct3D 9 runs, and what stands in the Aon9 parts of containers for feature
+//! level 9.
+//!
+//! | module | thing |
+//! |---|---|
+//! | [`opcode`] | the opcodes, one table |
+//! | [`operand`] | their operands |
+//! | [`program`] | programs, and their tokens |
+//! | [`mod@decode`] | tokens to programs |
+//! | [`mod@print`] | programs as text: FXC's, or exact |
+//! | [`mod@assemble`] | text to programs |
+//! | [`constants`] | the table of constants |
+//! | [`debug`] | source lines and variables |
+//! | [`level9`] | Aon9 parts of containers |
+//! | [`listing`] | what FXC writes of a whole program |
+//! | [`statistics`] | what a program is made of |
+
+pub mod assemble;
+pub mod constants;
+pub mod debug;
+pub mod decode;
+mod implied;
+mod number;
+pub mod level9;
+pub mod listing;
+pub mod opcode;
+pub mod operand;
+pub mod print;
+pub mod program;
+pub mod statistics;
+
+pub use assemble::assemble;
+pub use constants::ConstantTable;
+pub use debug::DebugInfo;
+pub use decode::{decode, measure};
+pub use level9::Level9;
+pub use program::{Instruction, Program, Version};

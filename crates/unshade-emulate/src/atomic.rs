@@ -1,0 +1,113 @@
+//! Changes of memory in one step: lanes one after the other, the lowest first.
+//!
+//! Source: NVIDIA's documentation of PTX (`atom`, `red`). Floats are added with subnormal numbers taken for zero, as the
+//! `.FTZ` of the mnemonic says.
+
+use unshade_sass::semantics::{Space, functions};
+
+use crate::fault::Reason;
+use crate::outside::Atomic;
+use crate::world::World;
+
+/// The number of `F32.FTZ.RN` among the types.
+const FLOAT: u64 = 3;
+
+/// Whether the type is one with a sign: `S32`, `S64`.
+fn is_signed(ty: u64) -> bool {
+    matches!(ty, 1 | 5)
+}
+
+/// `atomic_…(address, value, type)`; what was there.
+pub(crate) fn run(
+    world: &mut World<'_>,
+    operation: Atomic,
+    arguments: &[u64; 16],
+    width: u8,
+    thread: u32,
+) -> Result<u64, Reason> {
+    let [address, value, ty, ..] = *arguments;
+    let before = world.load(Space::Ram, address, width, thread)?;
+    let extended = |value: u64| {
+        let unused = 64 - u32::from(width);
+        (value << unused).cast_signed() >> unused
+    };
+    let less = if is_signed(ty) { extended(before) < extended(value) } else { before < value };
+    let after = match operation {
+        Atomic::Add if ty == FLOAT => add_floats(before, value),
+        Atomic::Add => before.wrapping_add(value),
+        Atomic::Min => {
+            if less {
+                before
+            } else {
+                value
+            }
+        }
+        Atomic::Max => {
+            if less {
+                value
+            } else {
+                before
+            }
+        }
+        Atomic::Inc => {
+            if before >= value {
+                0
+            } else {
+                before.wrapping_add(1)
+            }
+        }
+        Atomic::Dec => {
+            if before == 0 || before > value {
+                value
+            } else {
+                before.wrapping_sub(1)
+            }
+        }
+        Atomic::And => before & value,
+        Atomic::Or => before | value,
+        Atomic::Xor => before ^ value,
+        Atomic::Exchange => value,
+        Atomic::SafeAdd => return Err(Reason::Unsupported("ATOM.SAFEADD".into())),
+    };
+    world.store(Space::Ram, address, after, width, thread)?;
+    Ok(before)
+}
+
+fn add_floats(a: u64, b: u64) -> u64 {
+    let flush = |bits| functions::call("flush", &[bits]).unwrap_or(bits);
+    flush(functions::call("fadd_round", &[flush(a), flush(b), 0]).unwrap_or(0))
+}
+
+/// `atomic_cas(address, compared, new)`; what was there.
+pub(crate) fn compare_and_swap(
+    world: &mut World<'_>,
+    arguments: &[u64; 16],
+    width: u8,
+    thread: u32,
+) -> Result<u64, Reason> {
+    let [address, compared, new, ..] = *arguments;
+    let before = world.load(Space::Ram, address, width, thread)?;
+    if before == compared {
+        world.store(Space::Ram, address, new, width, thread)?;
+    }
+    Ok(before)
+}
+
+impl World<'_> {
+    /// Locks a word of shared memory for a thread; whether nobody had.
+    pub(crate) fn lock(&mut self, address: u64, thread: u32) -> bool {
+        let word = address & !3;
+        let free = self.locks.iter().all(|lock| lock.0 != word);
+        if free {
+            self.locks.push((word, thread));
+        }
+        free
+    }
+
+    /// Unlocks it; whether this thread had it.
+    pub(crate) fn unlock(&mut self, address: u64, thread: u32) -> bool {
+        let word = address & !3;
+        let found = self.locks.iter().position(|lock| *lock == (word, thread));
+        found.map(|index| self.locks.swap_remove(index)).is_some()
+    }
+}

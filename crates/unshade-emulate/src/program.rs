@@ -1,0 +1,97 @@
+//! The code that a launch runs: decoded once, lifted to p-code when it is first reached.
+
+use std::cell::OnceCell;
+
+use unshade_sass::Instruction;
+use unshade_sass::listing::{Function, Word};
+use unshade_sass::semantics::Lifted;
+use unshade_sass::table::Isa;
+
+use crate::fault::Reason;
+use crate::module::{Kernel, Module};
+
+/// A word of the code.
+struct Slot {
+    word: Word,
+    lifted: OnceCell<Lifted>,
+}
+
+struct Section {
+    address: u64,
+    slots: Vec<Slot>,
+}
+
+/// The code that a kernel sees: its own section from 0 on, then all others.
+pub(crate) struct Program<'a> {
+    module: &'a Module,
+    own: Section,
+    /// Decoded when a call goes there, by the index of the section.
+    others: Vec<OnceCell<Section>>,
+    nothing: Lifted,
+}
+
+/// An instruction that was fetched; none for a word that steers the scheduler, which does nothing.
+pub(crate) struct Fetched<'p> {
+    pub(crate) instruction: Option<&'p Instruction>,
+    pub(crate) lifted: &'p Lifted,
+}
+
+impl<'a> Program<'a> {
+    pub(crate) fn new(module: &'a Module, kernel: &Kernel) -> Self {
+        let bytes = module.codes.get(kernel.code).map_or(&[][..], |code| code.bytes.as_slice());
+        Self {
+            module,
+            own: decode(module.isa, bytes, 0),
+            others: module.codes.iter().map(|_| OnceCell::new()).collect(),
+            nothing: Lifted::default(),
+        }
+    }
+
+    /// The address of the next instruction.
+    pub(crate) fn following(&self, address: u64) -> u64 {
+        address.wrapping_add(self.module.isa.word_bytes as u64)
+    }
+
+    /// The instruction at an address.
+    pub(crate) fn fetch(&self, address: u64) -> Result<Fetched<'_>, Reason> {
+        let mut found = self.own.slot(self.module.isa, address);
+        if found.is_none() {
+            let index = self.module.codes.partition_point(|code| code.address <= address);
+            let index = index.checked_sub(1).ok_or(Reason::NoCode(address))?;
+            let code = self.module.codes.get(index).ok_or(Reason::NoCode(address))?;
+            let section = self.others.get(index).ok_or(Reason::NoCode(address))?;
+            let section = section.get_or_init(|| decode(self.module.isa, &code.bytes, code.address));
+            found = section.slot(self.module.isa, address);
+        }
+        let slot = found.ok_or(Reason::NoCode(address))?;
+        match &slot.word {
+            Word::Schedule(_) => Ok(Fetched { instruction: None, lifted: &self.nothing }),
+            Word::Unknown(word) => Err(Reason::Undecoded(*word)),
+            Word::Instruction(instruction) => {
+                let lifted = slot.lifted.get_or_init(|| {
+                    let mut lifted = Lifted::default();
+                    lifted.lift(instruction, address);
+                    lifted
+                });
+                Ok(Fetched { instruction: Some(instruction), lifted })
+            }
+        }
+    }
+}
+
+impl Section {
+    fn slot(&self, isa: &Isa, address: u64) -> Option<&Slot> {
+        let offset = address.checked_sub(self.address)?;
+        let size = isa.word_bytes as u64;
+        if size == 0 || !offset.is_multiple_of(size) {
+            return None;
+        }
+        self.slots.get(usize::try_from(offset / size).ok()?)
+    }
+}
+
+fn decode(isa: &'static Isa, bytes: &[u8], address: u64) -> Section {
+    let function = Function { name: "", isa, bytes, address, file_offset: 0 };
+    let slots = function.words().map(|(_, word)| Slot { word, lifted: OnceCell::new() }).collect();
+    Section { address, slots }
+}

@@ -1,0 +1,104 @@
+use super::*;
+use crate::{assemble, isa};
+use alloc::string::String;
+
+/// The bytes of instructions of sm_35, the first at address 0.
+fn bytes(lines: &[&str]) -> Vec<u8> {
+    let isa = isa::by_architecture(35).unwrap();
+    let words = lines.iter().zip((0..).step_by(8)).map(|(line, address)| {
+        assemble::instruction(isa, line, address, 0).unwrap_or_else(|error| panic!("{line}: {error}"))
+    });
+    words.flat_map(|word| u64::try_from(word).unwrap().to_le_bytes()).collect()
+}
+
+fn flow(lines: &[&str], indirect: &[(u64, u64)]) -> ControlFlow {
+    let isa = isa::by_architecture(35).unwrap();
+    let bytes = bytes(lines);
+    ControlFlow::new(&Function { name: "f", isa, bytes: &bytes, address: 0, file_offset: 0 }, indirect)
+}
+
+/// The edges as text: `0-taken->2`.
+fn edges(flow: &ControlFlow) -> Vec<String> {
+    flow.edges()
+        .iter()
+        .map(|edge| alloc::format!("{}-{}->{}", edge.from, edge.cause.name(), edge.to))
+        .collect()
+}
+
+#[test]
+fn threads_meet_where_ssy_said() {
+    let flow = flow(&["SSY 0x28", "@P0 BRA 0x20", "MOV R0, R1", "@P1 NOP.S", "MOV.S R0, R2", "EXIT"], &[]);
+    assert_eq!(edges(&flow), ["0-not taken->1", "0-taken->2", "1-not taken->2", "1-join->3", "2-join->3"]);
+    assert_eq!(flow.leaves(), [(3, Leaving::Exit)]);
+    assert_eq!(flow.blocks()[2].addresses, 0x20..0x28);
+    assert_eq!((flow.block_at(0x18), flow.block_at(0x30)), (Some(1), None));
+}
+
+#[test]
+fn break_takes_what_was_pushed_since() {
+    let lines =
+        ["PBK 0x38", "PCNT 0x28", "SSY 0x20", "@P0 BRK", "@P1 CONT", "@P2 BRA 0x8", "BRA 0x28", "RET"];
+    let flow = flow(&lines, &[]);
+    assert_eq!(
+        edges(&flow),
+        [
+            "0-next->1",
+            "1-not taken->2",
+            "1-break->5",
+            "2-not taken->3",
+            "2-continue->3",
+            "3-not taken->4",
+            "3-taken->1",
+            "4-always->3"
+        ]
+    );
+    // The loop over PCNT leaves ever more on the stack.
+    assert!(flow.is_cut());
+    assert_eq!(flow.leaves(), [(5, Leaving::Return)]);
+    assert_eq!(flow.loops().all().len(), 2);
+}
+
+#[test]
+fn returns_go_to_what_pret_said() {
+    let flow = flow(&["PRET 0x18", "BRA 0x100", "NOP", "EXIT"], &[]);
+    assert_eq!(edges(&flow), ["0-return->2", "1-next->2"]);
+    assert_eq!(flow.leaves(), [(0, Leaving::Outside(0x100)), (2, Leaving::Exit)]);
+    assert!(!flow.dominators().is_reached(1));
+}
+
+#[test]
+fn what_nothing_pushed_is_told() {
+    let flow = flow(&["@P0 BRK", "NOP.S", "BRX R0 0x20", "@!PT EXIT"], &[(0x10, 0), (0x10, 0x18)]);
+    assert_eq!(edges(&flow), ["0-not taken->1", "2-indirect->0", "2-indirect->3"]);
+    let unmatched = Leaving::Unmatched;
+    assert_eq!(flow.leaves(), [(0, unmatched(Cause::Break)), (1, unmatched(Cause::Join)), (3, Leaving::End)]);
+}
+
+#[test]
+fn tables_are_found() {
+    let lines = ["LDC R4, c[0x2][R5+0x8]", "BRX R4 -0x10", "NOP", "EXIT", "EXIT"];
+    let bytes = bytes(&lines);
+    let isa = isa::by_architecture(35).unwrap();
+    let function = Function { name: "f", isa, bytes: &bytes, address: 0, file_offset: 0 };
+    let bank: Vec<u8> =
+        [7_u32, 7, 0x10, 0x20, 0x10, 0x11].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let targets = jump_tables(&function, &|number| (number == 2).then_some(&bank[..]));
+    assert_eq!(targets, [(8, 0x10), (8, 0x20)]);
+    assert_eq!(edges(&ControlFlow::new(&function, &targets))[..2], ["0-indirect->1", "0-indirect->2"]);
+    assert_eq!(jump_tables(&function, &|_| None), []);
+}
+
+#[test]
+fn hostile_code_takes_time_of_its_length() {
+    // Every word pushes and branches back: endlessly many stacks.
+    let isa = isa::by_architecture(35).unwrap();
+    let word = |line, address| assemble::instruction(isa, line, address, 0).unwrap();
+    let (push, back) = (word("SSY 0x10", 0), word("@P0 BRA 0x0", 8));
+    let words = (0..1 << 16).map(|index| u64::try_from(if index % 2 == 0 { push } else { back }).unwrap());
+    let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+    let flow = ControlFlow::new(&Function { name: "f", isa, bytes: &bytes, address: 0, file_offset: 0 }, &[]);
+    assert!(flow.is_cut() && flow.edges().len() < 1 << 17);
+    let half = Function { name: "f", isa, bytes: &bytes[..12], address: 3, file_offset: 0 };
+    assert_eq!(ControlFlow::new(&half, &[]).blocks().len(), 1);
+    assert!(ControlFlow::new(&Function { bytes: &[], ..half }, &[]).blocks().is_empty());
+}

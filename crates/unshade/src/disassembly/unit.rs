@@ -1,0 +1,116 @@
+//! A module, and where it comes from.
+
+use super::ProgramPart;
+use crate::view::FunctionView;
+use unshade_core::{Error, ErrorKind, Escaped, Result};
+use unshade_llvm::print::Dialect;
+use unshade_llvm::{self as llvm};
+use unshade_metallib::{Function, Library};
+
+/// A module, and where it comes from.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few at a time, and boxing them would cost callers a pattern"
+)]
+pub enum Unit<'a> {
+    /// That of a function.
+    Function {
+        /// The library.
+        library: &'a Library<'a>,
+        /// Which of its functions.
+        function: Function<'a>,
+    },
+    /// That of a part of a DXContainer.
+    Part(ProgramPart<'a>),
+    /// A file that is bitcode and nothing else.
+    File {
+        /// What the file is called.
+        name: &'a str,
+        /// Its bytes.
+        bytes: &'a [u8],
+        /// Which of its modules.
+        index: usize,
+        /// How many it has, mostly one.
+        count: usize,
+    },
+}
+
+impl<'a> Unit<'a> {
+    /// What it is called in the names of files and in messages.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Function { function, .. } => match function.name {
+                Some(name) => Escaped(name).to_string(),
+                None => format!("function-{}", function.index),
+            },
+            Self::Part(part) => part.label.clone(),
+            Self::File { name, count: 1, .. } => (*name).to_owned(),
+            Self::File { name, index, .. } => format!("{name}#{index}"),
+        }
+    }
+
+    /// Its bytes, and where they stand in the file.
+    pub fn bytes(&self) -> Result<(&'a [u8], u64)> {
+        match self {
+            Self::Function { library, function } => match library.module(function)? {
+                Some(module) => Ok((module.bytes(), module.range().start)),
+                None => Err(self.within(Error::new(
+                    ErrorKind::BadValue,
+                    function.range.start,
+                    "the function has no module",
+                ))),
+            },
+            Self::Part(part) => Ok((part.bitcode.data(), part.bitcode.base())),
+            Self::File { bytes, .. } => Ok((bytes, 0)),
+        }
+    }
+
+    /// The module, without its bodies.
+    pub fn open(&self) -> Result<llvm::Module<'a>> {
+        let (bytes, offset) = self.bytes()?;
+        let index = if let Self::File { index, .. } = self { *index } else { 0 };
+        let module =
+            llvm::Module::parse_all(bytes, offset).and_then(|mut modules| modules.nth(index).transpose());
+        match module.map_err(|error| self.within(error))? {
+            Some(module) => Ok(module),
+            None => Err(self.within(Error::new(ErrorKind::BadValue, offset, "bitcode without a module"))),
+        }
+    }
+
+    /// An error in this module.
+    fn within(&self, error: Error) -> Error {
+        match self {
+            Self::Function { function, .. } => error.within(function.label()),
+            Self::Part(part) => error.within(format!("part {}", part.name)),
+            Self::File { .. } => error,
+        }
+    }
+
+    /// Whose text is printed, if nothing else is asked for.
+    pub fn usual_dialect(&self) -> Dialect {
+        match self {
+            Self::Part(_) => Dialect::Dxc,
+            _ => Dialect::Llvm14,
+        }
+    }
+
+    /// Comments that say what it is: the declaration, and where that stands in its source.
+    pub fn heading(&self) -> String {
+        let (library, function) = match self {
+            Self::Function { library, function } => (library, function),
+            Self::Part(part) => return part.heading(),
+            Self::File { count: 1, .. } => return String::new(),
+            Self::File { index, count, .. } => return format!("; module {} of {count}\n", index + 1),
+        };
+        let view = FunctionView::new(library, function);
+        let declaration = view.signature.unwrap_or_else(|| {
+            format!("{} {}", view.row.kind.as_deref().unwrap_or("function"), view.row.readable_name())
+        });
+        let mut lines: Vec<String> = declaration.lines().map(str::to_owned).collect();
+        if let (Some(line), Some(path)) = (view.metadata.line, &view.metadata.source_path) {
+            lines.push(format!("{path}:{line}"));
+        }
+        lines.iter().map(|line| format!("; {line}\n")).collect()
+    }
+}

@@ -1,0 +1,92 @@
+//! The program for feature level 9, and the tables of what its constants and samplers are taken from.
+
+use std::fmt::Write;
+use unshade_core::{Diagnostics, Reader, Result, TokenKind, TokenSink};
+use unshade_dxbc::d3d9::Level9;
+use unshade_dxbc::d3d9::level9::Scalar;
+use unshade_dxbc::d3d9::listing::print_code;
+
+/// How components are converted, by number.
+const CONVERSIONS: [&str; 4] = ["FLT", "BOOL", "INT", "UINT"];
+/// What the runtime makes, by number.
+const MADE: [&str; 2] = ["Vertex Shader position offset", "Instance ID"];
+
+/// Writes an Aon9 part.
+///
+/// # Errors
+/// If its header or its program can't be read.
+pub(super) fn write(
+    data: Reader<'_>,
+    sink: &mut dyn TokenSink,
+    diagnostics: &mut Diagnostics,
+) -> Result<()> {
+    let part = Level9::read(data)?;
+    let mut text = String::new();
+    constants(&mut text, &part);
+    if !part.made.is_empty() {
+        text.push_str("//\n// Runtime generated constant mappings:\n//\n");
+        text.push_str("// Target Reg                               Constant Description\n");
+        text.push_str("// ---------- --------------------------------------------------\n");
+        for made in &part.made {
+            let what = MADE.get(usize::from(made.kind)).unwrap_or(&"Unknown Value");
+            let _ = writeln!(text, "// {:10} {what:>50}", format!("c{}", made.target));
+        }
+        text.push_str("//\n");
+    }
+    if !part.samplers.is_empty() {
+        text.push_str("//\n// Sampler/Resource to DX9 shader sampler mappings:\n//\n");
+        text.push_str("// Target Sampler Source Sampler  Source Resource\n");
+        text.push_str("// -------------- --------------- ----------------\n");
+        for sampler in &part.samplers {
+            let [target, source] = [sampler.target, sampler.sampler].map(|number| format!("s{number}"));
+            let _ = writeln!(text, "// {target:14} {source:15} {:17}", format!("t{}", sampler.texture));
+        }
+        text.push_str("//\n");
+    }
+    text.push_str("//\n// Level9 shader bytecode:\n//\n");
+    sink.put(TokenKind::Comment, &text);
+    let code = part.code(data)?;
+    let program = part.program(data, diagnostics)?;
+    print_code(&program, code.offset(), sink);
+    Ok(())
+}
+
+fn constants(text: &mut String, part: &Level9) {
+    if part.constants.is_empty() && part.integers.is_empty() && part.bools.is_empty() {
+        return;
+    }
+    text.push_str("//\n// Constant buffer to DX9 shader constant mappings:\n//\n");
+    scalars(text, 'b', &part.bools);
+    scalars(text, 'i', &part.integers);
+    if part.constants.is_empty() {
+        return;
+    }
+    text.push_str("// Target Reg Buffer  Start Reg # of Regs        Data Conversion\n");
+    text.push_str("// ---------- ------- --------- --------- ----------------------\n");
+    for run in &part.constants {
+        let (target, buffer) = (format!("c{}", run.target), format!("cb{}", run.buffer));
+        let [x, y, z, w] = run
+            .conversions
+            .map(|number| CONVERSIONS.get(usize::from(number)).copied().unwrap_or("UNKN"));
+        let _ = writeln!(
+            text,
+            "// {target:10} {buffer:7} {:9} {:9}  ({x:>4},{y:>4},{z:>4},{w:>4})",
+            run.start, run.count
+        );
+    }
+    text.push_str("//\n");
+}
+
+fn scalars(text: &mut String, letter: char, scalars: &[Scalar]) {
+    if scalars.is_empty() {
+        return;
+    }
+    text.push_str("// Target Reg Buffer  Source Reg Component\n");
+    text.push_str("// ---------- ------- ---------- ---------\n");
+    for scalar in scalars {
+        let (target, buffer) = (format!("{letter}{}", scalar.target), format!("cb{}", scalar.buffer));
+        let _ =
+            writeln!(text, "// {target:10} {buffer:7} {:>10} {:>9}", scalar.register, scalar.component);
+    }
+    text.push_str("//\n");
+}

@@ -1,0 +1,387 @@
+//! Kernels of cubins as programs that Ghidra imports: `NAME.xml`, which its XML loader reads, and `NAME.bytes` beside it.
+//!
+//! Each code section is a program of its own, at address 0 of space `ram` in the language of its chip, with
+//!
+//! | of the cubin | in the program |
+//! |---|---|
+//! | the code | block `.text`, disassembled |
+//! | functions in it | functions by their demangled names, with the mangled ones in comments |
+//! | constant banks | blocks `constant0` … of space `constant`; bank 0 has no contents, as the driver writes it |
+//! | parameters | the kernel's prototype and labels at their places in bank 0 |
+//! | shared and local memory | blocks without contents |
+//! | relocations | comments that name the symbols |
+//! | the stack of addresses | where `.S`, BRK and CONT go, in the field `goes_to` of the language's context |
+//!
+//! The elements are those of Ghidra's `PROGRAM.DTD`, as its classes in `ghidra.app.util.xml` read them. Names come from
+//! files: in XML they are escaped, and where Ghidra wants identifiers they become such.
+
+mod prototype;
+
+use std::fmt::Write;
+use unshade_core::{Diagnostics, Error, ErrorKind, Escaped};
+use unshade_nv::Cubin;
+use unshade_nv::cubin::Role;
+use unshade_nv::elf::Section;
+use unshade_nv::function::{Function, Label};
+use unshade_sass::control_flow::{Cause, ControlFlow, jump_tables};
+use unshade_sass::listing;
+use unshade_sass::table::Isa;
+
+use crate::demangle;
+use crate::sass_listing::instruction_set;
+
+/// Shared memory of a block on Kepler.
+const SHARED: u64 = 0xc000;
+/// The bytes of a constant bank.
+const BANK: u64 = 0x1_0000;
+/// Bank 0 has what the driver tells before the parameters.
+const BEFORE_PARAMETERS: u64 = 0x140;
+
+/// A code section as Ghidra imports it.
+#[derive(Clone, Debug)]
+pub struct ImportProgram<'a> {
+    /// The mangled name of the function that the section is of.
+    pub name: &'a [u8],
+    /// What goes into the file beside the XML.
+    pub bytes: Vec<u8>,
+    language: String,
+    elements: String,
+}
+
+impl ImportProgram<'_> {
+    /// The XML; it says that its bytes are in a file of this name beside it.
+    pub fn xml(&self, bytes_file: &str) -> String {
+        let name = attribute(&Escaped(self.name).to_string());
+        let elements = self.elements.replace(BYTES_FILE, &attribute(bytes_file));
+        format!(
+            "<?xml version=\"1.0\" standalone=\"yes\"?>\n<?program_dtd version=\"1\"?>\n<PROGRAM NAME=\"{name}\" EXE_PATH=\"\" EXE_FORMAT=\"NVIDIA cubin\" \
+             IMAGE_BASE=\"00000000\">\n  <INFO_SOURCE TOOL=\"unshade\"/>\n  <PROCESSOR NAME=\"NVIDIA\" LANGUAGE_PROVIDER=\"{}:default\" \
+             ENDIAN=\"little\"/>\n{elements}</PROGRAM>\n",
+            self.language
+        )
+    }
+}
+
+/// Stands for the name of the file with the bytes until that is known; no text in an attribute has this character.
+const BYTES_FILE: &str = "\u{1}";
+
+/// The code sections whose functions are wanted, as programs to import.
+pub fn programs<'a>(
+    cubin: &Cubin<'a>,
+    wanted: &dyn Fn(&Function<'_>) -> bool,
+    diagnostics: &mut Diagnostics,
+) -> Vec<ImportProgram<'a>> {
+    let Some(isa) = instruction_set(cubin) else {
+        let message = format!("sm_{}: the Ghidra module does not know this chip", cubin.arch());
+        diagnostics.warning("ghidra-arch", Error::new(ErrorKind::BadValue, cubin.file().base(), message));
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for function in cubin.functions().filter(|function| function.owns_section && wanted(function)) {
+        let Some(section) = function.section else { continue };
+        let Some(code) = diagnostics.take("ghidra-code", cubin.elf().bytes(&section)) else { continue };
+        let mut writer =
+            Writer { cubin, isa, out: String::new(), bytes: code.data().to_vec(), banks: Vec::new() };
+        writer.program(&function, &section);
+        found.push(ImportProgram {
+            name: function.name(),
+            bytes: writer.bytes,
+            language: format!("NVIDIA:LE:64:{}", isa.name),
+            elements: writer.out,
+        });
+    }
+    found
+}
+
+struct Writer<'c, 'a> {
+    cubin: &'c Cubin<'a>,
+    isa: &'static Isa,
+    out: String,
+    bytes: Vec<u8>,
+    /// What is in constant banks.
+    banks: Vec<(u64, &'a [u8])>,
+}
+
+impl<'a> Writer<'_, 'a> {
+    fn program(&mut self, function: &Function<'a>, section: &Section<'a>) {
+        let code = self.bytes.clone();
+        let size = code.len() as u64;
+        let labels = labels(function, self.cubin, size);
+        self.memory(function, size);
+        self.contexts(&code);
+        if size > 0 {
+            let end = size.saturating_sub(1);
+            let _ = writeln!(
+                self.out,
+                "  <CODE>\n    <CODE_BLOCK START=\"00000000\" END=\"{end:08x}\"/>\n  </CODE>"
+            );
+        }
+        self.comments(function, section);
+        self.entries(&labels);
+        self.symbols(function);
+        self.functions(function, &labels, size);
+    }
+
+    /// A block; its bytes are appended to the file of bytes, or stand there already.
+    fn block(&mut self, name: &str, place: &str, length: u64, permissions: &str, contents: Option<u64>) {
+        if length == 0 {
+            return;
+        }
+        let _ = write!(
+            self.out,
+            "    <MEMORY_SECTION NAME=\"{name}\" START_ADDR=\"{place}\" LENGTH=\"{length:#x}\" PERMISSIONS=\"{permissions}\""
+        );
+        let _ = match contents {
+            Some(offset) => writeln!(
+                self.out,
+                ">\n      <MEMORY_CONTENTS FILE_NAME=\"{BYTES_FILE}\" FILE_OFFSET=\"{offset:#x}\" LENGTH=\"{length:#x}\"/>\n    \
+                 </MEMORY_SECTION>"
+            ),
+            None => writeln!(self.out, "/>"),
+        };
+    }
+
+    fn memory(&mut self, function: &Function<'a>, size: u64) {
+        self.out.push_str("  <MEMORY_MAP>\n");
+        self.block(".text", "00000000", size, "rx", Some(0));
+        let common = self.cubin.elf().sections();
+        let mut banks: Vec<(u8, bool, Section<'a>)> = Vec::new();
+        for (is_common, section) in function
+            .sections(self.cubin)
+            .into_iter()
+            .map(|section| (false, section))
+            .chain(common.map(|section| (true, section)))
+        {
+            // Those of other functions are in their own programs.
+            if let (Role::Constant(bank), owner) = Role::of(&section)
+                && (!is_common || owner.is_empty())
+                && !banks.iter().any(|entry| entry.0 == bank)
+            {
+                banks.push((bank, is_common, section));
+            }
+        }
+        banks.sort_by_key(|entry| entry.0);
+        let parameters = banks.iter().find(|entry| entry.0 == 0).map_or(0, |entry| entry.2.size);
+        self.block("constant0", "constant:00000000", parameters.clamp(BEFORE_PARAMETERS, BANK), "rw", None);
+        for (bank, is_common, section) in banks.iter().filter(|entry| entry.0 != 0) {
+            let place = format!("constant:{bank:04x}0000");
+            let name = format!("constant{bank}");
+            // What all functions share is `__constant__`, which the host may write.
+            let permissions = if *is_common { "rw" } else { "r" };
+            let contents = self.cubin.elf().bytes(section).ok().filter(|_| section.has_bytes());
+            match contents.and_then(|contents| contents.data().get(..section.size.min(BANK) as usize)) {
+                Some(contents) => {
+                    let at = self.bytes.len() as u64;
+                    self.bytes.extend_from_slice(contents);
+                    self.banks.push((u64::from(*bank), contents));
+                    self.block(&name, &place, contents.len() as u64, permissions, Some(at));
+                }
+                None => self.block(&name, &place, section.size.min(BANK), "rw", None),
+            }
+        }
+        self.block("shared", "shared:00000000", SHARED, "rw", None);
+        let resources = function.resources(self.cubin);
+        let local = resources.local.max(u64::from(resources.stack.unwrap_or(0))).min(1 << 24);
+        self.block("local", "local_memory:00000000", local, "rw", None);
+        self.out.push_str("  </MEMORY_MAP>\n");
+    }
+
+    /// Where what takes an address from the stack goes, if that is one place.
+    fn contexts(&mut self, code: &[u8]) {
+        let function = listing::Function { name: "", isa: self.isa, bytes: code, address: 0, file_offset: 0 };
+        let constant = |bank| self.banks.iter().find(|entry| entry.0 == bank).map(|entry| entry.1);
+        let tables = jump_tables(&function, &constant);
+        let flow = ControlFlow::new(&function, &tables);
+        let mut ranges = String::new();
+        for (number, block) in flow.blocks().iter().enumerate() {
+            let Ok(number) = u32::try_from(number) else { break };
+            let last = block.addresses.end.saturating_sub(self.isa.word_bytes as u64);
+            let mut targets = flow
+                .edges_from(number)
+                .iter()
+                .filter(|edge| matches!(edge.cause, Cause::Join | Cause::Break | Cause::Continue))
+                .filter_map(|edge| flow.blocks().get(edge.to as usize))
+                .map(|block| block.addresses.start);
+            if let (Some(target), None) = (targets.next(), targets.next()) {
+                let _ = writeln!(
+                    ranges,
+                    "    <REGISTER_VALUE_RANGE REGISTER=\"goes_to\" VALUE=\"{:#x}\" START_ADDRESS=\"{last:08x}\" LENGTH=\"0x8\"/>",
+                    target / 8
+                );
+            }
+        }
+        if !ranges.is_empty() {
+            let _ = writeln!(self.out, "  <REGISTER_VALUES>\n{ranges}  </REGISTER_VALUES>");
+        }
+    }
+
+    fn comments(&mut self, function: &Function<'a>, section: &Section<'a>) {
+        let symbols = self.cubin.elf().symbols();
+        let mut comments = String::new();
+        for (of, relocation) in function.relocations(self.cubin) {
+            if of != section.index || relocation.offset >= section.size {
+                continue;
+            }
+            let symbol = symbols.and_then(|symbols| symbols.get(relocation.symbol));
+            let named = symbol.map(|symbol| readable(symbol.name)).unwrap_or_default();
+            let _ = writeln!(
+                comments,
+                "    <COMMENT ADDRESS=\"{:08x}\" TYPE=\"end-of-line\">{} {}</COMMENT>",
+                relocation.offset & !7,
+                escaped(&relocation.kind.to_string()),
+                escaped(&named)
+            );
+        }
+        if !comments.is_empty() {
+            let _ = writeln!(self.out, "  <COMMENTS>\n{comments}  </COMMENTS>");
+        }
+    }
+
+    fn entries(&mut self, labels: &[Entry<'a>]) {
+        self.out.push_str("  <PROGRAM_ENTRY_POINTS>\n");
+        for label in labels.iter().filter(|label| label.is_kernel) {
+            let _ = writeln!(self.out, "    <PROGRAM_ENTRY_POINT ADDRESS=\"{:08x}\"/>", label.start);
+        }
+        self.out.push_str("  </PROGRAM_ENTRY_POINTS>\n");
+    }
+
+    fn symbols(&mut self, function: &Function<'a>) {
+        let mut symbols = String::new();
+        for (offset, parameter) in function.parameters(self.cubin) {
+            let name = prototype::parameter_name(&parameter);
+            let _ = writeln!(
+                symbols,
+                "    <SYMBOL ADDRESS=\"constant:{offset:08x}\" NAME=\"{name}\" NAMESPACE=\"\" TYPE=\"global\" SOURCE_TYPE=\"IMPORTED\" \
+                 PRIMARY=\"y\"/>"
+            );
+        }
+        if !symbols.is_empty() {
+            let _ = writeln!(self.out, "  <SYMBOL_TABLE>\n{symbols}  </SYMBOL_TABLE>");
+        }
+    }
+
+    fn functions(&mut self, function: &Function<'a>, labels: &[Entry<'a>], size: u64) {
+        self.out.push_str("  <FUNCTIONS>\n");
+        for label in labels.iter().filter(|label| label.start < size) {
+            let demangled = demangle(label.name);
+            let scoped = demangled.as_deref().and_then(|name| prototype::plain_name(name, true));
+            let name = scoped.unwrap_or_else(|| identifier(label.name));
+            let _ = writeln!(
+                self.out,
+                "    <FUNCTION ENTRY_POINT=\"{:08x}\" NAME=\"{name}\" LIBRARY_FUNCTION=\"n\">\n      <ADDRESS_RANGE START=\"{:08x}\" \
+                 END=\"{:08x}\"/>\n      <REGULAR_CMT>{}</REGULAR_CMT>",
+                label.start,
+                label.start,
+                label.end.saturating_sub(1),
+                escaped(&comment(label.name, demangled.as_deref()))
+            );
+            if label.is_kernel && label.name == function.name() {
+                let plain = demangled.as_deref().and_then(|name| prototype::plain_name(name, false));
+                let plain = plain.unwrap_or_else(|| identifier(label.name));
+                let base = function.details(self.cubin).parameter_base(self.cubin);
+                let text = prototype::prototype(
+                    &plain,
+                    demangled.as_deref(),
+                    base,
+                    &function.parameters(self.cubin),
+                );
+                let _ = writeln!(self.out, "      <TYPEINFO_CMT>{}</TYPEINFO_CMT>", escaped(&text));
+            }
+            self.out.push_str("    </FUNCTION>\n");
+        }
+        self.out.push_str("  </FUNCTIONS>\n");
+    }
+}
+
+/// A function's words in the section.
+struct Entry<'a> {
+    start: u64,
+    end: u64,
+    /// The name that a programmer gave it, mangled.
+    name: &'a [u8],
+    is_kernel: bool,
+}
+
+/// The functions of a section, none of them in another.
+fn labels<'a>(function: &Function<'a>, cubin: &Cubin<'a>, size: u64) -> Vec<Entry<'a>> {
+    let mut found: Vec<Label<'a>> = function.labels(cubin);
+    found.retain(|label| label.offset < size && label.offset.is_multiple_of(8));
+    found.dedup_by_key(|label| label.offset);
+    let ends: Vec<u64> = found.iter().skip(1).map(|label| label.offset).chain([size]).collect();
+    found
+        .iter()
+        .zip(ends)
+        .map(|(label, next)| {
+            let end = if label.size == 0 { next } else { label.offset.saturating_add(label.size).min(next) };
+            let own = label.name.strip_prefix(b"$").and_then(|rest| {
+                let mark = rest.iter().position(|byte| *byte == b'$')?;
+                rest.get(mark.saturating_add(1)..)
+            });
+            let name = own.filter(|own| !own.is_empty()).unwrap_or(label.name);
+            Entry { start: label.offset, end, name, is_kernel: label.is_kernel }
+        })
+        .collect()
+}
+
+/// A name as Ghidra takes it for a symbol, and C for an identifier.
+fn identifier(name: &[u8]) -> String {
+    let mut text: String = name
+        .iter()
+        .take(500)
+        .map(|byte| if byte.is_ascii_alphanumeric() { char::from(*byte) } else { '_' })
+        .collect();
+    if !text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        text.insert(0, '_');
+    }
+    text
+}
+
+/// A name for people: demangled, if it is mangled, and escaped.
+fn readable(name: &[u8]) -> String {
+    demangle(name).map_or_else(|| Escaped(name).to_string(), |text| Escaped(text.as_bytes()).to_string())
+}
+
+fn comment(name: &[u8], demangled: Option<&str>) -> String {
+    let mangled = Escaped(name).to_string();
+    match demangled {
+        Some(demangled) => format!("{}\n{mangled}", Escaped(demangled.as_bytes())),
+        None => mangled,
+    }
+}
+
+/// Text of an element: what XML can't have at all is escaped as everywhere.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&apos;"),
+            '\n' => out.push(c),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Text of an attribute, where lines can't end.
+fn attribute(text: &str) -> String {
+    escaped(text).replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{attribute, escaped, identifier};
+
+    #[test]
+    fn names_are_no_markup() {
+        assert_eq!(escaped("a<b>&\"'\u{1b}\u{0}"), "a&lt;b&gt;&amp;&quot;&apos;\\u{1b}\\u{0}");
+        assert_eq!(attribute("a\n\"/>"), "a\\n&quot;/&gt;");
+        assert_eq!(identifier(b"3\x00../<x>"), "_3_____x_");
+    }
+}

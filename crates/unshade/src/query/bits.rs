@@ -1,0 +1,103 @@
+//! The fields of an instruction's word, for NVIDIA's machine code.
+
+use super::listing::with_unit;
+use super::session::Session;
+use super::*;
+use crate::program::Program;
+use crate::sass_listing::instruction_set;
+use unshade_nv::Cubin;
+use unshade_sass::listing::{Function, Word};
+use unshade_sass::table::NONE;
+use unshade_sass::{Instruction, control, isa};
+
+impl Session {
+    pub(super) fn bits(&mut self, request: &Bits) -> Answer<BitsAnswer> {
+        let no_code = || Fault::new("no instruction whose bits are known stands there");
+        let item = request.at.item.ok_or_else(|| Fault::new("which item?"))?;
+        let table = self.table(request.at.program)?;
+        let row = table.row(item)?;
+        let parsed = self.parsed(request.at.program)?;
+        with_unit(&parsed, row, |unit, is_unpacked| match unit {
+            Program::Cubin(cubin) if !is_unpacked => {
+                in_function(cubin, row.index, request.offset).ok_or_else(no_code)
+            }
+            _ => Err(no_code()),
+        })
+    }
+}
+
+/// The function of a cubin as its words are read: by its place among the functions.
+pub(super) fn code<'a>(cubin: &Cubin<'a>, index: u32, name: &'a str) -> Option<Function<'a>> {
+    let isa = instruction_set(cubin)?;
+    let function = cubin.functions().nth(index as usize)?;
+    let code = function.code(cubin).ok()?;
+    Some(Function { name, isa, bytes: code.data(), address: function.symbol.value, file_offset: code.base() })
+}
+
+fn in_function(cubin: &Cubin<'_>, index: u32, offset: u64) -> Option<BitsAnswer> {
+    let function = code(cubin, index, "")?;
+    let size = function.isa.word_bytes as u64;
+    let place = offset.checked_sub(function.file_offset)? / size.max(1);
+    let start = function.file_offset.saturating_add(place.saturating_mul(size));
+    let (address, word) = function.words().nth(usize::try_from(place).ok()?)?;
+    let mut answer = BitsAnswer {
+        range: [start, start.saturating_add(size)],
+        word: format!("{:#0width$x}", word.bits(), width = function.isa.word_bytes * 2 + 2),
+        ..BitsAnswer::default()
+    };
+    match word {
+        Word::Unknown(_) => answer.text = "no instruction has this word".to_owned(),
+        Word::Schedule(word) => {
+            answer.text = "control codes for the words that follow".to_owned();
+            for (number, code) in (1..).zip(control::codes(function.isa, word)) {
+                answer.fields.push(BitField {
+                    name: format!("word {number}"),
+                    value: format!("{:#04x}", code.0),
+                    meaning: code.describe(),
+                    ..BitField::default()
+                });
+            }
+        }
+        Word::Instruction(instruction) => instruction_fields(&instruction, address, &mut answer),
+    }
+    Some(answer)
+}
+
+fn instruction_fields(instruction: &Instruction, address: u64, answer: &mut BitsAnswer) {
+    let operation = instruction.operation();
+    answer.text = instruction.text(address);
+    answer.meaning = operation.meaning.to_owned();
+    for field in instruction.fields().filter(|field| !field.view) {
+        let slot = instruction.isa.text(field.slot);
+        let ranges = field.ranges.iter().filter(|(_, count)| *count > 0);
+        let ranges: Vec<String> = ranges
+            .map(|(low, count)| match count {
+                1 => low.to_string(),
+                count => format!("{}:{low}", low.saturating_add(*count).saturating_sub(1)),
+            })
+            .collect();
+        let bits = ranges.into_iter().rev().collect::<Vec<_>>().join(" ");
+        let (value, meaning) =
+            match isa::modifiers().get(usize::from(field.modifier)).filter(|_| field.modifier != NONE) {
+                Some(modifier) => {
+                    let choice =
+                        instruction.choice(field).and_then(|choice| modifier.values.get(usize::from(choice)));
+                    let (name, meaning) = choice.copied().unwrap_or(("", ""));
+                    let said = if meaning.is_empty() { modifier.meaning } else { meaning };
+                    (
+                        if name.is_empty() {
+                            format!("{:#x}", field.raw(instruction.word))
+                        } else {
+                            name.to_owned()
+                        },
+                        said,
+                    )
+                }
+                None => {
+                    let role = operation.operands.iter().find(|role| role.slot == slot);
+                    (field.value(instruction.word).to_string(), role.map_or("", |role| role.ty))
+                }
+            };
+        answer.fields.push(BitField { bits, name: slot.to_owned(), value, meaning: meaning.to_owned() });
+    }
+}

@@ -1,0 +1,198 @@
+//! Control flow: of LLVM's functions, NVIDIA's, and Direct3D's token programs.
+
+use super::bits::code;
+use super::listing::{lines_of, with_unit};
+use super::session::{Content, Parsed, Session};
+use super::tape::Lines;
+use super::*;
+use crate::disassembly::{Unit, program_parts, token_programs};
+use crate::program::Program;
+use crate::view::ControlFlowView;
+use rows::Row;
+use unshade_core::{Diagnostics, Escaped, FourCc};
+use unshade_dxbc::print::{Options, print_instruction};
+use unshade_sass::control_flow::ControlFlow;
+
+/// The most blocks in an answer.
+const MAX_BLOCKS: usize = 20_000;
+
+/// The most functions of a module whose names are answered.
+const MAX_FUNCTIONS: usize = 10_000;
+
+impl Session {
+    pub(super) fn graph(&mut self, request: &Graph) -> Answer<GraphAnswer> {
+        let place = &request.at;
+        let table = self.table(place.program)?;
+        let row = place.item.map(|item| table.row(item)).transpose()?;
+        if let Some(item) = place.item {
+            self.ensure_item(place.program, item)?;
+        }
+        let parsed = self.parsed(place.program)?;
+        let answer = match (&parsed.content, row) {
+            (Content::Bitcode(bytes), row) => {
+                let index = row.map_or(0, |row| row.index as usize);
+                let unit = Unit::File { name: parsed.short_name(), bytes, index, count: 1 };
+                of_module(&unit, request.function)?
+            }
+            (Content::Program(Program::Library(_) | Program::Universal(_)), Some(row)) => parsed
+                .with_function(row, |library, function| {
+                    of_module(&Unit::Function { library, function: function.clone() }, request.function)
+                })?,
+            (Content::Program(Program::DxContainer(_)), row) => of_container(&parsed, row, request.function)?,
+            (Content::Program(Program::Fatbin(_) | Program::Cubin(_)), Some(row)) => {
+                let printed = self.printed(&Pane {
+                    file: place.file,
+                    program: place.program,
+                    item: place.item,
+                    pane: "assembly".to_owned(),
+                })?;
+                let parsed = self.parsed(place.program)?;
+                with_unit(&parsed, row, |unit, _| match unit {
+                    Program::Cubin(cubin) => of_kernel(cubin, row, &printed.lines),
+                    _ => Err(no_graph()),
+                })?
+            }
+            _ => return Err(no_graph()),
+        };
+        if answer.blocks.len() > MAX_BLOCKS {
+            return Err(Fault::new(format!("the graph has {} blocks", answer.blocks.len()))
+                .expected(format!("at most {MAX_BLOCKS}"))
+                .hint("`unshade dis --cfg` writes it, however large it is"));
+        }
+        Ok(answer)
+    }
+}
+
+fn no_graph() -> Fault {
+    Fault::new("there is no control flow of this")
+}
+
+fn of_module(unit: &Unit<'_>, wanted: u32) -> Answer<GraphAnswer> {
+    let module = unit.open()?;
+    let bodies: Vec<usize> = (0..)
+        .zip(&module.functions)
+        .filter(|(_, function)| !function.declaration)
+        .map(|(index, _)| index)
+        .collect();
+    let name = |index: &usize| {
+        let name = module.functions.get(*index).map_or(&[][..], |function| &function.symbol.name);
+        crate::demangle(name).unwrap_or_else(|| Escaped(name).to_string())
+    };
+    let functions = bodies.iter().take(MAX_FUNCTIONS).map(name).collect();
+    let index = *bodies.get(wanted as usize).ok_or_else(|| Fault::new("no such function"))?;
+    let mut faults = Diagnostics::new();
+    let views = ControlFlowView::of_module(&module, unit.usual_dialect(), |one| one == index, &mut faults);
+    let view = views.into_iter().next().ok_or_else(|| Fault::new("the function's body can't be read"))?;
+    let mut answer = GraphAnswer { functions, ..GraphAnswer::default() };
+    for block in &view.blocks {
+        answer.edges.extend(block.edges.iter().map(|edge| GraphEdge {
+            from: block.index,
+            to: edge.to,
+            cause: edge.kind.clone(),
+            value: edge.value.clone(),
+            back: edge.back,
+        }));
+        let line =
+            |line: &String| Line { tokens: vec![TokenEntry::Plain("text", line.clone())], range: None };
+        answer.blocks.push(GraphBlock {
+            label: block.label.clone(),
+            lines: block.lines.iter().map(line).collect(),
+            reached: block.reached,
+            loop_depth: block.loop_depth,
+            range: None,
+        });
+    }
+    let loops = view.loops.iter();
+    answer.loops =
+        loops.map(|one| GraphLoop { header: one.header, depth: one.depth, parent: one.parent }).collect();
+    Ok(answer)
+}
+
+fn of_container(parsed: &Parsed<'_>, row: Option<&Row>, wanted: u32) -> Answer<GraphAnswer> {
+    let Content::Program(Program::DxContainer(container)) = &parsed.content else { return Err(no_graph()) };
+    let part = row.and_then(|row| container.found_parts().nth(row.index as usize));
+    let name = part.as_ref().filter(|part| unshade_dxcontainer::program::bitcode(part.data).is_ok());
+    let name = name.map(|part| FourCc(part.name.0));
+    if name.is_some() || crate::dxil::main_part(container).is_some() && part.is_none() {
+        let mut faults = Diagnostics::new();
+        let program = program_parts(container, name, parsed.path, &mut faults).into_iter().next();
+        return of_module(&Unit::Part(program.ok_or_else(no_graph)?), wanted);
+    }
+    let programs = token_programs(parsed.path, container);
+    let functions = programs.iter().take(MAX_FUNCTIONS).map(|(path, _)| path.clone()).collect();
+    let (_, container) = programs.get(wanted as usize).ok_or_else(no_graph)?;
+    let part = crate::fxc_listing::token_program(container).ok_or_else(no_graph)?;
+    let program = unshade_dxbc::decode(part.data, &mut Diagnostics::new())?;
+    let flow = unshade_dxbc::control_flow::ControlFlow::of(&program);
+    let graph = flow.graph();
+    let (dominators, mut answer) = (graph.dominators(0), GraphAnswer { functions, ..GraphAnswer::default() });
+    let loops = graph.loops(&dominators);
+    for (index, block) in (0..).zip(&flow.blocks) {
+        let instructions = program.instructions.get(block.clone()).unwrap_or_default();
+        answer.blocks.push(GraphBlock {
+            label: index.to_string(),
+            lines: lines_of(|tape| {
+                for instruction in instructions {
+                    print_instruction(program.version, instruction, Options::default(), tape);
+                }
+            }),
+            reached: dominators.is_reached(index) || flow.entries.contains(&index),
+            loop_depth: loops.depth(index),
+            range: None,
+        });
+    }
+    answer.edges = flow
+        .edges
+        .iter()
+        .map(|&(from, to)| GraphEdge { from, to, back: loops.is_back_edge(from, to), ..GraphEdge::default() })
+        .collect();
+    answer.loops = loops_of(&loops);
+    Ok(answer)
+}
+
+fn loops_of(loops: &unshade_core::graph::Loops) -> Vec<GraphLoop> {
+    let one = |one: &unshade_core::graph::Loop| GraphLoop {
+        header: one.header,
+        depth: one.depth,
+        parent: one.parent,
+    };
+    loops.all().iter().map(one).collect()
+}
+
+/// Blocks of words, with the lines of the listing that were decoded from them.
+fn of_kernel(cubin: &unshade_nv::Cubin<'_>, row: &Row, lines: &Lines) -> Answer<GraphAnswer> {
+    let function = code(cubin, row.index, &row.name).ok_or_else(no_graph)?;
+    let flow = ControlFlow::new(&function, &[]);
+    let mut answer = GraphAnswer { functions: vec![row.name.clone()], ..GraphAnswer::default() };
+    let ranges: Vec<Option<ByteRange>> = (0..lines.len()).map(|line| lines.range(line)).collect();
+    for (index, block) in (0..).zip(flow.blocks()) {
+        let place =
+            |address: u64| function.file_offset.saturating_add(address.saturating_sub(function.address));
+        let (start, end) = (place(block.addresses.start), place(block.addresses.end));
+        // Lines stand in the order of the words.
+        let is_inside =
+            |range: &Option<ByteRange>| range.is_some_and(|range| start <= range[0] && range[1] <= end);
+        let inside =
+            (0..).zip(&ranges).filter(|(_, range)| is_inside(range)).map(|(line, _)| lines.line(line));
+        answer.blocks.push(GraphBlock {
+            label: format!("{:#06x}", block.addresses.start),
+            lines: inside.collect(),
+            reached: flow.dominators().is_reached(index),
+            loop_depth: flow.loops().depth(index),
+            range: Some([start, end]),
+        });
+    }
+    answer.edges = flow
+        .edges()
+        .iter()
+        .map(|edge| GraphEdge {
+            from: edge.from,
+            to: edge.to,
+            cause: edge.cause.name().to_owned(),
+            value: None,
+            back: flow.is_back_edge(edge),
+        })
+        .collect();
+    answer.loops = loops_of(flow.loops());
+    Ok(answer)
+}

@@ -1,0 +1,77 @@
+//! Questions about files, and their answers as data: what the local server, the page and reports show.
+//!
+//! A [`Workspace`] has files, each a [`Session`]; a [`Request`] asks one of them, a [`Response`] is serialised as JSON.
+//! The shapes are told in `docs/query.md`. Whatever is asked for is parsed for that request and let go of; what is kept is
+//! a table of rows for each program, and the last listings ([`listing`]), within bounds.
+//!
+//! | module | thing |
+//! |---|---|
+//! | `request`, `response` | the shapes |
+//! | `source` | the bytes of a file: all there, or read by ranges when they are needed |
+//! | `session` | a file, its programs, and what is kept of them |
+//! | `rows` | the functions, parts or modules of a program as a table |
+//! | `facts` | what is known of a program or of one of its items, for people |
+//! | `tape`, `listing` | listings as token lines |
+//! | `outline` | what stands at which bytes, a level at a time |
+//! | `search` | names, listings, sources and bytes, in steps |
+//! | `graph` | control flow |
+//! | `compare` | what is different between two items |
+//! | `bits` | the fields of an instruction's word |
+//! | `extract` | bytes to take away |
+//!
+//! ```
+//! use unshade::query::Workspace;
+//!
+//! let mut workspace = Workspace::default();
+//! let file = include_bytes!("../../../../tests/fixtures/metallib/vertex_fragment.metallib");
+//! workspace.open_bytes("two.metallib", file.to_vec());
+//! let answer = workspace.handle_json(r#"{"query":"rows","file":0,"program":0,"filter":{"kinds":["vertex"]}}"#);
+//! assert!(answer.contains(r#""matched":1"#));
+//! ```
+
+mod bits;
+mod compare;
+mod extract;
+mod facts;
+mod graph;
+mod listing;
+mod outline;
+mod request;
+mod response;
+mod rows;
+mod search;
+mod session;
+mod source;
+mod tape;
+#[cfg(test)]
+mod tests;
+mod text;
+mod workspace;
+
+pub use extract::Taken;
+pub use request::*;
+pub use response::*;
+pub use session::Session;
+pub use source::{MAX_RANGED, ReadRange, Source};
+pub use workspace::{Clock, Workspace, fault_json, parse_request, response_json};
+
+/// The longest request that is read.
+pub const MAX_REQUEST: usize = 64 << 10;
+
+/// The longest response that is written.
+pub const MAX_RESPONSE: usize = 16 << 20;
+
+/// The most rows of a table in a response.
+pub const MAX_ROWS: usize = 2_000;
+
+/// The most lines of a listing in a response.
+pub const MAX_LINES: usize = 5_000;
+
+/// The most bytes in a response.
+pub const MAX_HEX: u64 = 65_536;
+
+/// The most nodes of an outline in a response.
+pub const MAX_NODES: usize = 1_000;
+
+/// The most findings in a response.
+pub const MAX_FINDINGS: usize = 1_000;

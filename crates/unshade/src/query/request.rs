@@ -1,0 +1,377 @@
+//! What is asked.
+
+use serde::{Deserialize, Serialize};
+
+/// A question about a file of a workspace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "query", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Request {
+    /// Which files there are.
+    Files {},
+    /// What a file is and holds.
+    Overview(Overview),
+    /// The table of a program.
+    Rows(Rows),
+    /// What is known of a program or an item of it.
+    Facts(Place),
+    /// Lines of a listing.
+    Listing(Listing),
+    /// Where a word of a listing is defined and used.
+    Links(Links),
+    /// The line of a listing that was decoded from a byte.
+    LineAt(LineAt),
+    /// The item that a byte belongs to.
+    ItemAt(ItemAt),
+    /// Bytes.
+    Hex(Hex),
+    /// What stands at which bytes.
+    Outline(Outline),
+    /// Where something stands.
+    Search(Search),
+    /// The control flow of a function.
+    Graph(Graph),
+    /// What is different between two places.
+    Compare(Compare),
+    /// The fields of an instruction's word.
+    Bits(Bits),
+    /// What would be taken away: its name and size.
+    Extract(Extract),
+    /// The faults of a program.
+    Verify(Place),
+}
+
+impl Request {
+    /// The file that is asked about; the left one of two.
+    pub fn file(&self) -> u32 {
+        match self {
+            Self::Files {} => 0,
+            Self::Overview(one) => one.file,
+            Self::Rows(one) => one.file,
+            Self::Facts(one) | Self::Verify(one) => one.file,
+            Self::Listing(one) => one.at.file,
+            Self::Links(one) => one.at.file,
+            Self::LineAt(one) => one.at.file,
+            Self::ItemAt(one) => one.file,
+            Self::Hex(one) => one.file,
+            Self::Outline(one) => one.file,
+            Self::Search(one) => one.file,
+            Self::Graph(one) => one.at.file,
+            Self::Compare(one) => one.left.file,
+            Self::Bits(one) => one.at.file,
+            Self::Extract(one) => one.at.file,
+        }
+    }
+}
+
+/// A program or an item of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Place {
+    /// Which file of the workspace, from 0.
+    pub file: u32,
+    /// Which program of the file, from 0.
+    pub program: u32,
+    /// Which item of the program, from 0; all of the program without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
+}
+
+/// Asks what a file is and holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Overview {
+    /// Which file.
+    pub file: u32,
+}
+
+/// Asks for rows of a table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Rows {
+    /// Which file.
+    pub file: u32,
+    /// Which program.
+    pub program: u32,
+    /// Which rows are meant.
+    pub filter: Filter,
+    /// Their order; that of the file without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sort: Option<Sort>,
+    /// The first, of those that are meant.
+    pub from: u32,
+    /// How many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// An item that shall be among the rows, instead of `from`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub find: Option<u32>,
+}
+
+/// Which rows are meant: those that fulfil everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Filter {
+    /// What stands in the name, readable or mangled, in any case.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// Whether `text` is a regular expression.
+    pub regex: bool,
+    /// The kinds that are meant, all if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<String>,
+    /// Only what has an embedded source.
+    pub has_source: bool,
+}
+
+/// An order of rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sort {
+    /// The key of a column, or `item`, `name`, `kind`.
+    pub column: String,
+    /// From the highest on.
+    pub descending: bool,
+}
+
+/// A listing: of a place, in a pane.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Pane {
+    /// Which file.
+    #[serde(default)]
+    pub file: u32,
+    /// Which program.
+    #[serde(default)]
+    pub program: u32,
+    /// Which item; the program itself without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
+    /// Which listing of it.
+    #[serde(default = "assembly")]
+    pub pane: String,
+}
+
+fn assembly() -> String {
+    "assembly".to_owned()
+}
+
+impl Default for Pane {
+    fn default() -> Self {
+        Self { file: 0, program: 0, item: None, pane: assembly() }
+    }
+}
+
+impl Pane {
+    /// What it is of.
+    pub fn place(&self) -> Place {
+        Place { file: self.file, program: self.program, item: self.item }
+    }
+}
+
+/// Asks for lines of a listing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listing {
+    /// Which listing.
+    #[serde(flatten)]
+    pub at: Pane,
+    /// The first line.
+    #[serde(default)]
+    pub from: u32,
+    /// How many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+}
+
+/// Asks where a word is defined and used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Links {
+    /// Which listing.
+    #[serde(flatten)]
+    pub at: Pane,
+    /// The number of a link, of a reference or of the definition.
+    pub link: i64,
+}
+
+/// Asks for the line of a byte.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineAt {
+    /// Which listing.
+    #[serde(flatten)]
+    pub at: Pane,
+    /// Where the byte is.
+    pub offset: u64,
+}
+
+/// Asks for the item of a byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ItemAt {
+    /// Which file.
+    pub file: u32,
+    /// Which program.
+    pub program: u32,
+    /// Where the byte is.
+    pub offset: u64,
+}
+
+/// Asks for bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hex {
+    /// Which file.
+    pub file: u32,
+    /// Which program.
+    pub program: u32,
+    /// The first.
+    pub from: u64,
+    /// How many.
+    pub count: u64,
+}
+
+/// Asks for nodes of the outline.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Outline {
+    /// Which file.
+    pub file: u32,
+    /// Which program.
+    pub program: u32,
+    /// The way to a node from the root, by the places of children.
+    pub node: Vec<u32>,
+    /// The first child.
+    pub from: u32,
+    /// How many children.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// A byte whose nodes are wanted, instead of a node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+}
+
+/// What is searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Scope {
+    /// Names of items.
+    #[default]
+    Names,
+    /// The lines of listings.
+    Listings,
+    /// The lines of embedded sources.
+    Sources,
+    /// Bytes.
+    Bytes,
+}
+
+/// Asks where something stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Search {
+    /// Which file.
+    pub file: u32,
+    /// Which program, all without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<u32>,
+    /// What is searched.
+    pub scope: Scope,
+    /// What is looked for.
+    pub text: String,
+    /// Whether that is a regular expression.
+    pub regex: bool,
+    /// Whether capital and small letters are different.
+    pub case: bool,
+    /// Which listings are searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pane: Option<String>,
+    /// Where to go on, from the last response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// After how many milliseconds to answer with what was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_ms: Option<u32>,
+    /// After how many finds to answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// Asks for the control flow of a function.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Graph {
+    /// Which item.
+    #[serde(flatten)]
+    pub at: Place,
+    /// Which function of its module, of those that have bodies.
+    #[serde(default)]
+    pub function: u32,
+}
+
+/// Asks what is different.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compare {
+    /// One place.
+    pub left: Place,
+    /// The other.
+    pub right: Place,
+    /// Which listings are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pane: Option<String>,
+}
+
+/// Asks for the fields of an instruction's word.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bits {
+    /// Which item.
+    #[serde(flatten)]
+    pub at: Place,
+    /// A byte of the word.
+    pub offset: u64,
+}
+
+/// What can be taken away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Extracted {
+    /// The program as it is.
+    #[default]
+    Program,
+    /// The module or code of an item.
+    Module,
+    /// A listing, as text.
+    Listing,
+    /// An embedded source.
+    Source,
+    /// The program as YAML.
+    Yaml,
+    /// All modules of the program.
+    Zip,
+}
+
+impl Extracted {
+    /// The name that requests and responses have for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Module => "module",
+            Self::Listing => "listing",
+            Self::Source => "source",
+            Self::Yaml => "yaml",
+            Self::Zip => "zip",
+        }
+    }
+}
+
+/// Asks for something to take away.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extract {
+    /// Of which place; its pane for a listing.
+    #[serde(flatten)]
+    pub at: Pane,
+    /// What.
+    #[serde(default)]
+    pub what: Extracted,
+    /// Which source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}

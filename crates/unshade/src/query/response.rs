@@ -1,0 +1,651 @@
+//! What is answered.
+
+use crate::view::FindingView;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use unshade_core::{Diagnostics, Error};
+
+/// First byte and the one behind the last.
+pub type ByteRange = [u64; 2];
+
+/// Why there is no answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    /// What is wrong.
+    pub message: String,
+    /// Where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// What was expected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// What was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+    /// What to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Names of parts of the file, from the outside in.
+    pub path: Vec<String>,
+}
+
+impl Fault {
+    /// A fault that has no place in a file.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), ..Self::default() }
+    }
+
+    /// Says what was expected.
+    #[must_use]
+    pub fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
+        self
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self {
+            message: error.message().to_owned(),
+            offset: error.offset(),
+            expected: error.expectation().map(str::to_owned),
+            found: error.finding().map(str::to_owned),
+            hint: error.advice().map(str::to_owned),
+            path: error.path().map(str::to_owned).collect(),
+        }
+    }
+}
+
+/// An answer, or why there is none.
+pub type Answer<T> = Result<T, Fault>;
+
+/// What a request is answered with.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum Response {
+    /// To [`Request::Files`](super::Request::Files).
+    Files(FilesAnswer),
+    /// To [`Request::Overview`](super::Request::Overview).
+    Overview(OverviewAnswer),
+    /// To [`Request::Rows`](super::Request::Rows).
+    Rows(RowsAnswer),
+    /// To [`Request::Facts`](super::Request::Facts).
+    Facts(FactsAnswer),
+    /// To [`Request::Listing`](super::Request::Listing).
+    Listing(ListingAnswer),
+    /// To [`Request::Links`](super::Request::Links).
+    Links(LinksAnswer),
+    /// To [`Request::LineAt`](super::Request::LineAt).
+    LineAt(LineAtAnswer),
+    /// To [`Request::ItemAt`](super::Request::ItemAt).
+    ItemAt(ItemAtAnswer),
+    /// To [`Request::Hex`](super::Request::Hex).
+    Hex(HexAnswer),
+    /// To [`Request::Outline`](super::Request::Outline).
+    Outline(OutlineAnswer),
+    /// To [`Request::Search`](super::Request::Search).
+    Search(SearchAnswer),
+    /// To [`Request::Graph`](super::Request::Graph).
+    Graph(GraphAnswer),
+    /// To [`Request::Compare`](super::Request::Compare).
+    Compare(CompareAnswer),
+    /// To [`Request::Bits`](super::Request::Bits).
+    Bits(BitsAnswer),
+    /// To [`Request::Extract`](super::Request::Extract).
+    Extract(ExtractAnswer),
+    /// To [`Request::Verify`](super::Request::Verify).
+    Verify(VerifyAnswer),
+}
+
+/// The files of a workspace.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FilesAnswer {
+    /// Each file.
+    pub files: Vec<FileEntry>,
+}
+
+/// A file of a workspace.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FileEntry {
+    /// Its number.
+    pub file: u32,
+    /// Its name.
+    pub name: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Whether it was searched for programs.
+    pub opened: bool,
+    /// Why it can't be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Fault>,
+}
+
+/// A file, and the programs in it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct OverviewAnswer {
+    /// The file.
+    pub file: FileHead,
+    /// Its programs.
+    pub programs: Vec<ProgramHead>,
+    /// What could not be searched.
+    pub findings: Vec<FindingView>,
+}
+
+/// A file.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FileHead {
+    /// Its number.
+    pub file: u32,
+    /// Its name.
+    pub name: String,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// A program.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ProgramHead {
+    /// Its number.
+    pub program: u32,
+    /// The file, and the way to the program in it.
+    pub path: String,
+    /// What it is, as a word: `metallib`.
+    pub format: &'static str,
+    /// What it is, for people: `Metal library`.
+    pub format_name: &'static str,
+    /// How many bytes there are.
+    pub size: u64,
+    /// Where it stands in the file, if it did not have to be unpacked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// The offsets that its bytes have in ranges.
+    pub space: ByteRange,
+    /// Whether it states to be longer.
+    pub truncated: bool,
+    /// Whether it only begins like a program.
+    pub damaged: bool,
+    /// How many items it has.
+    pub items: u32,
+    /// What an item is called.
+    pub item_name: &'static str,
+    /// How many items there are of each kind.
+    pub kinds: BTreeMap<String, u32>,
+    /// Whether sources are embedded.
+    pub has_sources: bool,
+    /// The listings of the program as a whole.
+    pub panes: Vec<String>,
+    /// What can be taken away of the program as a whole.
+    pub extracts: Vec<&'static str>,
+    /// What people look for first.
+    pub facts: Vec<Fact>,
+    /// Why it can't be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Fault>,
+}
+
+/// A label and a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Fact {
+    /// What it is.
+    pub label: String,
+    /// What it is like.
+    pub value: String,
+    /// The bytes that say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<ByteRange>,
+    /// `good` or `bad`, where it is one of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<&'static str>,
+}
+
+/// Rows of a table.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RowsAnswer {
+    /// How many there are.
+    pub total: u32,
+    /// How many are meant.
+    pub matched: u32,
+    /// The first of these.
+    pub from: u32,
+    /// The place of the item that was to be found, among those that are meant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<u32>,
+    /// What is told of each.
+    pub columns: Vec<ColumnHead>,
+    /// The rows.
+    pub rows: Vec<RowEntry>,
+}
+
+/// A column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ColumnHead {
+    /// Its name in cells.
+    pub key: &'static str,
+    /// Its heading.
+    pub label: &'static str,
+    /// `left` or `right`.
+    pub align: &'static str,
+}
+
+/// A row.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct RowEntry {
+    /// The number of the item.
+    pub item: u32,
+    /// Its name, as people read it.
+    pub name: String,
+    /// Its name as it stands in the file, if that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mangled: Option<String>,
+    /// Its kind.
+    pub kind: String,
+    /// The columns that have something.
+    pub cells: BTreeMap<&'static str, String>,
+    /// Its bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<ByteRange>,
+}
+
+/// What is known of a program or an item.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FactsAnswer {
+    /// Its name.
+    pub title: String,
+    /// What it is.
+    pub subtitle: String,
+    /// Its declaration.
+    pub declaration: Vec<Line>,
+    /// Facts, in groups.
+    pub cards: Vec<Card>,
+    /// Lists.
+    pub tables: Vec<Table>,
+    /// The listings that there are of it.
+    pub panes: Vec<String>,
+    /// What can be taken away of it.
+    pub extracts: Vec<&'static str>,
+    /// Its bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<ByteRange>,
+    /// What could not be read.
+    pub findings: Vec<FindingView>,
+}
+
+/// Facts under a heading.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Card {
+    /// The heading.
+    pub title: String,
+    /// The facts.
+    pub rows: Vec<Fact>,
+}
+
+/// A list under a heading.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Table {
+    /// The heading.
+    pub title: String,
+    /// The headings of columns.
+    pub columns: Vec<&'static str>,
+    /// The rows.
+    pub rows: Vec<TableRow>,
+    /// How many rows were left out.
+    pub more: u64,
+}
+
+/// A row of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TableRow {
+    /// A text for each column.
+    pub cells: Vec<String>,
+    /// The bytes that say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<ByteRange>,
+}
+
+/// A line of a listing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Line {
+    /// Its tokens.
+    pub tokens: Vec<TokenEntry>,
+    /// The bytes that it was decoded from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<ByteRange>,
+}
+
+impl Line {
+    /// The text of the tokens.
+    pub fn text(&self) -> String {
+        self.tokens.iter().map(TokenEntry::text).collect()
+    }
+}
+
+/// A token: kind, text and, if it defines or refers to something, its number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum TokenEntry {
+    /// Kind and text.
+    Plain(&'static str, String),
+    /// Kind, text, and *n* for a reference to entity *n*, −*n* − 1 for its definition.
+    Linked(&'static str, String, i64),
+}
+
+impl TokenEntry {
+    /// The text.
+    pub fn text(&self) -> &str {
+        let (Self::Plain(_, text) | Self::Linked(_, text, _)) = self;
+        text
+    }
+}
+
+/// Lines of a listing.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ListingAnswer {
+    /// How many lines there are.
+    pub total: u32,
+    /// The first of these.
+    pub from: u32,
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// What could not be read.
+    pub findings: Vec<FindingView>,
+    /// Whether the listing is longer than what is kept.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub cut: bool,
+}
+
+/// A place in a listing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Position {
+    /// The line, from 0.
+    pub line: u32,
+    /// UTF-16 units before it in the line.
+    pub column: u32,
+    /// How many UTF-16 units it has.
+    pub length: u32,
+}
+
+/// Where a word is defined and used.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct LinksAnswer {
+    /// Where it is defined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub definition: Option<Position>,
+    /// Where it is used.
+    pub uses: Vec<Position>,
+    /// How many uses were left out.
+    pub more: u32,
+}
+
+/// The line of a byte.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct LineAtAnswer {
+    /// The line, if one was decoded from the byte.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// All bytes of the line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<ByteRange>,
+}
+
+/// The item of a byte.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct ItemAtAnswer {
+    /// The item, if the byte belongs to one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
+}
+
+/// Bytes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct HexAnswer {
+    /// The first.
+    pub from: u64,
+    /// Two digits each.
+    pub bytes: String,
+    /// What there is.
+    pub space: ByteRange,
+}
+
+/// A node of an outline.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OutlineNode {
+    /// Its place among its siblings; left out for the root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<u32>,
+    /// What it is called.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+    /// What the value means.
+    pub meaning: String,
+    /// Its bytes.
+    pub range: ByteRange,
+    /// How many children it has.
+    pub children: u32,
+}
+
+/// Nodes of an outline.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum OutlineAnswer {
+    /// A node and some of its children.
+    Children {
+        /// The node.
+        node: OutlineNode,
+        /// Its children, from the one that was asked for.
+        children: Vec<OutlineNode>,
+        /// The first of them.
+        from: u32,
+    },
+    /// The nodes that hold a byte, from the outside in.
+    Path {
+        /// These nodes.
+        path: Vec<OutlineNode>,
+    },
+}
+
+/// A find.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Match {
+    /// In which program.
+    pub program: u32,
+    /// In which item.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<u32>,
+    /// In which listing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pane: Option<String>,
+    /// In which line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// Where in the line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// How much of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<u32>,
+    /// The line, the name, or the bytes.
+    pub text: String,
+    /// Its bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<ByteRange>,
+}
+
+/// What was found so far.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SearchAnswer {
+    /// What was found in this step.
+    pub matches: Vec<Match>,
+    /// How many items, or bytes, were searched.
+    pub searched: u64,
+    /// How many there are.
+    pub total: u64,
+    /// Where to go on; none at the end.
+    pub cursor: Option<String>,
+}
+
+/// The control flow of a function.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GraphAnswer {
+    /// The functions of the module that have bodies.
+    pub functions: Vec<String>,
+    /// Basic blocks; the first is the entry.
+    pub blocks: Vec<GraphBlock>,
+    /// The ways between them.
+    pub edges: Vec<GraphEdge>,
+    /// Natural loops, outer ones first.
+    pub loops: Vec<GraphLoop>,
+}
+
+/// A basic block.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GraphBlock {
+    /// What it is called.
+    pub label: String,
+    /// Its instructions.
+    pub lines: Vec<Line>,
+    /// Whether the entry leads to it.
+    pub reached: bool,
+    /// In how many loops it is.
+    pub loop_depth: u32,
+    /// Its bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<ByteRange>,
+}
+
+/// A way between blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GraphEdge {
+    /// The block that is left.
+    pub from: u32,
+    /// The block that is entered.
+    pub to: u32,
+    /// What leads there.
+    pub cause: String,
+    /// The constant of a case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// Whether it leads back to the header of its loop.
+    pub back: bool,
+}
+
+/// A natural loop.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GraphLoop {
+    /// The block through which it is entered.
+    pub header: u32,
+    /// How many loops it is in, itself included.
+    pub depth: u32,
+    /// The place among the loops of the one around it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<u32>,
+}
+
+/// What is different.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CompareAnswer {
+    /// Whether nothing is.
+    pub same: bool,
+    /// Items, parts and fields that changed.
+    pub changes: Vec<ChangeEntry>,
+    /// Lines that changed, with some around them.
+    pub hunks: Vec<HunkEntry>,
+    /// How many changes and hunks were left out.
+    pub more: u64,
+}
+
+/// Something that changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ChangeEntry {
+    /// `added`, `removed`, `changed` or `field`.
+    pub kind: &'static str,
+    /// What.
+    pub name: String,
+    /// What it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// What it is now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+/// Lines that changed, with some around them.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct HunkEntry {
+    /// The first line in the left listing.
+    pub left_from: u32,
+    /// The first line in the right listing.
+    pub right_from: u32,
+    /// The lines.
+    pub lines: Vec<HunkLineEntry>,
+}
+
+/// A line of a hunk.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct HunkLineEntry {
+    /// `both`, `left` or `right`.
+    pub side: &'static str,
+    /// Its tokens.
+    pub tokens: Vec<TokenEntry>,
+}
+
+/// An instruction's word.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct BitsAnswer {
+    /// Its bytes.
+    pub range: ByteRange,
+    /// The word.
+    pub word: String,
+    /// The instruction.
+    pub text: String,
+    /// What it does.
+    pub meaning: String,
+    /// Its fields.
+    pub fields: Vec<BitField>,
+}
+
+/// A field of an instruction's word.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct BitField {
+    /// Its bits, the highest first: `60:58 5`.
+    pub bits: String,
+    /// What it is called.
+    pub name: String,
+    /// What it holds.
+    pub value: String,
+    /// What that means.
+    pub meaning: String,
+}
+
+/// What would be taken away.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ExtractAnswer {
+    /// A safe file name.
+    pub name: String,
+    /// How many bytes.
+    pub size: u64,
+}
+
+/// The faults of a program.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct VerifyAnswer {
+    /// How many errors there are.
+    pub errors: u64,
+    /// How many warnings there are.
+    pub warnings: u64,
+    /// What was found, in the order of the file.
+    pub findings: Vec<FindingView>,
+}
+
+/// Findings as they are answered.
+pub(super) fn findings(diagnostics: &Diagnostics) -> Vec<FindingView> {
+    diagnostics.iter().take(super::MAX_FINDINGS).map(FindingView::from).collect()
+}

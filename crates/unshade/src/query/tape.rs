@@ -1,0 +1,401 @@
+//! Token lines, packed.
+//!
+//! A listing of some million tokens has to fit: each is a byte of kind and flags, its link if it has one, its length and
+//! its text, one after the other on a *tape*. Records of other kinds end a line, or say which bytes of the file what follows
+//! was decoded from. Lines are found by an index that is made at the end; entities of the printer, whose numbers may have
+//! 64 bits, are numbered anew in the order in which they are met.
+
+use super::response::{ByteRange, Line, Position, TokenEntry};
+use super::text::utf16_length;
+use std::collections::HashMap;
+use std::ops::Range;
+use unshade_core::token::Link;
+use unshade_core::{Token, TokenKind, TokenSink};
+
+/// A tape longer than this is cut off.
+pub(super) const MAX_TAPE: usize = 64 << 20;
+
+/// What of a record's first byte is its kind.
+const KIND: u8 = 0x3f;
+const IS_REFERENCE: u8 = 0x40;
+const IS_DEFINITION: u8 = 0x80;
+
+/// Ends a line.
+const LINE_END: u8 = 0x3e;
+/// Says where what follows was decoded from: start and length.
+const SOURCE: u8 = 0x3f;
+
+/// Kinds of tokens in the order of their numbers.
+const KINDS: [(TokenKind, &str); 14] = [
+    (TokenKind::Space, "space"),
+    (TokenKind::Punctuation, "punctuation"),
+    (TokenKind::Keyword, "keyword"),
+    (TokenKind::Type, "type"),
+    (TokenKind::Function, "function"),
+    (TokenKind::Variable, "variable"),
+    (TokenKind::Register, "register"),
+    (TokenKind::Label, "label"),
+    (TokenKind::Attribute, "attribute"),
+    (TokenKind::Number, "number"),
+    (TokenKind::String, "string"),
+    (TokenKind::Address, "address"),
+    (TokenKind::Comment, "comment"),
+    (TokenKind::Text, "text"),
+];
+
+fn kind_number(kind: TokenKind) -> u8 {
+    let place = KINDS.iter().position(|known| known.0 == kind).unwrap_or(KINDS.len() - 1);
+    place as u8
+}
+
+/// Takes tokens.
+#[derive(Debug, Default)]
+pub(super) struct Tape {
+    records: Vec<u8>,
+    entities: HashMap<u64, u32>,
+    is_cut: bool,
+}
+
+impl Tape {
+    fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.records.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.records.push(number as u8);
+    }
+
+    fn piece(&mut self, kind: u8, text: &str, link: Option<Link>) {
+        if text.is_empty() {
+            return;
+        }
+        let flag = match link {
+            None => 0,
+            Some(Link::Reference(_)) => IS_REFERENCE,
+            Some(Link::Definition(_)) => IS_DEFINITION,
+        };
+        self.records.push(kind | flag);
+        if let Some(Link::Reference(entity) | Link::Definition(entity)) = link {
+            let next = u32::try_from(self.entities.len()).unwrap_or(u32::MAX);
+            let number = *self.entities.entry(entity).or_insert(next);
+            self.number(number.into());
+        }
+        self.number(text.len() as u64);
+        self.records.extend_from_slice(text.as_bytes());
+    }
+
+    /// The lines.
+    pub(super) fn finish(self) -> Lines {
+        let mut lines = Vec::new();
+        let mut reader = Records { records: &self.records, at: 0 };
+        let (mut source, mut range, mut start, mut has_tokens) = ((0, 0), (0, 0), 0usize, false);
+        while let Some(record) = reader.next() {
+            match record {
+                Record::Source(begin, length) => source = (begin, length),
+                Record::Token { .. } => {
+                    if !std::mem::replace(&mut has_tokens, true) {
+                        range = source;
+                    }
+                }
+                Record::LineEnd => {
+                    lines.push(LineStart { at: start as u32, range });
+                    (start, range, has_tokens) = (reader.at, (0, 0), false);
+                }
+            }
+        }
+        if has_tokens {
+            lines.push(LineStart { at: start as u32, range });
+        }
+        Lines { records: self.records, lines, is_cut: self.is_cut }
+    }
+}
+
+impl TokenSink for Tape {
+    fn token(&mut self, token: Token<'_>) {
+        if self.records.len() > MAX_TAPE {
+            self.is_cut = true;
+            return;
+        }
+        let kind = kind_number(token.kind);
+        let mut parts = token.text.split('\n');
+        self.piece(kind, parts.next().unwrap_or_default(), token.link);
+        for part in parts {
+            self.records.push(LINE_END);
+            self.piece(kind, part, token.link);
+        }
+    }
+
+    fn source(&mut self, range: Range<u64>) {
+        if self.records.len() <= MAX_TAPE {
+            self.records.push(SOURCE);
+            self.number(range.start);
+            self.number(range.end.saturating_sub(range.start));
+        }
+    }
+
+    fn wants_sources(&self) -> bool {
+        true
+    }
+
+    fn mark(&self) -> usize {
+        self.records.len()
+    }
+
+    fn truncate(&mut self, mark: usize) {
+        self.records.truncate(mark);
+    }
+
+    fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
+        let mut part = Self { entities: std::mem::take(&mut self.entities), ..Self::default() };
+        write(&mut part);
+        part.source(0..0);
+        self.entities = part.entities;
+        self.is_cut |= part.is_cut;
+        let mark = mark.min(self.records.len());
+        self.records.splice(mark..mark, part.records);
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Record<'t> {
+    Token { kind: u8, link: Option<Link>, text: &'t str },
+    LineEnd,
+    Source(u64, u64),
+}
+
+/// Reads a tape.
+struct Records<'t> {
+    records: &'t [u8],
+    at: usize,
+}
+
+impl Records<'_> {
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = *self.records.get(self.at)?;
+            self.at += 1;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+        }
+        None
+    }
+}
+
+impl<'t> Iterator for Records<'t> {
+    type Item = Record<'t>;
+
+    fn next(&mut self) -> Option<Record<'t>> {
+        let first = *self.records.get(self.at)?;
+        self.at += 1;
+        match first & KIND {
+            LINE_END => Some(Record::LineEnd),
+            SOURCE => Some(Record::Source(self.number()?, self.number()?)),
+            kind => {
+                let link = match first & !KIND {
+                    0 => None,
+                    IS_REFERENCE => Some(Link::Reference(self.number()?)),
+                    _ => Some(Link::Definition(self.number()?)),
+                };
+                let length = usize::try_from(self.number()?).ok()?;
+                let text = self.records.get(self.at..self.at.checked_add(length)?)?;
+                self.at += length;
+                Some(Record::Token { kind, link, text: std::str::from_utf8(text).ok()? })
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LineStart {
+    /// Where on the tape.
+    at: u32,
+    /// Start and length in the file.
+    range: (u64, u64),
+}
+
+impl LineStart {
+    fn range(&self) -> Option<ByteRange> {
+        (self.range.1 > 0).then(|| [self.range.0, self.range.0.saturating_add(self.range.1)])
+    }
+}
+
+/// The lines of a listing.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    records: Vec<u8>,
+    lines: Vec<LineStart>,
+    /// Whether there would be more.
+    pub(super) is_cut: bool,
+}
+
+impl Lines {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// How much memory they take.
+    pub(super) fn weight(&self) -> usize {
+        self.records.len() + self.lines.len() * size_of::<LineStart>()
+    }
+
+    fn records_of(&self, line: usize) -> impl Iterator<Item = Record<'_>> {
+        let at = self.lines.get(line).map_or(self.records.len(), |line| line.at as usize);
+        Records { records: &self.records, at }.take_while(|record| !matches!(record, Record::LineEnd))
+    }
+
+    /// A line, ready to be answered; empty behind the last.
+    pub(super) fn line(&self, line: usize) -> Line {
+        let tokens = self.records_of(line).filter_map(|record| match record {
+            Record::Token { kind, link, text } => {
+                let kind = KINDS.get(usize::from(kind)).map_or("text", |known| known.1);
+                Some(match link {
+                    None => TokenEntry::Plain(kind, text.to_owned()),
+                    Some(link) => TokenEntry::Linked(kind, text.to_owned(), link_number(link)),
+                })
+            }
+            _ => None,
+        });
+        Line { tokens: tokens.collect(), range: self.lines.get(line).and_then(LineStart::range) }
+    }
+
+    /// Some lines, from one on.
+    pub(super) fn some(&self, from: usize, count: usize) -> Vec<Line> {
+        (from..self.len()).take(count).map(|line| self.line(line)).collect()
+    }
+
+    /// Calls `visit` with the text of each line.
+    pub(super) fn each_text(&self, mut visit: impl FnMut(usize, &str)) {
+        let mut text = String::new();
+        for line in 0..self.len() {
+            text.clear();
+            for record in self.records_of(line) {
+                if let Record::Token { text: part, .. } = record {
+                    text.push_str(part);
+                }
+            }
+            visit(line, &text);
+        }
+    }
+
+    /// Puts all of it into a sink.
+    pub(super) fn replay(&self, sink: &mut dyn TokenSink) {
+        for record in (Records { records: &self.records, at: 0 }) {
+            match record {
+                Record::Token { kind, link, text } => {
+                    let kind = KINDS.get(usize::from(kind)).map_or(TokenKind::Text, |known| known.0);
+                    sink.token(Token { kind, text, link });
+                }
+                Record::LineEnd => sink.put(TokenKind::Space, "\n"),
+                Record::Source(start, length) => sink.source(start..start.saturating_add(length)),
+            }
+        }
+    }
+
+    /// All of it as text.
+    pub(super) fn text(&self) -> String {
+        let mut all = String::new();
+        self.each_text(|_, text| {
+            all.push_str(text);
+            all.push('\n');
+        });
+        all
+    }
+
+    /// The bytes of a line.
+    pub(super) fn range(&self, line: usize) -> Option<ByteRange> {
+        self.lines.get(line)?.range()
+    }
+
+    /// The line with the fewest bytes that holds this one; of several such the first.
+    pub(super) fn at(&self, offset: u64) -> Option<usize> {
+        let held = (0..)
+            .zip(&self.lines)
+            .filter(|(_, line)| line.range().is_some_and(|[start, end]| (start..end).contains(&offset)));
+        held.min_by_key(|(at, line)| (line.range.1, *at)).map(|(at, _)| at)
+    }
+
+    /// Calls `visit` for each token that defines (`true`) or refers to an entity, in order.
+    pub(super) fn each_link(&self, entity: u64, mut visit: impl FnMut(Position, bool)) {
+        let (mut line, mut column) = (0u32, 0u32);
+        for record in (Records { records: &self.records, at: 0 }) {
+            match record {
+                Record::LineEnd => (line, column) = (line.saturating_add(1), 0),
+                Record::Source(..) => {}
+                Record::Token { link, text, .. } => {
+                    let length = utf16_length(text);
+                    match link {
+                        Some(Link::Definition(number)) if number == entity => {
+                            visit(Position { line, column, length }, true);
+                        }
+                        Some(Link::Reference(number)) if number == entity => {
+                            visit(Position { line, column, length }, false);
+                        }
+                        _ => {}
+                    }
+                    column = column.saturating_add(length);
+                }
+            }
+        }
+    }
+}
+
+/// What stands for a link in a response.
+fn link_number(link: Link) -> i64 {
+    match link {
+        Link::Reference(number) => number.cast_signed(),
+        Link::Definition(number) => -number.cast_signed() - 1,
+    }
+}
+
+/// The entity of a link in a request.
+pub(super) fn entity(link: i64) -> u64 {
+    if link < 0 { (-(link + 1)).cast_unsigned() } else { link.cast_unsigned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token<'a>(kind: TokenKind, text: &'a str, link: Option<Link>) -> Token<'a> {
+        Token { kind, text, link }
+    }
+
+    #[test]
+    fn lines_ranges_and_links() {
+        let mut tape = Tape::default();
+        tape.put(TokenKind::Keyword, "define\n");
+        let mark = tape.mark();
+        tape.source(100..104);
+        tape.put(TokenKind::Space, "  ");
+        tape.token(token(TokenKind::Register, "%0", Some(Link::Definition(u64::MAX))));
+        tape.put(TokenKind::Punctuation, " = call\n    é ");
+        tape.token(token(TokenKind::Register, "%0", Some(Link::Reference(u64::MAX))));
+        tape.source(0..0);
+        tape.put(TokenKind::Punctuation, "\n}\n");
+        tape.insert(mark, &mut |sink| sink.put(TokenKind::Comment, "; late\n"));
+        let lines = tape.finish();
+        assert_eq!(lines.text(), "define\n; late\n  %0 = call\n    é %0\n}\n");
+        let ranges: Vec<_> = (0..lines.len()).map(|line| lines.range(line)).collect();
+        assert_eq!(ranges, [None, None, Some([100, 104]), Some([100, 104]), None]);
+        assert_eq!((lines.at(103), lines.at(104)), (Some(2), None));
+        let mut links = Vec::new();
+        lines.each_link(entity(-1), |place, is_definition| links.push((place, is_definition)));
+        let position = |line, column| Position { line, column, length: 2 };
+        assert_eq!(links, [(position(2, 2), true), (position(3, 6), false)]);
+        assert_eq!(lines.line(3).tokens[1], TokenEntry::Linked("register", "%0".into(), 0));
+        assert_eq!(lines.line(2).tokens[1], TokenEntry::Linked("register", "%0".into(), -1));
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut() {
+        let mut tape = Tape::default();
+        let line = "x".repeat(1 << 20) + "\n";
+        (0..80).for_each(|_| tape.put(TokenKind::Text, &line));
+        let lines = tape.finish();
+        assert!(lines.is_cut && lines.len() < 70 && lines.weight() < MAX_TAPE + (2 << 20));
+    }
+}

@@ -1,0 +1,129 @@
+//! Several files, asked by number.
+
+use super::extract::Taken;
+use super::{Answer, Extract, Fault, FileEntry, FilesAnswer, Request, Response, Session, Source};
+use super::{MAX_REQUEST, MAX_RESPONSE};
+use crate::view::SCHEMA;
+use serde::Serialize;
+
+/// Tells the time in milliseconds, from any beginning.
+pub type Clock = fn() -> f64;
+
+/// Files that are open.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    files: Vec<Option<Session>>,
+}
+
+impl Workspace {
+    /// Adds a file whose bytes are all there; gives its number.
+    pub fn open_bytes(&mut self, name: &str, bytes: impl AsRef<[u8]> + Send + 'static) -> u32 {
+        self.open(Session::new(name, Source::resident(bytes)))
+    }
+
+    /// Adds a file; gives its number.
+    pub fn open(&mut self, session: Session) -> u32 {
+        self.files.push(Some(session));
+        u32::try_from(self.files.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// Lets go of a file. Its number is not given out again.
+    pub fn close(&mut self, file: u32) {
+        if let Some(session) = self.files.get_mut(file as usize) {
+            *session = None;
+        }
+    }
+
+    /// Answers a request.
+    ///
+    /// # Errors
+    /// There is no such file, program or item, or it can't be read.
+    pub fn handle(&mut self, request: &Request) -> Answer<Response> {
+        match request {
+            Request::Files {} => Ok(Response::Files(FilesAnswer { files: self.entries() })),
+            Request::Compare(compare) if compare.left.file != compare.right.file => {
+                let (left, right) = (compare.left.file as usize, compare.right.file as usize);
+                let [left, right] = self
+                    .files
+                    .get_disjoint_mut([left, right])
+                    .ok()
+                    .and_then(|[left, right]| Some([left.as_mut()?, right.as_mut()?]))
+                    .ok_or_else(|| Fault::new("no such file"))?;
+                Session::compare(left, Some(right), compare).map(Response::Compare)
+            }
+            request => {
+                let file = request.file();
+                self.session(file)?.handle(file, request)
+            }
+        }
+    }
+
+    /// Bytes to take away, with a safe file name.
+    ///
+    /// # Errors
+    /// As [`Workspace::handle`].
+    pub fn extract(&mut self, request: &Extract) -> Answer<Taken> {
+        self.session(request.at.file)?.extract(request)
+    }
+
+    /// Answers a request that is JSON with JSON.
+    pub fn handle_json(&mut self, request: &str) -> String {
+        response_json(parse_request(request).and_then(|request| self.handle(&request)))
+    }
+
+    fn session(&mut self, file: u32) -> Answer<&mut Session> {
+        let session = self.files.get_mut(file as usize).and_then(Option::as_mut);
+        session.ok_or_else(|| Fault::new(format!("no file {file}")))
+    }
+
+    fn entries(&self) -> Vec<FileEntry> {
+        let files = (0..).zip(&self.files).filter_map(|(file, session)| Some((file, session.as_ref()?)));
+        files.map(|(file, session)| session.entry(file)).collect()
+    }
+}
+
+/// Reads a request.
+///
+/// # Errors
+/// It is too long, no JSON, or no request.
+pub fn parse_request(text: &str) -> Answer<Request> {
+    if text.len() > MAX_REQUEST {
+        return Err(Fault::new("the request is too long").expected(format!("at most {MAX_REQUEST} bytes")));
+    }
+    serde_json::from_str(text).map_err(|error| Fault::new(format!("no request: {error}")))
+}
+
+#[derive(Serialize)]
+struct Envelope<T: Serialize> {
+    schema: u32,
+    #[serde(flatten)]
+    content: T,
+}
+
+#[derive(Serialize)]
+struct FaultContent<'f> {
+    error: &'f Fault,
+}
+
+/// A fault as JSON.
+pub fn fault_json(fault: &Fault) -> String {
+    let envelope = Envelope { schema: SCHEMA, content: FaultContent { error: fault } };
+    serde_json::to_string(&envelope).unwrap_or_default()
+}
+
+/// An answer as JSON.
+pub fn response_json(answer: Answer<Response>) -> String {
+    let response = match answer {
+        Ok(response) => response,
+        Err(fault) => return fault_json(&fault),
+    };
+    match serde_json::to_string(&Envelope { schema: SCHEMA, content: response }) {
+        Ok(text) if text.len() <= MAX_RESPONSE => text,
+        Ok(text) => fault_json(
+            &Fault::new(format!("the answer has {} bytes", text.len()))
+                .expected(format!("at most {MAX_RESPONSE}"))
+                .hint("ask for less at a time"),
+        ),
+        Err(error) => fault_json(&Fault::new(format!("the answer can't be written: {error}"))),
+    }
+}

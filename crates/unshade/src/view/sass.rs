@@ -1,0 +1,327 @@
+//! NVIDIA's machine code, instruction by instruction.
+
+use super::shown;
+use crate::demangle;
+use crate::sass_code::FunctionCode;
+use serde::Serialize;
+use unshade_core::Diagnostics;
+use unshade_sass::control::{self, Code};
+use unshade_sass::life::{Effect, Pressure, Row, Set};
+use unshade_sass::listing::{Word, instruction_target};
+use unshade_sass::table::{Kind, NONE, Operand, Role};
+use unshade_sass::{Instruction, isa, print};
+
+/// A function of a cubin.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SassFunctionView {
+    /// Its place among the functions of the cubin.
+    pub index: u32,
+    /// Its name as it stands in the file.
+    pub name: String,
+    /// Its demangled name, if it is mangled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demangled: Option<String>,
+    /// The address of its first word in its section.
+    pub address: u64,
+    /// Where that stands in the cubin.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub size: u64,
+    /// The most registers at a time, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<PressureView>,
+    /// Its words.
+    pub instructions: Vec<InstructionView>,
+}
+
+/// The most registers and predicates at a time, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PressureView {
+    /// Registers.
+    pub registers: u32,
+    /// The first address that has so many.
+    pub registers_at: u64,
+    /// Predicates.
+    pub predicates: u32,
+    /// The first address that has so many.
+    pub predicates_at: u64,
+}
+
+impl From<Pressure> for PressureView {
+    fn from(pressure: Pressure) -> Self {
+        Self {
+            registers: pressure.registers.0,
+            registers_at: pressure.registers.1,
+            predicates: pressure.predicates.0,
+            predicates_at: pressure.predicates.1,
+        }
+    }
+}
+
+/// A word of machine code: an instruction, one that steers the scheduler, or neither.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct InstructionView {
+    /// Its address.
+    pub address: u64,
+    /// The word, in hexadecimal.
+    pub word: String,
+    /// As a listing has it, without a semicolon; left out of words that steer the scheduler.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// What a word that steers the scheduler tells of each of the instructions behind it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub schedule: Vec<String>,
+    /// The mnemonic; left out where no instruction has the word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<&'static str>,
+    /// The predicate that it is executed under, if there is one: `P0` or `!P0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard: Option<String>,
+    /// Its modifiers, those without a spelling left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub modifiers: Vec<ModifierView>,
+    /// Its operands in the order of the tables.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub operands: Vec<OperandView>,
+    /// The address that it branches to or pushes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<u64>,
+    /// What the scheduler is told of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<String>,
+    /// What lives in registers, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub life: Option<LifeView>,
+}
+
+/// A modifier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ModifierView {
+    /// What it chooses.
+    pub slot: &'static str,
+    /// The name of its value.
+    pub value: &'static str,
+    /// How it is spelled.
+    pub text: &'static str,
+}
+
+/// An operand.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct OperandView {
+    /// Which it is of its operation.
+    pub slot: &'static str,
+    /// `register`, `predicate`, `constant`, `memory`, `integer`, `float` or `address`.
+    pub kind: &'static str,
+    /// As a listing has it.
+    pub text: String,
+    /// Whether it is read.
+    pub read: bool,
+    /// Whether it is written.
+    pub written: bool,
+    /// Its type: `b32`, `f64`, `pred` ….
+    #[serde(skip_serializing_if = "str::is_empty", rename = "type")]
+    pub ty: &'static str,
+    /// The number of the register or predicate, or of that of an address; left out of those that are constant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub register: Option<u64>,
+    /// The constant bank.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bank: Option<i64>,
+    /// The offset in the bank, or of the address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<i64>,
+    /// The number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<i64>,
+}
+
+/// What lives in registers while an instruction runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LifeView {
+    /// How many registers are occupied.
+    pub registers: u32,
+    /// How many predicates.
+    pub predicates: u32,
+    /// Whether the condition code is.
+    pub condition_code: bool,
+    /// What begins to live.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub begins: Vec<String>,
+    /// What is read for the last time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ends: Vec<String>,
+}
+
+/// The names of what is in a set: registers, predicates, `CC`.
+pub fn names(set: Set) -> Vec<String> {
+    let registers = set.registers().map(|number| format!("R{number}"));
+    let predicates = set.predicates().map(|number| format!("P{number}"));
+    registers.chain(predicates).chain(set.has_condition_code().then(|| String::from("CC"))).collect()
+}
+
+/// What begins to live at an instruction, and what ends.
+pub fn begins_and_ends(row: &Row) -> (Set, Set) {
+    let Effect { writes, .. } = row.effect;
+    let begins = row.after.union(writes).without(row.before);
+    (begins, row.before.without(row.after).union(writes.without(row.after).intersection(row.before)))
+}
+
+impl LifeView {
+    fn new(row: &Row) -> Self {
+        let occupied = row.occupied();
+        let (begins, ends) = begins_and_ends(row);
+        Self {
+            registers: occupied.register_count(),
+            predicates: occupied.predicate_count(),
+            condition_code: occupied.has_condition_code(),
+            begins: names(begins),
+            ends: names(ends),
+        }
+    }
+}
+
+impl SassFunctionView {
+    /// Describes a function, with the lives of its registers if there are some. Words that no instruction has are told.
+    pub fn new(function: &FunctionCode<'_>, rows: Option<&[Row]>, diagnostics: &mut Diagnostics) -> Self {
+        let words = function.words();
+        crate::sass_code::tell_undecoded(&words, diagnostics);
+        let mut instructions = Vec::new();
+        let mut codes: Vec<Code> = Vec::new();
+        let mut rows_left = rows.unwrap_or_default().iter();
+        for (address, word) in words.words() {
+            let mut view = InstructionView::new(address, &word, words.isa.word_bytes);
+            match word {
+                Word::Schedule(bits) => {
+                    codes = control::codes(words.isa, bits).collect();
+                    view.schedule = codes.iter().map(|code| code.describe()).collect();
+                    codes.reverse();
+                }
+                Word::Instruction(_) => {
+                    view.control = codes.pop().map(Code::describe);
+                    view.life = rows_left.next().map(LifeView::new);
+                }
+                Word::Unknown(_) => drop(codes.pop()),
+            }
+            instructions.push(view);
+        }
+        Self {
+            index: function.function.index,
+            name: shown(function.function.name()),
+            demangled: demangle(function.function.own_name()),
+            address: words.address,
+            offset: words.file_offset,
+            size: function.size(),
+            pressure: rows.map(|rows| Pressure::of(rows).into()),
+            instructions,
+        }
+    }
+}
+
+impl InstructionView {
+    fn new(address: u64, word: &Word, bytes: usize) -> Self {
+        let mut view = Self {
+            address,
+            word: format!("0x{:0width$x}", word.bits(), width = bytes * 2),
+            ..Self::default()
+        };
+        match word {
+            Word::Schedule(_) => {}
+            Word::Unknown(bits) => view.text = Some(format!(".word {bits:#x}")),
+            Word::Instruction(instruction) => view.describe(instruction),
+        }
+        view
+    }
+
+    fn describe(&mut self, instruction: &Instruction) {
+        self.text = Some(instruction.text(self.address));
+        self.operation = Some(instruction.operation().mnemonic);
+        self.target = instruction_target(instruction, self.address);
+        for operand in instruction.operands() {
+            if operand.kind == Kind::Guard {
+                let mut text = String::new();
+                print::operand(instruction, operand, self.address, &mut text);
+                self.guard =
+                    Some(text.trim_start_matches('@').trim_end().to_owned()).filter(|it| !it.is_empty());
+            } else {
+                self.operands.push(OperandView::new(instruction, operand, self.address));
+            }
+        }
+        for field in instruction.fields().filter(|field| field.modifier != NONE) {
+            let modifier = isa::modifiers().get(usize::from(field.modifier));
+            let choice = instruction.choice(field).map(usize::from);
+            if let (Some(modifier), Some(choice)) = (modifier, choice)
+                && let Some((value, text)) = modifier.values.get(choice)
+                && !text.is_empty()
+            {
+                self.modifiers.push(ModifierView { slot: instruction.isa.text(field.slot), value, text });
+            }
+        }
+    }
+}
+
+impl OperandView {
+    fn new(instruction: &Instruction, operand: &Operand, address: u64) -> Self {
+        let slot = instruction.isa.text(operand.slot);
+        let role = instruction.operation().operands.iter().find(|role| role.slot == slot);
+        let mut text = String::new();
+        print::operand(instruction, operand, address, &mut text);
+        let mut view = Self {
+            slot,
+            text: text.trim_start_matches(", ").trim().to_owned(),
+            read: role.is_some_and(|role| role.read),
+            written: role.is_some_and(|role| role.written),
+            ty: role.map_or("", |role| type_of(instruction, role)),
+            ..Self::default()
+        };
+        let number = |part: u16| (part != NONE).then(|| instruction.number(part));
+        // All ones is the register or predicate that is constant.
+        let register = |part: u16| {
+            let field = instruction.isa.fields.get(usize::from(part))?;
+            let zero = 1_u64.wrapping_shl(u32::from(field.width)).wrapping_sub(1);
+            Some(field.raw(instruction.word)).filter(|register| *register < zero)
+        };
+        match operand.kind {
+            Kind::Register | Kind::OptionalRegister | Kind::RegisterPlus1 | Kind::RegisterPlus2 => {
+                view.kind = "register";
+                let plus = match operand.kind {
+                    Kind::RegisterPlus1 => 1,
+                    Kind::RegisterPlus2 => 2,
+                    _ => 0,
+                };
+                view.register = register(operand.value).map(|number| number + plus);
+            }
+            Kind::Predicate | Kind::OptionalPredicate | Kind::Guard => {
+                view.kind = "predicate";
+                view.register = register(operand.value);
+            }
+            Kind::Constant | Kind::ConstantSpaced | Kind::ConstantIndexed | Kind::ConstantBranch => {
+                view.kind = "constant";
+                (view.bank, view.offset) = (number(operand.bank), number(operand.offset));
+                view.register = register(operand.base);
+            }
+            Kind::Memory => {
+                view.kind = "memory";
+                view.offset = number(operand.offset);
+                view.register = register(operand.base);
+            }
+            Kind::Integer | Kind::NegatedInteger | Kind::OptionalInteger | Kind::TrailingInteger => {
+                view.kind = "integer";
+                view.value = number(operand.value);
+            }
+            Kind::Float32 | Kind::Float64 | Kind::Float16 => view.kind = "float",
+            Kind::Relative | Kind::Absolute => {
+                view.kind = "address";
+                view.value = Some(print::target(instruction, operand, address));
+            }
+        }
+        view
+    }
+}
+
+/// The type of an operand; that of one whose modifier says it, by the name of the modifier's value.
+fn type_of(instruction: &Instruction, role: &Role) -> &'static str {
+    match role.ty.strip_prefix('?') {
+        Some(slot) => instruction.modifier(slot).unwrap_or(role.ty),
+        None => role.ty,
+    }
+}

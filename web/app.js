@@ -1,0 +1,627 @@
+/** The page: its parts, and what each tells the others. A selection in one place lights its bytes in the others. */
+
+import { BitsTip } from './bits.js';
+import { Column, paneLabel, panesOf } from './column.js';
+import { goToPlace, save, showDownloads, showOpen, showUses } from './dialogs.js';
+import { baseName, count, h, hex, plural, size } from './dom.js';
+import { listenForFiles, remember } from './drop.js';
+import { FileTree } from './files.js';
+import { Frame, NARROW } from './frame.js';
+import { asNumbers, HexView } from './hex.js';
+import { listen, showKeys } from './keys.js';
+import { FunctionList } from './list.js';
+import { Outline } from './outline.js';
+import { aborted, problem } from './rows.js';
+import { openSearch } from './search.js';
+import { Store } from './store.js';
+import { keep, kept, nextTheme, restoreTheme } from './theme.js';
+import { connect } from './transport.js';
+import { examples, welcomePanel } from './welcome.js';
+
+/** @typedef {import('./protocol.js').Facts} Facts */
+/** @typedef {import('./protocol.js').Line} Line */
+/** @typedef {import('./protocol.js').Overview} Overview */
+/** @typedef {import('./protocol.js').Range} Range */
+/** @typedef {import('./store.js').State} State */
+/** @typedef {{file: number, program: number, item?: number}} Subject */
+
+/** From this width on two columns stand side by side. */
+const WIDE = window.matchMedia('(min-width: 1200px)');
+
+class App {
+  constructor() {
+    restoreTheme();
+    this.api = connect();
+    this.store = new Store();
+    /** @type {Overview | null} */
+    this.overview = null;
+    /** @type {Facts | null} */
+    this.facts = null;
+    this.factsKey = '';
+    this.controller = new AbortController();
+    this.split = kept('unshade.split') !== 'no';
+    this.bytesShown = kept('unshade.bytes') !== 'no';
+
+    const { api } = this;
+    const say = (/** @type {string} */ text) => this.frame.say(text);
+    const onerror = (/** @type {unknown} */ error) => this.fail(error);
+    const select = (/** @type {unknown} */ origin) => (/** @type {Range} */ range) => this.store.go({ range }, { replace: true, origin });
+    this.tip = new BitsTip(api);
+    const column = {
+      api, say,
+      onselect: (/** @type {Column} */ origin, /** @type {number} */ line, /** @type {Range | null} */ range, /** @type {boolean} */ jump) => {
+        const bytes = range && range[1] > range[0] ? range : null;
+        this.store.go({ ...(origin === this.first ? { line } : {}), range: bytes }, { replace: !jump, origin });
+      },
+      onrange: (/** @type {Column} */ origin, /** @type {Range} */ range) => select(origin)(range),
+      onhover: (/** @type {Line} */ line, /** @type {HTMLElement} */ row) => this.showBits(line, row),
+      onleave: () => this.tip.hide(),
+    };
+    this.first = new Column({ ...column, name: 'first', onpane: (pane) => this.store.go({ pane, line: null }) });
+    this.second = new Column({ ...column, name: 'second', onpane: (side) => this.store.go({ side }, { replace: true }) });
+    this.files = new FileTree({ api, onchoose: (entry, program) => this.store.go({ file: entry.name, program, item: null }) });
+    this.list = new FunctionList({ api, say, onchoose: (row, replace) => this.chooseRow(row, replace) });
+    this.outline = new Outline({ api, onerror, onselect: (range) => select(this.outline)(range) });
+    this.hex = new HexView({ api, onerror, onselect: (range) => select(this.hex)(range) });
+    this.keys = this.keyTable();
+    this.frame = new Frame({
+      files: this.files.element, list: this.list.element, outline: this.outline.element, hex: this.hex.element,
+      columns: [this.first.element, this.second.element],
+      tools: [
+        { name: 'search', label: 'Find in all', key: 'f', run: () => this.search() },
+        { name: 'compare', label: 'Compare', key: 'c', run: () => this.compare() },
+        { name: 'download', label: 'Download', key: 'd', run: () => this.download() },
+        ...(api.opens ? [{ name: /** @type {const} */ ('open'), label: 'Open files', key: 'o', run: () => this.openFiles() }] : []),
+        { name: 'theme', label: 'Light or dark', key: 't', run: () => this.theme() },
+        { name: 'help', label: 'Keys', key: '?', run: () => showKeys(this.keys) },
+      ],
+      views: [
+        { name: 'back', label: 'Back', key: '[', run: () => history.back() },
+        { name: 'forward', label: 'Forward', key: ']', run: () => history.forward() },
+        { name: 'link', label: 'Copy a link to this view', key: 'y', run: () => this.copyLink() },
+        { name: 'copy', label: 'Copy the listing', key: 'Y', run: () => this.copyListing() },
+        { name: 'split', label: 'Two columns', key: 's', run: () => this.toggleSplit() },
+        { name: 'bytes', label: 'Bytes', key: 'b', run: () => this.toggleBytes() },
+      ],
+      onoffset: (offset) => this.store.go({ range: [offset, offset + 1] }),
+    });
+    this.frame.outline.onopen = () => this.outline.load().then(() => this.followOutline());
+    this.store.subscribe((state, before, origin) => this.follow(state, before, origin));
+    WIDE.addEventListener('change', () => this.arrange());
+    document.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') this.tip.hide();
+    });
+    listenForFiles((files) => this.open(files));
+    listen(this.keys);
+    this.arrange();
+  }
+
+  /** @returns {State} */
+  get state() {
+    return this.store.state;
+  }
+
+  get file() {
+    return this.files.files.find(({ name }) => name === this.state.file) ?? null;
+  }
+
+  get program() {
+    return this.overview?.programs.find(({ program }) => program === this.state.program) ?? null;
+  }
+
+  /** @returns {Subject} */
+  get subject() {
+    const { item, program } = this.state;
+    return { file: this.file?.file ?? 0, program, ...(item === null ? {} : { item }) };
+  }
+
+  /** Whether what is shown is code, rather than something that has code in it. */
+  get hasCode() {
+    return this.state.item !== null || ['bitcode', 'dxcontainer', 'ptx'].includes(this.program?.format ?? '');
+  }
+
+  get twoColumns() {
+    return this.split && WIDE.matches;
+  }
+
+  async start() {
+    try {
+      this.files.set(this.api.opens ? [] : (await this.api.call({ query: 'files' })).files);
+    } catch (error) {
+      return this.welcome(error);
+    }
+    const [first] = this.files.files;
+    document.body.classList.remove('starting');
+    performance.mark('unshade:ready');
+    this.store.start();
+    if (this.state.file === null && first) this.store.go({ file: first.name }, { replace: true });
+  }
+
+  /** @returns {import('./keys.js').Key[]} */
+  keyTable() {
+    const pane = (/** @type {KeyboardEvent} */ event) => {
+      const name = this.first.panes[Number(event.key) - 1];
+      if (name) this.store.go({ pane: name, line: null });
+    };
+    return [
+      { group: 'Find', keys: '/', does: 'filter the functions', run: () => this.toList(() => this.list.focus()) },
+      { group: 'Find', keys: 'f', does: 'find in all names, listings, sources, bytes', run: () => this.search() },
+      { group: 'Find', keys: 'g', does: 'go to an offset or a line', run: () => this.goToPlace() },
+      { group: 'Find', keys: 'j k', does: 'next and previous row', run: (event) => this.list.box.move(event.key === 'j' ? 1 : -1) },
+      { group: 'Read', keys: '1…6', does: 'the first, second… tab', run: pane },
+      { group: 'Read', keys: '← →', does: 'walk the names of a line, the bytes, a tree' },
+      { group: 'Read', keys: 'Enter', does: 'to the definition of the name; choose the row' },
+      { group: 'Read', keys: 'x', does: 'all uses of the name', run: () => this.uses() },
+      { group: 'Read', keys: 'i', does: 'the bits of the selected instruction', run: () => this.instruction() },
+      { group: 'Read', keys: '[ ]', does: 'back and forward', run: (event) => (event.key === '[' ? history.back() : history.forward()) },
+      { group: 'Do', keys: 'c', does: 'compare: first this function, then another', run: () => this.compare() },
+      { group: 'Do', keys: 'd', does: 'download', run: () => this.download() },
+      { group: 'Do', keys: 'y', does: 'copy a link to this view', run: () => this.copyLink() },
+      { group: 'Do', keys: 'Y', does: 'copy the listing', run: () => this.copyListing() },
+      { group: 'Do', keys: 'o', does: 'open files', run: () => this.openFiles() },
+      { group: 'Page', keys: 'l', does: 'to the list of functions', run: () => this.toList(() => this.list.box.element.focus()) },
+      { group: 'Page', keys: 'r', does: 'to the reading pane', run: () => this.first.focus() },
+      { group: 'Page', keys: 'h', does: 'to the bytes', run: () => this.hex.element.focus() },
+      { group: 'Page', keys: 'u', does: 'show or hide the structure', run: () => this.toList(() => this.frame.outline.toggle()) },
+      { group: 'Page', keys: 's', does: 'one or two columns', run: () => this.toggleSplit() },
+      { group: 'Page', keys: 'b', does: 'show or hide the bytes', run: () => this.toggleBytes() },
+      { group: 'Page', keys: 't', does: 'light, dark, as the system', run: () => this.theme() },
+      { group: 'Page', keys: '?', does: 'these keys', run: () => showKeys(this.keys) },
+    ];
+  }
+
+  // What follows from the state.
+
+  /**
+   * @param {State} state
+   * @param {State} before
+   * @param {unknown} origin
+   */
+  async follow(state, before, origin) {
+    const entry = this.file;
+    if (!entry) return this.welcome();
+    document.body.classList.remove('welcome');
+    try {
+      if (this.overview?.file.file !== entry.file) {
+        this.overview = null;
+        this.facts = null;
+        this.factsKey = '';
+        performance.mark('unshade:open');
+        const overview = await this.files.overview(entry.file);
+        if (this.file !== entry) return;
+        this.overview = overview;
+        remember(entry.name);
+      }
+      await this.show(origin);
+    } catch (error) {
+      if (!aborted(error)) this.cannot(entry, error);
+    }
+  }
+
+  /** @param {unknown} origin */
+  async show(origin) {
+    const { program, overview, subject, state, frame } = this;
+    if (!overview) return;
+    this.showWhere(overview);
+    frame.files.element.hidden = !this.files.mark(overview, state.program);
+    frame.files.counted.textContent = count(this.files.files.length);
+    frame.files.element.style.setProperty('--rows', String(this.files.rows));
+    document.body.classList.toggle('no-program', !program);
+    if (!program) return this.showNoProgram(overview);
+    this.list.element.classList.toggle('none', program.items === 0);
+    this.list.show(subject.file, program);
+    this.list.mark(state.item);
+    this.outline.show(subject.file, program.program);
+    this.hex.show(subject.file, program.program, program.space);
+    if (frame.outline.open) this.outline.load();
+
+    const key = JSON.stringify(subject);
+    const fresh = key !== this.factsKey;
+    // The listing is asked for beside the facts, not after them: it is what one waits for.
+    const early = fresh && this.showsListing() ? this.showFirst(null) : null;
+    if (fresh && !await this.takeFacts(key, subject)) return;
+    const { facts } = this;
+    const part = await early;
+    const later = await this.showFirst(facts);
+    this.showSecond(facts);
+    frame.showDiagnostics([...overview.findings, ...(facts?.findings ?? []), ...((part ?? later)?.findings ?? [])]);
+    this.light(origin, fresh);
+  }
+
+  /**
+   * @param {string} key
+   * @param {Subject} subject
+   * @returns {Promise<boolean>} whether they are still wanted
+   */
+  async takeFacts(key, subject) {
+    this.controller.abort();
+    this.controller = new AbortController();
+    this.factsKey = key;
+    this.facts = null;
+    let facts;
+    try {
+      facts = /** @type {Facts} */ (await this.api.call({ query: 'facts', ...subject }, this.controller.signal));
+    } catch (error) {
+      if (this.factsKey !== key) return false;
+      this.factsKey = '';
+      throw error;
+    }
+    if (this.factsKey !== key) return false;
+    this.facts = facts;
+    this.frame.head(facts.title, facts.subtitle);
+    this.hex.frame(subject.item === undefined ? null : facts.range ?? null, !this.state.range);
+    return true;
+  }
+
+  /** Whether the tab that is likely to be shown is a listing, going by the tabs that are there now. */
+  showsListing() {
+    const { panes } = this.first;
+    const { pane } = this.state;
+    return panes.includes('assembly') && this.hasCode && (!panes.includes(pane) || !['facts', 'graph', 'compare'].includes(pane));
+  }
+
+  /** @param {Facts | null} facts */
+  showFirst(facts) {
+    const { state } = this;
+    const against = this.against();
+    const panes = facts ? panesOf(facts, against !== null, this.hasCode) : this.first.panes;
+    const listing = panes.find((name) => !['facts', 'compare', 'graph'].includes(name));
+    const pane = panes.includes(state.pane) ? state.pane : this.hasCode && listing || 'facts';
+    this.first.offer(panes, pane);
+    return this.first.show(this.subject, facts, state.line, against);
+  }
+
+  /** @param {Facts | null} facts */
+  showSecond(facts) {
+    const shown = this.twoColumns && this.first.pane !== 'compare';
+    this.second.element.hidden = !shown;
+    if (!shown || !facts) return;
+    const panes = panesOf(facts, false, this.hasCode);
+    const wanted = panes.includes(this.state.side) ? this.state.side : 'facts';
+    const pane = wanted !== this.first.pane ? wanted : panes.find((name) => name !== this.first.pane);
+    this.second.element.hidden = pane === undefined;
+    if (pane === undefined) return;
+    this.second.offer(panes, pane);
+    this.second.show(this.subject, facts, null, null);
+  }
+
+  /**
+   * Lights the selected bytes everywhere but where they were selected.
+   * @param {unknown} origin
+   * @param {boolean} fresh
+   */
+  light(origin, fresh) {
+    const { range, line } = this.state;
+    this.hex.light(range, origin !== this.hex);
+    this.first.light(range, origin !== this.first && !(fresh && line !== null)).then((found) => {
+      if (found !== undefined && this.state.range === range) this.first.listing.box.setActive(found);
+    });
+    if (this.twoColumns) this.second.light(range, origin !== this.second);
+    this.showPlace(range);
+    if (origin !== this.outline) this.followOutline();
+  }
+
+  /**
+   * What the selected bytes are, above them.
+   * @param {Range | null} range
+   */
+  async showPlace(range) {
+    const { place, numbers } = this.frame;
+    numbers.textContent = '';
+    if (!range) {
+      const space = this.program?.space;
+      place.textContent = space ? `${hex(space[0])}–${hex(space[1])}` : '';
+      return;
+    }
+    const length = range[1] - range[0];
+    place.textContent = `${hex(range[0])}  ${plural(length, 'byte')}`;
+    try {
+      const path = await this.outline.pathAt(range[0]);
+      if (this.state.range !== range) return;
+      if (path.length) place.append(h('span', { class: 'muted' }, `  ${path.map(({ name }) => name).join(' › ')}`));
+      numbers.textContent = asNumbers(this.hex.peek(range[0], length === 1 ? 8 : length));
+      await this.offerItem(range);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /**
+   * Bytes of another function than the one that is shown lead to it.
+   * @param {Range} range
+   */
+  async offerItem(range) {
+    const { program, facts, state } = this;
+    const own = facts?.range;
+    if (!program || program.items < 2 || state.item !== null && own && range[0] >= own[0] && range[0] < own[1]) return;
+    const { item } = await this.api.call({ query: 'item_at', file: this.subject.file, program: program.program, offset: range[0] });
+    if (item === undefined || item === state.item || this.state.range !== range) return;
+    this.frame.place.append(h('button', { type: 'button', class: 'link', onclick: () => this.store.go({ item, range }) }, `to ${program.item_name} #${item}`));
+  }
+
+  async followOutline() {
+    const { range } = this.state;
+    if (!range || !this.frame.outline.open) return;
+    try {
+      const path = await this.outline.pathAt(range[0]);
+      if (this.state.range === range && path.length) await this.outline.reveal(path);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** @param {Overview} overview */
+  showWhere(overview) {
+    const { program } = this;
+    const path = overview.programs.length > 1 ? `${program?.path} · ` : '';
+    this.frame.where(h('span', { class: 'where-file', title: overview.file.name }, baseName(overview.file.name)),
+      program && h('span', { class: 'muted where-format' }, `${path}${program.format_name} · ${size(program.size)}`));
+  }
+
+  /** @param {Overview} overview */
+  showNoProgram({ file, programs, findings }) {
+    this.factsKey = '';
+    this.list.show(file.file, null);
+    this.frame.say('');
+    this.frame.head(baseName(file.name), size(file.size));
+    this.frame.showDiagnostics(findings);
+    this.first.empty(programs.length === 0 ? 'No GPU program was found in this file.' : 'This file has no such program.');
+    this.second.element.hidden = true;
+  }
+
+  /**
+   * @param {import('./protocol.js').FileEntry} entry
+   * @param {unknown} error
+   */
+  cannot(entry, error) {
+    if (!this.overview) {
+      this.frame.head(baseName(entry.name), size(entry.size));
+      this.list.show(entry.file, null);
+      document.body.classList.add('no-program');
+    }
+    this.first.empty('');
+    this.first.message.replaceChildren(problem(error));
+    this.second.element.hidden = true;
+    this.fail(error);
+  }
+
+  /**
+   * Nothing is open, or not what the address names.
+   * @param {unknown} [error]
+   */
+  async welcome(error) {
+    document.body.classList.remove('starting');
+    document.body.classList.add('welcome');
+    this.overview = null;
+    this.factsKey = '';
+    this.frame.showDiagnostics([]);
+    this.frame.where();
+    this.frame.head('', '');
+    const known = this.api.opens ? await examples() : [];
+    if (this.file) return;
+    this.first.empty('');
+    this.second.element.hidden = true;
+    this.first.message.replaceChildren(welcomePanel({
+      wanted: this.state.file, opens: this.api.opens, files: this.files.files, examples: known, error,
+      onfiles: (files) => this.open(files), onchoose: (name) => this.store.go({ file: name }),
+      onerror: (error) => this.fail(error),
+    }));
+  }
+
+  // What one does.
+
+  /** @param {import('./drop.js').Opened[]} opened */
+  async open(opened) {
+    const files = [...this.files.files];
+    let first = '';
+    for (const { file, name } of opened) {
+      try {
+        this.frame.say(`Opening ${name}…`);
+        const number = await this.api.open(file, name);
+        const unique = files.some((other) => other.name === name) ? `${name} (${number})` : name;
+        files.push({ file: number, name: unique, size: file.size, opened: true });
+        first ||= unique;
+      } catch (error) {
+        this.fail(error);
+      }
+    }
+    if (!first) return;
+    const waited = this.state.file !== null && this.file === null;
+    this.files.set(files);
+    this.frame.say(`${plural(opened.length, 'file')} opened`);
+    // A link was followed before its file was there: show what it leads to.
+    if (waited && this.file) this.follow(this.state, this.state, undefined);
+    else this.store.go({ file: first });
+  }
+
+  openFiles() {
+    if (this.api.opens) showOpen((files) => this.open(files));
+    else this.frame.say('This page shows the files that it was started with: run unshade explore FILE for others.');
+  }
+
+  /**
+   * @param {import('./protocol.js').Row} row
+   * @param {boolean} replace
+   */
+  chooseRow(row, replace) {
+    this.store.go({ item: row.item }, { replace, origin: this.list });
+    if (!replace) this.frame.drawer(false);
+  }
+
+  /** @returns {{left: Subject, names: [string, string]} | null} */
+  against() {
+    const { against, file, item } = this.state;
+    if (against === null) return null;
+    const [name, program, other] = against.split('|');
+    const number = this.files.files.find((entry) => entry.name === name)?.file;
+    if (number === undefined) return null;
+    return {
+      left: { file: number, program: Number(program) || 0, ...(other ? { item: Number(other) } : {}) },
+      names: [
+        `${baseName(name)}${other ? ` #${other}` : ''}`,
+        `${baseName(file ?? '')}${item !== null ? ` #${item} ${this.facts?.title ?? ''}` : ''}`,
+      ],
+    };
+  }
+
+  /** First marks what is shown, then compares what is shown with it. */
+  compare() {
+    const { file, program, item, against, pane } = this.state;
+    if (file === null) return;
+    const here = [file, program, item ?? ''].join('|');
+    if (against === here || pane === 'compare') {
+      this.store.go({ against: null, ...(pane === 'compare' ? { pane: 'auto' } : {}) });
+      this.frame.say('Comparison ended');
+    } else if (against === null) {
+      this.store.go({ against: here }, { replace: true });
+      this.frame.say('Now choose what to compare it with, and press c again');
+    } else {
+      this.store.go({ pane: 'compare', line: null });
+    }
+  }
+
+  search() {
+    const { file } = this;
+    if (!file) return;
+    openSearch({ api: this.api, file: file.file, onchoose: (match) => {
+      const range = match.range && match.range[1] > match.range[0] ? match.range : null;
+      this.store.go({
+        program: match.program, item: match.item ?? (range && match.program === this.state.program ? this.state.item : null),
+        ...(match.pane ? { pane: match.pane } : {}), line: match.line ?? null, range,
+      });
+    } });
+  }
+
+  goToPlace() {
+    const { program } = this;
+    if (!program) return;
+    goToPlace(program.space, (place) => {
+      if ('line' in place) this.store.go({ line: place.line });
+      else this.store.go({ range: [place.offset, place.offset + 1] });
+    });
+  }
+
+  async uses() {
+    const found = await this.first.listing.crossReferences();
+    if (found) showUses(found, () => this.first.focus());
+  }
+
+  download() {
+    const { program, facts, subject, state } = this;
+    if (!program || !facts) return;
+    const whole = { file: subject.file, program: subject.program };
+    const choose = (/** @type {Subject} */ of) => (/** @type {string} */ what) => this.extract(of, what);
+    showDownloads([
+      { title: facts.title, extracts: facts.extracts, choose: choose(subject) },
+      ...(state.item === null ? [] : [{ title: 'The whole program', extracts: program.extracts, choose: choose(whole) }]),
+    ]);
+  }
+
+  /**
+   * @param {Subject} subject
+   * @param {string} what
+   */
+  async extract(subject, what) {
+    const { pane } = this.first;
+    try {
+      const { name, blob } = await this.api.bytes({
+        query: 'extract', ...subject, what,
+        ...(what === 'listing' && !['facts', 'graph', 'compare'].includes(pane) ? { pane } : {}),
+        ...(what === 'source' && pane.startsWith('source:') ? { name: pane.slice('source:'.length) } : {}),
+      });
+      this.frame.say(save(name, blob));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  async copyLink() {
+    await this.copy(location.href, 'Link copied');
+  }
+
+  async copyListing() {
+    if (!this.first.listing.subject) return this.frame.say('There is no listing here to copy.');
+    try {
+      await this.copy(await this.first.listing.text(), `${paneLabel(this.first.pane)} copied`);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /**
+   * @param {string} text
+   * @param {string} done
+   */
+  async copy(text, done) {
+    try {
+      await navigator.clipboard.writeText(text);
+      this.frame.say(done);
+    } catch {
+      this.frame.say('The browser does not let this page write to the clipboard.', true);
+    }
+  }
+
+  instruction() {
+    const { box, pages } = this.first.listing;
+    const line = pages.peek(box.active);
+    const row = box.virtual.nodeOf(box.active);
+    if (line && row) this.showBits(line, row);
+  }
+
+  /**
+   * @param {Line} line
+   * @param {HTMLElement} row
+   */
+  showBits(line, row) {
+    if (this.state.item !== null && this.program?.format === 'cubin') this.tip.show(this.subject, line, row);
+  }
+
+  // The frame.
+
+  arrange() {
+    const { views, columns, bytes, bytesSplitter } = this.frame;
+    columns.classList.toggle('two', this.twoColumns);
+    const split = views.get('split');
+    split?.setAttribute('aria-pressed', String(this.split));
+    if (split) split.hidden = !WIDE.matches;
+    views.get('bytes')?.setAttribute('aria-pressed', String(this.bytesShown));
+    bytes.hidden = !this.bytesShown;
+    bytesSplitter.hidden = !this.bytesShown;
+    this.second.element.hidden = !this.twoColumns;
+    if (!this.facts) return;
+    this.showSecond(this.facts);
+    this.light(undefined, false);
+  }
+
+  toggleSplit() {
+    this.split = !this.split;
+    keep('unshade.split', this.split ? 'yes' : 'no');
+    this.arrange();
+    if (this.split && !WIDE.matches) this.frame.say('Two columns need a wider window');
+  }
+
+  toggleBytes() {
+    this.bytesShown = !this.bytesShown;
+    keep('unshade.bytes', this.bytesShown ? 'yes' : 'no');
+    this.arrange();
+  }
+
+  theme() {
+    this.frame.say(`Colours: ${nextTheme()}`);
+  }
+
+  /** @param {() => void} then */
+  toList(then) {
+    if (NARROW.matches) this.frame.drawer(true);
+    then();
+  }
+
+  /** @param {unknown} error */
+  fail(error) {
+    if (aborted(error)) return;
+    const shape = /** @type {any} */ (error)?.shape;
+    this.frame.say([shape?.message ?? String(/** @type {any} */ (error)?.message ?? error), shape?.hint].filter(Boolean).join(' '), true);
+  }
+}
+
+new App().start();

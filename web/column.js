@@ -1,0 +1,156 @@
+/**
+ * One column of the reading pane: tabs, and below them what the chosen tab says of the function or program. Two of
+ * them stand side by side where there is room.
+ */
+
+import { Comparison } from './compare.js';
+import { fill, h } from './dom.js';
+import { showFacts } from './facts.js';
+import { GraphView } from './graph.js';
+import { Listing } from './listing.js';
+import { nothing } from './rows.js';
+
+/** @typedef {import('./protocol.js').Facts} Facts */
+/** @typedef {import('./protocol.js').Range} Range */
+/** @typedef {{file: number, program: number, item?: number}} Subject */
+
+/** What the panes are called. */
+const LABELS = /** @type {Record<string, string>} */ ({
+  facts: 'Facts', assembly: 'Assembly', raw: 'Raw', c: 'C', ptx: 'PTX', tags: 'Tags', graph: 'Graph', compare: 'Compare',
+});
+
+/** @param {string} pane */
+export function paneLabel(pane) {
+  return LABELS[pane] ?? (pane.startsWith('source:') ? pane.slice(7).split(/[\\/]/).pop() || 'Source' : pane);
+}
+
+/**
+ * The tabs of a subject, in their order.
+ * @param {Facts} facts
+ * @param {boolean} compared whether there is something to compare with
+ * @param {boolean} drawn whether a graph can be drawn of it
+ */
+export function panesOf(facts, compared, drawn) {
+  const graph = drawn && facts.panes.includes('assembly') ? ['graph'] : [];
+  const sources = facts.panes.filter((pane) => pane.startsWith('source:'));
+  const others = facts.panes.filter((pane) => !pane.startsWith('source:'));
+  return [...(compared ? ['compare'] : []), 'facts', ...others, ...sources, ...graph];
+}
+
+export class Column {
+  /**
+   * @param {object} options
+   * @param {string} options.name
+   * @param {import('./transport.js').Transport} options.api
+   * @param {(pane: string) => void} options.onpane
+   * @param {(column: Column, line: number, range: Range | null, jump: boolean) => void} options.onselect
+   * @param {(column: Column, range: Range) => void} options.onrange
+   * @param {(text: string) => void} options.say
+   * @param {(line: import('./protocol.js').Line, row: HTMLElement) => void} options.onhover
+   * @param {() => void} options.onleave
+   */
+  constructor({ name, api, onpane, onselect, onrange, say, onhover, onleave }) {
+    this.name = name;
+    this.onpane = onpane;
+    this.onrange = onrange;
+    this.pane = '';
+    /** @type {string[]} */
+    this.panes = [];
+    /** The facts that are drawn. @type {Facts | null} */
+    this.facts = null;
+    this.listing = new Listing({ api, say, onhover, onleave, onselect: (line, range, jump) => onselect(this, line, range, jump) });
+    this.graph = new GraphView({ api, say, onrange: (range) => onrange(this, range) });
+    this.comparison = new Comparison({ api, say });
+    this.factsView = h('div', { class: 'facts-view' });
+    this.message = h('div', { class: 'message-view' });
+    this.tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': name });
+    this.tabs.addEventListener('keydown', (event) => this.#key(event));
+    this.panel = h('div', { class: 'panel', role: 'tabpanel', id: `panel-${name}` }, this.listing.element);
+    this.element = h('section', { class: `column column-${name}` }, h('div', { class: 'tab-bar' }, this.tabs), this.panel);
+  }
+
+  /**
+   * Offers these tabs.
+   * @param {string[]} panes
+   * @param {string} pane the chosen one
+   */
+  offer(panes, pane) {
+    if (panes.join('\n') !== this.panes.join('\n') || pane !== this.pane) {
+      this.panes = panes;
+      fill(this.tabs, ...panes.map((name, index) => h('button', {
+        type: 'button', class: 'tab', role: 'tab', id: `tab-${this.name}-${index}`, title: name.startsWith('source:') ? name.slice(7) : null,
+        'aria-selected': String(name === pane), 'aria-controls': this.panel.id, tabIndex: name === pane ? 0 : -1,
+        onclick: () => this.onpane(name),
+      }, paneLabel(name))));
+      const chosen = panes.indexOf(pane);
+      if (chosen >= 0) {
+        this.panel.setAttribute('aria-labelledby', `tab-${this.name}-${chosen}`);
+        /** @type {HTMLElement} */ (this.tabs.children[chosen]).scrollIntoView({ block: 'nearest', inline: 'nearest' });
+      }
+    }
+    this.pane = pane;
+  }
+
+  /**
+   * @param {Subject} subject
+   * @param {Facts | null} facts
+   * @param {number | null} line
+   * @param {{left: Subject, names: [string, string]} | null} against
+   * @returns {Promise<import('./protocol.js').ListingPart | null>}
+   */
+  async show(subject, facts, line, against) {
+    const view = this.pane === 'facts' ? this.factsView : this.pane === 'graph' ? this.graph.element
+      : this.pane === 'compare' ? this.comparison.element : this.listing.element;
+    if (this.panel.firstChild !== view) this.panel.replaceChildren(view);
+    if (this.pane === 'facts') {
+      this.listing.clear();
+      if (facts && facts !== this.facts) {
+        this.facts = facts;
+        showFacts(this.factsView, facts, (range) => this.onrange(this, range));
+        this.factsView.scrollTop = 0;
+      }
+    } else if (this.pane === 'graph') {
+      await this.graph.show(subject);
+    } else if (this.pane === 'compare') {
+      if (against) await this.comparison.show(against.left, subject, against.names);
+    } else {
+      return this.listing.show({ ...subject, pane: this.pane }, line);
+    }
+    return null;
+  }
+
+  /**
+   * Lights what was decoded from these bytes.
+   * @param {Range | null} range
+   * @param {boolean} reveal
+   * @returns {Promise<number | undefined>} the line that holds the first of them
+   */
+  light(range, reveal) {
+    this.graph.light(range);
+    return this.listing.light(range, reveal);
+  }
+
+  /** @param {string} text */
+  empty(text) {
+    this.offer([], '');
+    this.listing.clear();
+    fill(this.message, nothing(text));
+    this.panel.replaceChildren(this.message);
+  }
+
+  /** Puts the focus into what is shown. */
+  focus() {
+    const target = this.panel.querySelector('[tabindex="0"]');
+    if (target instanceof HTMLElement) target.focus();
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+    if (!step || this.panes.length === 0) return;
+    event.preventDefault();
+    const next = (this.panes.indexOf(this.pane) + step + this.panes.length) % this.panes.length;
+    this.onpane(this.panes[next]);
+    requestAnimationFrame(() => /** @type {HTMLElement | undefined} */ (this.tabs.children[next])?.focus());
+  }
+}

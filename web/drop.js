@@ -1,0 +1,114 @@
+/**
+ * Opening files: chosen, dropped, pasted, or a folder of them; and which were opened of late, by name. What a browser
+ * lets a page keep of a file is its name, so a recent file is a reminder unless the browser can hand it out again.
+ */
+
+import { h } from './dom.js';
+import { keep, kept } from './theme.js';
+
+const KEY = 'unshade.recent';
+const RECENT = 8;
+/** Files taken of one folder. */
+const MOST = 500;
+
+/** @typedef {{file: File, name: string}} Opened */
+
+/**
+ * Listens for files dropped or pasted anywhere on the page.
+ * @param {(files: Opened[]) => void} onfiles
+ */
+export function listenForFiles(onfiles) {
+  let depth = 0;
+  const shade = h('div', { class: 'drop-shade', 'aria-hidden': 'true' }, h('p', {}, 'Drop to open'));
+  const over = (/** @type {boolean} */ on) => {
+    if (on) document.body.append(shade);
+    else shade.remove();
+  };
+  document.addEventListener('dragenter', (event) => {
+    if (!event.dataTransfer?.types.includes('Files')) return;
+    event.preventDefault();
+    depth++;
+    over(true);
+  });
+  document.addEventListener('dragleave', () => {
+    depth = Math.max(0, depth - 1);
+    if (depth === 0) over(false);
+  });
+  document.addEventListener('dragover', (event) => {
+    if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
+  });
+  document.addEventListener('drop', async (event) => {
+    if (!event.dataTransfer?.types.includes('Files')) return;
+    event.preventDefault();
+    depth = 0;
+    over(false);
+    onfiles(await dropped(event.dataTransfer));
+  });
+  document.addEventListener('paste', (event) => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (files.length > 0) onfiles(files.map((file) => ({ file, name: file.name })));
+  });
+}
+
+/**
+ * What was dropped, folders walked through.
+ * @param {DataTransfer} transfer
+ * @returns {Promise<Opened[]>}
+ */
+async function dropped(transfer) {
+  // The entries have to be taken before the first wait: after it the list is empty.
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter((entry) => entry !== null && entry !== undefined);
+  if (entries.length === 0) return [...transfer.files].map((file) => ({ file, name: file.name }));
+  /** @type {Opened[]} */
+  const files = [];
+  /** @type {[FileSystemEntry, string][]} */
+  const waiting = entries.map((entry) => [entry, '']);
+  for (let next = waiting.shift(); next && files.length < MOST; next = waiting.shift()) {
+    const [entry, folder] = next;
+    if (entry.isFile) {
+      const file = await new Promise((resolve, reject) => /** @type {FileSystemFileEntry} */ (entry).file(resolve, reject));
+      files.push({ file, name: folder + entry.name });
+    } else {
+      const reader = /** @type {FileSystemDirectoryEntry} */ (entry).createReader();
+      for (;;) {
+        /** @type {FileSystemEntry[]} */
+        const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+        if (some.length === 0) break;
+        waiting.push(.../** @type {[FileSystemEntry, string][]} */ (some.map((child) => [child, `${folder}${entry.name}/`])));
+      }
+    }
+  }
+  return files;
+}
+
+/**
+ * Asks the browser for files.
+ * @param {boolean} folder
+ * @param {(files: Opened[]) => void} onfiles
+ */
+export function chooseFiles(folder, onfiles) {
+  const input = h('input', { type: 'file', multiple: true, class: 'visually-hidden', 'aria-label': 'Files to open' });
+  if (folder) input.webkitdirectory = true;
+  input.addEventListener('change', () => {
+    onfiles([...(input.files ?? [])].slice(0, MOST).map((file) => ({ file, name: file.webkitRelativePath || file.name })));
+    input.remove();
+  });
+  input.addEventListener('cancel', () => input.remove());
+  document.body.append(input);
+  input.click();
+}
+
+/** @returns {string[]} names, the last first */
+export function recentFiles() {
+  try {
+    const names = JSON.parse(kept(KEY) ?? '[]');
+    return Array.isArray(names) ? names.filter((name) => typeof name === 'string').slice(0, RECENT) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** @param {string} name */
+export function remember(name) {
+  keep(KEY, JSON.stringify([name, ...recentFiles().filter((other) => other !== name)].slice(0, RECENT)));
+}

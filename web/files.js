@@ -1,0 +1,102 @@
+/** The files that are open, and the programs in each: a tree to choose from, hidden where there is one of each. */
+
+import { append, baseName, count, h, size } from './dom.js';
+import { Tree } from './tree.js';
+
+/** @typedef {import('./protocol.js').FileEntry} FileEntry */
+/** @typedef {import('./protocol.js').Overview} Overview */
+/** @typedef {import('./protocol.js').Program} Program */
+/** @typedef {{entry: FileEntry, program?: Program}} FileNode */
+
+/** Rows that the list takes at most, before it scrolls. */
+const TALLEST = 9;
+
+export class FileTree {
+  /**
+   * @param {object} options
+   * @param {import('./transport.js').Transport} options.api
+   * @param {(entry: FileEntry, program: number) => void} options.onchoose
+   */
+  constructor({ api, onchoose }) {
+    /** @type {FileEntry[]} */
+    this.files = [];
+    this.marked = '';
+    this.rows = 0;
+    /** @type {Map<number, Promise<Overview>>} */
+    this.overviews = new Map();
+    this.api = api;
+    /** @type {Tree<FileNode>} */
+    this.tree = new Tree({
+      label: 'Files and programs',
+      // How many programs a file has is known once it was looked into.
+      count: (/** @type {FileNode} */ _node) => 0,
+      load: async () => [],
+      render: (/** @type {HTMLElement} */ row, /** @type {FileNode} */ node) => this.#render(row, node),
+      onchoose: (/** @type {FileNode} */ { entry, program }) => onchoose(entry, program?.program ?? 0),
+      onerror: () => {},
+    });
+    this.element = this.tree.element;
+  }
+
+  /**
+   * What is in a file; asked for once.
+   * @param {number} file
+   * @returns {Promise<Overview>}
+   */
+  overview(file) {
+    let promise = this.overviews.get(file);
+    if (!promise) {
+      promise = /** @type {Promise<Overview>} */ (this.api.call({ query: 'overview', file }));
+      promise.catch(() => this.overviews.delete(file));
+      this.overviews.set(file, promise);
+    }
+    return promise;
+  }
+
+  /** @param {FileEntry[]} files */
+  set(files) {
+    this.files = files;
+    this.marked = '';
+    this.rows = Math.min(TALLEST, files.length);
+    this.tree.setRoots(files.map((entry) => ({ entry })));
+  }
+
+  /**
+   * Shows which file and program is chosen, and the programs of a file that has several.
+   * @param {Overview} overview
+   * @param {number} program
+   * @returns {boolean} whether there is anything to choose from
+   */
+  mark({ file, programs }, program) {
+    const several = programs.length > 1;
+    const at = this.files.findIndex((entry) => entry.file === file.file);
+    const root = this.tree.roots[at];
+    const key = `${file.file}/${program}`;
+    if (root && this.marked !== key) {
+      this.marked = key;
+      if (several && root.count === 0) {
+        root.count = programs.length;
+        programs.forEach((program, index) => root.children.set(index, {
+          data: { entry: root.data.entry, program }, parent: root, index, depth: 1, count: 0, open: false, children: new Map(),
+        }));
+      }
+      this.rows = Math.min(TALLEST, this.files.length + (several ? programs.length : 0));
+      this.tree.reveal(several ? [at, Math.max(0, programs.findIndex((other) => other.program === program))] : [at]);
+    }
+    return several || this.files.length > 1;
+  }
+
+  /**
+   * @param {HTMLElement} row
+   * @param {FileNode} node
+   */
+  #render(row, { entry, program }) {
+    const name = program ? program.path || program.format_name : entry.name;
+    const note = program ? `${program.format_name}${program.items > 1 ? ` · ${count(program.items)}` : ''}`
+      : entry.error ? 'unreadable' : size(entry.size);
+    append(row, [
+      h('span', { class: 'node-name', title: name }, program ? name.split('!').pop() ?? name : baseName(name)),
+      h('span', { class: 'node-value' }, note),
+    ]);
+  }
+}

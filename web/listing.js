@@ -1,0 +1,379 @@
+/**
+ * A listing: lines of tokens in colours, of which those in sight exist. A line that was decoded from bytes says which;
+ * a token that names something leads to its definition, and all its uses light up.
+ */
+
+import { count, h, plural } from './dom.js';
+import { Pages } from './pages.js';
+import { aborted, nothing, problem, RowBox, waiting } from './rows.js';
+
+/** @typedef {import('./protocol.js').Line} Line */
+/** @typedef {import('./protocol.js').Token} Token */
+/** @typedef {import('./protocol.js').Range} Range */
+/** @typedef {{file: number, program: number, item?: number, pane: string}} Subject */
+
+const PAGE = 250;
+/** Kinds that have a colour; the rest is text. */
+const COLOURED = new Set(['keyword', 'type', 'function', 'variable', 'register', 'label', 'attribute', 'number', 'string', 'address', 'comment', 'punctuation']);
+
+/**
+ * The nodes of a line's tokens.
+ * @param {Token[]} tokens
+ * @returns {(HTMLElement | string)[]}
+ */
+export function tokenNodes(tokens) {
+  /** @type {(HTMLElement | string)[]} */
+  const nodes = [];
+  for (const [kind, text, link] of tokens) {
+    if (link === undefined && (!COLOURED.has(kind) || kind === 'punctuation')) {
+      const last = nodes.length - 1;
+      if (typeof nodes[last] === 'string') nodes[last] += text;
+      else nodes.push(text);
+      continue;
+    }
+    const span = document.createElement('span');
+    span.textContent = text;
+    span.className = COLOURED.has(kind) ? `t-${kind}` : '';
+    if (link !== undefined) {
+      span.dataset.link = String(entity(link));
+      span.classList.add(link < 0 ? 'definition' : 'reference');
+    }
+    nodes.push(span);
+  }
+  return nodes;
+}
+
+/**
+ * The entity that a link is of.
+ * @param {number} link
+ */
+export function entity(link) {
+  return link < 0 ? -link - 1 : link;
+}
+
+/** @param {Line} line */
+export function textOf(line) {
+  return line.tokens.map((token) => token[1]).join('');
+}
+
+export class Listing {
+  /**
+   * @param {object} options
+   * @param {import('./transport.js').Transport} options.api
+   * @param {(line: number, range: Range | null, jump: boolean) => void} options.onselect
+   * @param {(text: string) => void} options.say
+   * @param {(line: Line, row: HTMLElement) => void} [options.onhover] rests on a line
+   * @param {() => void} [options.onleave]
+   */
+  constructor({ api, onselect, say, onhover, onleave }) {
+    this.api = api;
+    this.onselect = onselect;
+    this.say = say;
+    /** @type {Subject | null} */
+    this.subject = null;
+    /** @type {Range | null} */
+    this.range = null;
+    /** @type {number | null} the entity whose uses are lit */
+    this.entity = null;
+    /** Which of the active line's links the keys are at; −1 for none. */
+    this.cursor = -1;
+    this.controller = new AbortController();
+    this.box = new RowBox({
+      label: 'Listing',
+      className: 'listing mono',
+      create: () => h('div', { class: 'line' }, h('span', { class: 'gutter', 'aria-hidden': 'true' }), h('span', { class: 'code' })),
+      render: (row, index) => this.#render(row, index),
+      onchoose: (index, event) => this.#choose(index, event),
+      onmove: (index) => {
+        this.cursor = -1;
+        this.#select(index, false);
+      },
+      onkey: (event, index) => this.#key(event, index),
+    });
+    this.element = h('div', { class: 'listing-host' }, this.box.element);
+    this.over = h('div', { class: 'over' });
+    this.element.append(this.over);
+    /** @type {Pages<Line>} */
+    this.pages = new Pages({
+      size: PAGE,
+      load: async (from, count, signal) => (await this.api.call({ query: 'listing', ...this.subject, from, count }, signal)).lines,
+      onload: (from, to) => this.box.virtual.refreshRange(from, to),
+      onerror: (error) => this.over.replaceChildren(problem(error)),
+    });
+    if (onhover) this.#listenHover(onhover, onleave);
+  }
+
+  /**
+   * @param {Subject} subject
+   * @param {number | null} line to go to
+   * @returns {Promise<import('./protocol.js').ListingPart | null>} the first part; null if something else came between
+   */
+  async show(subject, line) {
+    if (this.subject && same(this.subject, subject)) {
+      if (line !== null && line !== this.box.active) this.goTo(line);
+      return null;
+    }
+    this.controller.abort();
+    const controller = new AbortController();
+    this.controller = controller;
+    this.subject = subject;
+    this.entity = null;
+    this.cursor = -1;
+    this.pages.clear();
+    this.over.replaceChildren();
+    const from = line === null ? 0 : Math.floor(line / PAGE) * PAGE;
+    try {
+      /** @type {import('./protocol.js').ListingPart} */
+      const part = await waiting(this.over, 'Reading the listing…', controller, this.api.call({ query: 'listing', ...subject, from, count: PAGE }, controller.signal));
+      if (this.controller !== controller) return null;
+      this.pages.put(from, part.lines);
+      this.box.label = `${subject.pane}, ${plural(part.total, 'line')}`;
+      const digits = String(part.total).length;
+      this.element.style.setProperty('--gutter', `${Math.max(3, digits) + 2}ch`);
+      this.box.element.dataset.item = String(subject.item ?? '');
+      this.box.reset(part.total);
+      if (line !== null) this.box.setActive(Math.min(line, part.total - 1), 'center');
+      if (part.total === 0) this.over.replaceChildren(nothing('This listing is empty.'));
+      if (part.cut) this.say(`The listing is longer than the ${count(part.total)} lines that are kept; unshade dis writes all of it.`);
+      return part;
+    } catch (error) {
+      if (this.controller !== controller) return null;
+      this.subject = null;
+      this.box.reset(0);
+      this.over.replaceChildren(aborted(error) ? nothing('Stopped.') : problem(error));
+      return null;
+    }
+  }
+
+  /** Nothing to show. */
+  clear() {
+    this.controller.abort();
+    this.subject = null;
+    this.pages.clear();
+    this.box.reset(0);
+    this.over.replaceChildren();
+  }
+
+  /**
+   * Lights the lines of a range.
+   * @param {Range | null} range
+   * @param {boolean} reveal whether to bring them into sight
+   */
+  async light(range, reveal) {
+    this.range = range;
+    this.box.refresh();
+    if (!range || !reveal || !this.subject) return;
+    const subject = this.subject;
+    try {
+      const { line } = await this.api.call({ query: 'line_at', ...subject, offset: range[0] }, this.controller.signal);
+      if (line !== undefined && this.subject === subject && this.range === range) {
+        this.box.virtual.show(line, 'center');
+        return line;
+      }
+    } catch (error) {
+      if (!aborted(error)) this.say(String(/** @type {any} */ (error).message));
+    }
+    return undefined;
+  }
+
+  /** @param {number} line */
+  goTo(line) {
+    this.cursor = -1;
+    this.box.setActive(Math.max(0, Math.min(line, this.box.total - 1)), 'center');
+  }
+
+  /** Goes to the definition of the entity that the keys are at, or whose uses are lit. */
+  async toDefinition() {
+    const at = this.#entityAtCursor() ?? this.entity;
+    if (at === null) return this.say('Choose a name first: ← and → walk those of the line.');
+    const links = await this.#links(at);
+    if (!links) return;
+    if (!links.definition) return this.say('It is not defined in this listing.');
+    await this.#jump(links.definition.line);
+  }
+
+  /**
+   * The uses of the entity that the keys are at.
+   * @returns {Promise<{links: import('./protocol.js').Links, lines: (Line | undefined)[], go: (line: number) => void} | null>}
+   */
+  async crossReferences() {
+    const at = this.#entityAtCursor() ?? this.entity;
+    if (at === null) {
+      this.say('Choose a name first: ← and → walk those of the line.');
+      return null;
+    }
+    this.#lightEntity(at);
+    const links = await this.#links(at);
+    if (!links) return null;
+    const places = [...(links.definition ? [links.definition] : []), ...links.uses.slice(0, 200)];
+    const lines = await Promise.all(places.map(({ line }) => this.pages.fetch(line)));
+    return { links, lines, go: (line) => this.#jump(line) };
+  }
+
+  /** The whole text, as far as it is short enough to copy. */
+  async text() {
+    const lines = [];
+    for (let from = 0; from < this.box.total; from += 5000) {
+      const part = await this.api.call({ query: 'listing', ...this.subject, from, count: 5000 }, this.controller.signal);
+      lines.push(...part.lines.map(textOf));
+      if (part.lines.length === 0) break;
+    }
+    return lines.join('\n') + '\n';
+  }
+
+  /** @param {number} link */
+  async #links(link) {
+    try {
+      return /** @type {import('./protocol.js').Links} */ (await this.api.call({ query: 'links', ...this.subject, link }, this.controller.signal));
+    } catch (error) {
+      if (!aborted(error)) this.say(String(/** @type {any} */ (error).message));
+      return null;
+    }
+  }
+
+  /** @param {number} line */
+  async #jump(line) {
+    this.goTo(line);
+    const data = await this.pages.fetch(line);
+    this.onselect(line, data?.range ?? null, true);
+  }
+
+  /**
+   * @param {number} index
+   * @param {boolean} jump
+   */
+  #select(index, jump) {
+    this.onselect(index, this.pages.peek(index)?.range ?? null, jump);
+  }
+
+  /**
+   * @param {number} index
+   * @param {Event} event
+   */
+  #choose(index, event) {
+    if (event instanceof KeyboardEvent) {
+      if (event.key === 'Enter') this.toDefinition();
+      return;
+    }
+    const token = event.target instanceof HTMLElement ? event.target.closest('[data-link]') : null;
+    this.cursor = -1;
+    if (token instanceof HTMLElement) {
+      const link = Number(token.dataset.link);
+      this.#lightEntity(link);
+      this.#select(index, false);
+      if (token.classList.contains('reference') && event instanceof MouseEvent) {
+        this.#links(link).then((links) => links?.definition && this.#jump(links.definition.line));
+      }
+      return;
+    }
+    this.#lightEntity(null);
+    this.#select(index, false);
+  }
+
+  /** @param {number | null} link */
+  #lightEntity(link) {
+    this.entity = link;
+    this.box.refresh();
+  }
+
+  #entityAtCursor() {
+    const line = this.pages.peek(this.box.active);
+    const links = (line?.tokens ?? []).filter((token) => token[2] !== undefined);
+    const token = links[this.cursor];
+    return token ? entity(/** @type {number} */ (token[2])) : null;
+  }
+
+  /**
+   * @param {KeyboardEvent} event
+   * @param {number} index
+   */
+  #key(event, index) {
+    if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') {
+      if (event.key === 'Escape' && this.entity !== null) {
+        this.cursor = -1;
+        this.#lightEntity(null);
+        return true;
+      }
+      return false;
+    }
+    const links = (this.pages.peek(index)?.tokens ?? []).filter((token) => token[2] !== undefined);
+    if (links.length === 0) {
+      this.element.scrollLeft += event.key === 'ArrowRight' ? 40 : -40;
+      return true;
+    }
+    const step = event.key === 'ArrowRight' ? 1 : -1;
+    this.cursor = (this.cursor + step + links.length + (this.cursor < 0 && step < 0 ? 1 : 0)) % links.length;
+    this.#lightEntity(this.#entityAtCursor());
+    this.say(links[this.cursor][1]);
+    return true;
+  }
+
+  /**
+   * @param {HTMLElement} row
+   * @param {number} index
+   */
+  #render(row, index) {
+    const [gutter, code] = /** @type {[HTMLElement, HTMLElement]} */ (/** @type {unknown} */ (row.children));
+    const line = this.pages.get(index);
+    gutter.textContent = String(index + 1);
+    if (!line) {
+      code.textContent = '';
+      row.setAttribute('aria-label', 'not loaded yet');
+      row.classList.remove('lit', 'has-bytes');
+      return;
+    }
+    const { range } = line;
+    row.classList.toggle('has-bytes', range !== undefined && range[1] > range[0]);
+    row.classList.toggle('lit', this.range !== null && range !== undefined && overlap(range, this.range));
+    code.replaceChildren(...tokenNodes(line.tokens));
+    // A choice needs something to be read out.
+    if (code.textContent?.trim()) row.removeAttribute('aria-label');
+    else row.setAttribute('aria-label', 'empty line');
+    if (this.entity !== null) {
+      for (const use of code.querySelectorAll(`[data-link="${this.entity}"]`)) use.classList.add('use');
+    }
+    if (index === this.box.active && this.cursor >= 0) code.querySelectorAll('[data-link]')[this.cursor]?.classList.add('cursor');
+  }
+
+  /**
+   * @param {(line: Line, row: HTMLElement) => void} onhover
+   * @param {(() => void) | undefined} onleave
+   */
+  #listenHover(onhover, onleave) {
+    let at = -1;
+    let timer = 0;
+    const leave = () => {
+      clearTimeout(timer);
+      at = -1;
+      onleave?.();
+    };
+    this.box.element.addEventListener('pointermove', (event) => {
+      if (event.pointerType === 'touch') return;
+      const index = this.box.virtual.indexOf(event.target);
+      if (index === at) return;
+      leave();
+      at = index;
+      const line = this.pages.peek(index);
+      const row = this.box.virtual.nodeOf(index);
+      if (line?.range && row) timer = window.setTimeout(() => onhover(line, row), 250);
+    });
+    this.box.element.addEventListener('pointerleave', leave);
+    this.box.element.addEventListener('scroll', leave, { passive: true });
+  }
+}
+
+/**
+ * @param {Range} a
+ * @param {Range} b
+ */
+function overlap(a, b) {
+  return a[0] < b[1] && b[0] < a[1];
+}
+
+/**
+ * @param {Subject} a
+ * @param {Subject} b
+ */
+function same(a, b) {
+  return a.file === b.file && a.program === b.program && a.item === b.item && a.pane === b.pane;
+}

@@ -1,0 +1,194 @@
+/**
+ * What the tests of the page share: the program that serves it (or the folder that holds it), the browser, and pages
+ * whose every complaint is kept.
+ *
+ * UNSHADE         the program; `unshade explore --no-open FILE…` prints the address
+ * UNSHADE_PAGE    instead of it, a folder with the static page that `cargo xtask web` made
+ * UNSHADE_BIG     the library of mlx-metal, for the figures
+ * CHROMIUM        the browser
+ */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { extname, join, normalize } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+import { chromium } from 'playwright-core';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const PROGRAM = process.env.UNSHADE;
+const PAGE = process.env.UNSHADE_PAGE;
+/** Whether it is the static page that is tested. */
+export const IS_STATIC = PAGE !== undefined;
+
+/** A folder for what the tests make. */
+export const scratch = mkdtempSync(join(tmpdir(), 'unshade-web-'));
+
+/** @param {string} name of a fixture, such as `metallib/constants.metallib` */
+export function fixture(name) {
+  return join(ROOT, 'tests/fixtures', name);
+}
+
+/** The file of 147 MB, where it is at hand. */
+export const BIG = process.env.UNSHADE_BIG && existsSync(process.env.UNSHADE_BIG) ? process.env.UNSHADE_BIG : undefined;
+
+/**
+ * A changed copy of a file.
+ * @param {string} name
+ * @param {string} of
+ * @param {(bytes: Buffer) => Buffer} change
+ */
+export function made(name, of, change) {
+  const path = join(scratch, name);
+  writeFileSync(path, change(readFileSync(of)));
+  return path;
+}
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
+/** @type {(() => Promise<void> | void)[]} */
+const endings = [() => browser.close(), () => rmSync(scratch, { recursive: true, force: true })];
+
+/** Ends what was started. */
+export async function end() {
+  for (const ending of endings.reverse()) await ending();
+}
+
+/**
+ * Starts the server for these files.
+ * @param {string[]} files
+ * @returns {Promise<{address: string, stop: () => Promise<void>}>}
+ */
+export async function serve(files) {
+  if (PAGE) return { address: await staticServer(PAGE), stop: async () => {} };
+  if (!PROGRAM) throw new Error('UNSHADE says which program to test');
+  const child = spawn(PROGRAM, ['explore', '--no-open', ...files], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = once(child, 'exit');
+  const stop = async () => {
+    child.kill();
+    await ended;
+  };
+  endings.push(stop);
+  let said = '';
+  const address = await new Promise((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on('line', (line) => {
+        said += `${line}\n`;
+        const found = /http:\/\/127\.0\.0\.1:\d+\/\S*/.exec(line);
+        if (found) resolve(found[0]);
+      });
+    }
+    ended.then(() => reject(new Error(`unshade explore ended: ${said}`)));
+  });
+  return { address, stop };
+}
+
+const TYPES = /** @type {Record<string, string>} */ ({
+  '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm', '.json': 'application/json',
+});
+/** @type {string | undefined} */
+let staticAddress;
+
+/** @param {string} folder */
+async function staticServer(folder) {
+  if (staticAddress) return staticAddress;
+  const server = createServer((request, response) => {
+    const path = normalize(decodeURIComponent(new URL(request.url ?? '/', 'http://localhost').pathname)).replace(/\/$/, '/index.html');
+    try {
+      const body = readFileSync(join(folder, path));
+      response.writeHead(200, { 'Content-Type': TYPES[extname(path)] ?? 'application/octet-stream' });
+      response.end(body);
+    } catch {
+      response.writeHead(404);
+      response.end();
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  endings.push(() => void server.close());
+  staticAddress = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/`;
+  return staticAddress;
+}
+
+/**
+ * A window on these files, as a reader has it.
+ * @param {string[]} files
+ * @param {{width?: number, height?: number, dark?: boolean, hash?: string, server?: {address: string}, faults?: RegExp}} [options]
+ *   faults: complaints that the test provokes
+ */
+export async function openPage(files, { width = 1400, height = 860, dark = false, hash = '', server, faults } = {}) {
+  const { address } = server ?? await serve(files);
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', acceptDownloads: true });
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => {});
+  const page = await context.newPage();
+  /** @type {string[]} */
+  const complaints = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type()) && !faults?.test(message.text())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
+  await page.goto(address + hash);
+  if (PAGE) await giveFiles(page, files);
+  return {
+    page, address,
+    /** Closes the window; what it complained of fails the test. */
+    async close() {
+      await context.close();
+      if (complaints.length) throw new Error(`the page complained:\n${complaints.join('\n')}`);
+    },
+  };
+}
+
+/**
+ * @param {import('playwright-core').Page} page
+ * @param {string[]} files
+ */
+async function giveFiles(page, files) {
+  const chooser = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: 'Open files…' }).click();
+  await (await chooser).setFiles(files);
+}
+
+/**
+ * Waits until the page shows this title.
+ * @param {import('playwright-core').Page} page
+ * @param {string | RegExp} title
+ */
+export async function titled(page, title) {
+  await page.locator('.title', { hasText: title }).waitFor();
+}
+
+/**
+ * The texts of what a selector finds.
+ * @param {import('playwright-core').Page} page
+ * @param {string} selector
+ */
+export function texts(page, selector) {
+  return page.locator(selector).allTextContents();
+}
+
+/**
+ * The bytes that are lit, as the page writes them.
+ * @param {import('playwright-core').Page} page
+ */
+export async function litBytes(page) {
+  await page.locator('.hex-bytes .lit').first().waitFor();
+  return (await texts(page, '.hex-bytes .lit')).join(' ').trim().split(/\s+/);
+}
+
+/**
+ * Downloads what the window of downloads offers under this name.
+ * @param {import('playwright-core').Page} page
+ * @param {string} what
+ * @param {number} [group] 0 of what is shown, 1 of the whole program
+ */
+export async function download(page, what, group = 0) {
+  await page.keyboard.press('d');
+  const waiting = page.waitForEvent('download');
+  await page.locator('.downloads').nth(group).locator(`[data-what=${what}]`).click();
+  const got = await waiting;
+  return { name: got.suggestedFilename(), bytes: readFileSync(await got.path()) };
+}

@@ -1,0 +1,319 @@
+/** The page in a real browser, on real files: what a reader does, with the mouse and without. */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+
+import { download, end, fixture, IS_STATIC, litBytes, made, openPage, scratch, serve, texts, titled } from './harness.mjs';
+
+after(end);
+
+const SOURCES = fixture('metallib/sources_hsrc.metallib');
+const TWO = fixture('metallib/vertex_fragment.metallib');
+
+test('a metallib: open, list, filter, disassemble, bytes', async () => {
+  const { page, close } = await openPage([TWO]);
+  await titled(page, 'vertex_fragment.metallib');
+  await page.locator('.functions .item-name').first().waitFor();
+  const names = await texts(page, '.functions .item-name');
+  assert.equal(names.length, 2);
+  await page.locator('.filter input').fill(names[1]);
+  await page.locator('.counted', { hasText: '1 of 2 functions' }).waitFor();
+  await page.locator('.functions .row').first().click();
+  await titled(page, names[1]);
+  await page.locator('.listing .code', { hasText: 'define' }).first().waitFor();
+
+  // A line with bytes lights them, and they are those of the file.
+  const line = page.locator('.column-first .line.has-bytes').nth(3);
+  await line.click();
+  const lit = await litBytes(page);
+  const range = /range=([0-9a-f]+)-([0-9a-f]+)/.exec(page.url());
+  assert.ok(range, page.url());
+  const [start, stop] = [parseInt(range[1], 16), parseInt(range[2], 16)];
+  const bytes = [...readFileSync(TWO).subarray(start, stop)].map((byte) => byte.toString(16).padStart(2, '0'));
+  assert.deepEqual(lit, bytes.slice(0, lit.length));
+  assert.ok(await line.evaluate((node) => node.classList.contains('lit')));
+
+  // And back: a byte that is clicked lights the line that it was decoded to.
+  await page.locator('.hex-bytes .lit').first().click({ position: { x: 4, y: 8 } });
+  await page.locator('.column-first .line.lit').first().waitFor();
+  await close();
+});
+
+test('a link leads to the definition, its uses light up, back returns', async () => {
+  const { page, close } = await openPage([TWO], { hash: '#file=vertex_fragment.metallib&item=0' });
+  const reference = page.locator('.column-first .line .reference').first();
+  await reference.waitFor();
+  const name = await reference.textContent();
+  await reference.click();
+  await page.locator('.column-first .line.active .definition', { hasText: name ?? '' }).waitFor();
+  assert.ok(await page.locator('.column-first .use').count() >= 1);
+  const there = page.url();
+  await page.goBack();
+  await page.waitForFunction((address) => location.href !== address, there);
+  await page.goForward();
+  await page.waitForFunction((address) => location.href === address, there);
+  await close();
+});
+
+test('embedded sources are panes of their own', async () => {
+  const { page, close } = await openPage([SOURCES], { hash: '#file=sources_hsrc.metallib&item=0' });
+  const tabs = page.locator('.column-first .tab');
+  await tabs.first().waitFor();
+  const source = tabs.filter({ hasText: /\.(metal|h)$/ }).first();
+  if (await source.count() === 0) {
+    await page.goto(page.url().replace(/&item=0/, ''));
+    await titled(page, 'sources_hsrc.metallib');
+  }
+  await source.click();
+  await page.locator('.column-first .listing .line').nth(1).waitFor();
+  assert.match(decodeURIComponent(page.url()), /pane=source:/);
+  await close();
+});
+
+test('a download is the bytes of the file', async () => {
+  const { page, close } = await openPage([TWO], { hash: '#file=vertex_fragment.metallib&item=0' });
+  await page.locator('.listing .line').first().waitFor();
+  const whole = readFileSync(TWO);
+  const module = await download(page, 'module');
+  assert.ok(whole.includes(module.bytes), 'the module stands in the file');
+  assert.match(module.name, /^[\w.@-]+$/);
+  const program = await download(page, 'program', 1);
+  assert.deepEqual(program.bytes, whole);
+  const listing = await download(page, 'listing');
+  assert.match(listing.bytes.toString(), /define/);
+  await close();
+});
+
+test('an address restores the view', async () => {
+  const server = await serve([TWO]);
+  const first = await openPage([TWO], { server, hash: '#file=vertex_fragment.metallib&item=1' });
+  await first.page.locator('.column-first .line.has-bytes').nth(5).click();
+  await litBytes(first.page);
+  await first.page.waitForFunction(() => location.hash.includes('range='));
+  const hash = new URL(first.page.url()).hash;
+  const title = await first.page.locator('.title').textContent();
+  const lit = await texts(first.page, '.column-first .line.lit .code');
+  await first.close();
+  const second = await openPage([TWO], { server, hash });
+  await titled(second.page, title ?? '');
+  await second.page.locator('.column-first .line.lit').first().waitFor();
+  assert.deepEqual(await texts(second.page, '.column-first .line.lit .code'), lit);
+  await second.close();
+});
+
+test('everything by the keyboard alone', async () => {
+  const { page, close } = await openPage([TWO]);
+  await page.locator('.functions .item-name').first().waitFor();
+  const { keyboard } = page;
+  const focused = (/** @type {string} */ selector) => page.waitForFunction((selector) => document.activeElement?.matches(selector), selector);
+  await keyboard.press('/');
+  await focused('#filter');
+  await keyboard.press('ArrowDown');
+  await focused('.functions');
+  await keyboard.press('Enter');
+  await page.locator('.listing .line').first().waitFor();
+  await keyboard.press('j');
+  await page.waitForFunction(() => location.hash.includes('item=1'));
+  await keyboard.press('r');
+  await focused('.listing');
+  for (let k = 0; k < 60 && await page.locator('.column-first .cursor').count() === 0; k++) {
+    await keyboard.press('ArrowDown');
+    await keyboard.press('ArrowRight');
+  }
+  await page.locator('.column-first .cursor').waitFor();
+  await keyboard.press('x');
+  await page.getByRole('dialog').locator('.result').first().waitFor();
+  await keyboard.press('Escape');
+  await focused('.listing');
+  await keyboard.press('Enter');
+  await keyboard.press('1');
+  await page.locator('.column-first .tab[aria-selected=true]', { hasText: 'Facts' }).waitFor();
+  await keyboard.press('[');
+  await page.locator('.column-first .tab[aria-selected=true]', { hasText: 'Assembly' }).waitFor();
+  await keyboard.press('g');
+  await keyboard.type('0x40');
+  await keyboard.press('Enter');
+  await page.locator('.bytes-where', { hasText: '0x40' }).waitFor();
+  await keyboard.press('h');
+  await focused('.hex');
+  await keyboard.press('ArrowRight');
+  await page.locator('.bytes-where', { hasText: '0x41' }).waitFor();
+  await keyboard.press('u');
+  await page.getByRole('treeitem').first().waitFor();
+  await keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await keyboard.press('Escape');
+  await keyboard.press('y');
+  await page.locator('#status', { hasText: /Link copied|clipboard/ }).waitFor();
+  await close();
+});
+
+/** What each format shows; the assembly's first words are those of its language. */
+const FORMATS = /** @type {[string, string, RegExp][]} */ ([
+  ['DXIL', 'dxcontainer/pixel_1_6.dxbc', /define|target/],
+  ['DXBC', 'dxcontainer/fxc_ps_5_1.dxbc', /ps_5_1/],
+  ['cubin', 'nvidia/add_sm_35.cubin', /MOV|EXIT|S2R/],
+]);
+for (const [format, name, words] of FORMATS) {
+  test(`${format}: facts, listing, bytes, structure`, async () => {
+    const { page, close } = await openPage([fixture(name)]);
+    await page.locator('.column-first .tab').first().waitFor();
+    const assembly = page.locator('.column-first .tab', { hasText: 'Assembly' });
+    if (await assembly.count() === 0) await page.locator('.functions .row').first().click();
+    await assembly.click();
+    await page.locator('.column-first .line .code', { hasText: words }).first().waitFor();
+    await page.locator('.column-first .line.has-bytes').first().click();
+    await litBytes(page);
+    await page.keyboard.press('u');
+    await page.getByRole('treeitem').nth(2).waitFor();
+    await page.locator('.tree-row.active').waitFor();
+    await close();
+  });
+}
+
+test('an instruction says what its bits are', async () => {
+  const { page, close } = await openPage([fixture('nvidia/add_sm_35.cubin')], { hash: '#file=add_sm_35.cubin&item=0' });
+  const line = page.locator('.column-first .line.has-bytes', { hasText: /IADD|MOV|IMAD|LD/ }).first();
+  await line.hover();
+  await page.locator('.bits tr').first().waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator('.bits').waitFor({ state: 'hidden' });
+  await close();
+});
+
+test('the graph has the blocks of the function and leads to their bytes', async () => {
+  const { page, close } = await openPage([fixture('nvidia/switches_sm_50.cubin'), fixture('nvidia/calls_sm_35.cubin')], { hash: '#file=calls_sm_35.cubin&item=0&pane=graph' });
+  await page.locator('.column-first .block').first().waitFor();
+  await page.locator('.column-first .block').first().click();
+  await litBytes(page);
+  await close();
+});
+
+test('a damaged file: what can be read, and what is wrong beside it', async () => {
+  const half = made('damaged.metallib', TWO, (bytes) => bytes.subarray(0, bytes.length - 900));
+  const flipped = made('flipped.metallib', TWO, (bytes) => {
+    const copy = Buffer.from(bytes);
+    copy[copy.length - 200] ^= 0xff;
+    return copy;
+  });
+  const noise = made('noise.bin', TWO, () => Buffer.from(Array.from({ length: 5000 }, (_, k) => (k * 7919) & 0xff)));
+  const { page, close } = await openPage([half, flipped, noise]);
+  await page.locator('#diagnostics-toggle', { hasText: /[1-9]\d* diagnostic/ }).waitFor();
+  await page.locator('#diagnostics-toggle').click();
+  await page.locator('.finding').first().waitFor();
+  await page.locator('.tree-row', { hasText: 'noise.bin' }).click();
+  await page.locator('.nothing, .problem', { hasText: /No GPU program|not/ }).first().waitFor();
+  await close();
+});
+
+test('names in a file are text and nothing else', async () => {
+  const hostile = join(scratch, '<img src=x onerror=alert(1)>.metallib');
+  const name = '<img src=x onerror="window.taken=1"><script>window.taken=1</script>';
+  const list = JSON.parse(execFileSync(process.env.UNSHADE_TOOL ?? process.env.UNSHADE ?? 'unshade', ['list', '--json', TWO], { encoding: 'utf8' }));
+  const first = JSON.stringify(list).match(/"name":"([^"]+)"/)?.[1] ?? '';
+  execFileSync(process.env.UNSHADE_TOOL ?? process.env.UNSHADE ?? 'unshade', ['edit', TWO, '--rename', `${first}=${name}`, '-o', hostile]);
+  const { page, close } = await openPage([hostile]);
+  await page.locator('.functions .item-name', { hasText: '<img' }).first().click();
+  await titled(page, '<img src=x');
+  for (const tab of await page.locator('.column-first .tab').all()) {
+    await tab.click();
+    await page.waitForTimeout(100);
+  }
+  assert.equal(await page.locator('img, body script').count(), 0);
+  assert.equal(await page.evaluate(() => /** @type {any} */ (window).taken), undefined);
+  await close();
+});
+
+test('search finds, streams and leads there', async () => {
+  const { page, close } = await openPage([TWO]);
+  await page.locator('.functions .row').first().waitFor();
+  await page.keyboard.press('f');
+  const dialog = page.getByRole('dialog', { name: 'Find in all' });
+  await dialog.getByLabel('Listings').check();
+  await dialog.getByLabel('Search for').fill('ret ');
+  await page.keyboard.press('Enter');
+  await dialog.locator('.search-state', { hasText: /[1-9]\d* match/ }).waitFor();
+  await dialog.locator('.result').first().click();
+  await page.locator('.column-first .line.active', { hasText: 'ret' }).waitFor();
+  await page.keyboard.press('f');
+  await dialog.getByLabel('Bytes').check();
+  await dialog.getByLabel('Search for').fill('4d 54 4c 42');
+  await page.keyboard.press('Enter');
+  await dialog.locator('.search-state', { hasText: /1 match/ }).waitFor();
+  await dialog.locator('.result').first().click();
+  assert.deepEqual(await litBytes(page), ['4d', '54', '4c', '42']);
+  await close();
+});
+
+test('two functions side by side', async () => {
+  const { page, close } = await openPage([TWO], { hash: '#file=vertex_fragment.metallib&item=0' });
+  await page.locator('.listing .line').first().waitFor();
+  await page.keyboard.press('c');
+  await page.locator('.functions .row').nth(1).click();
+  await page.waitForFunction(() => location.hash.includes('item=1'));
+  await page.keyboard.press('c');
+  await page.locator('.compare-row .changed').first().waitFor();
+  await close();
+});
+
+test('works at 360 pixels', async () => {
+  const { page, close } = await openPage([TWO], { width: 360, height: 740 });
+  await titled(page, 'vertex_fragment');
+  await page.locator('#drawer').click();
+  await page.locator('.functions .row').first().click();
+  await page.locator('.column-first .line').first().waitFor();
+  assert.ok(await page.locator('#side').isHidden(), 'the drawer closes');
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 360, `the page is ${wide} wide`);
+  await close();
+});
+
+test('no serious fault of accessibility', async () => {
+  const axe = readFileSync(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+  /** @type {string[]} */
+  const faults = [];
+  for (const dark of [false, true]) {
+    const { page, close } = await openPage([TWO, fixture('nvidia/calls_sm_35.cubin')], { dark, hash: '#file=vertex_fragment.metallib&item=0' });
+    await page.locator('.listing .line').first().waitFor();
+    const check = async (/** @type {string} */ view) => {
+      await page.evaluate((source) => void (/** @type {any} */ (window).axe ?? (0, eval)(source)), axe).catch(() => page.addScriptTag({ content: axe }));
+      const { violations } = await page.evaluate(() => /** @type {any} */ (window).axe.run(document, { resultTypes: ['violations'] }));
+      for (const { id, impact, nodes } of violations) {
+        if (['serious', 'critical'].includes(impact)) faults.push(`${view}, ${dark ? 'dark' : 'light'}: ${id}: ${nodes.slice(0, 3).map((/** @type {any} */ node) => `${node.html.slice(0, 120)} ${node.failureSummary?.replace(/\s+/g, ' ').slice(0, 200)}`).join(' | ')}`);
+      }
+    };
+    await check('assembly');
+    await page.locator('.column-first .line.has-bytes').nth(2).click();
+    await page.keyboard.press('u');
+    await page.getByRole('treeitem').nth(2).waitFor();
+    await check('selection and structure');
+    await page.keyboard.press('1');
+    await page.locator('.column-first .card').first().waitFor();
+    await check('facts');
+    await page.locator('.column-first .tab', { hasText: 'Graph' }).click();
+    await page.locator('.column-first .block').first().waitFor();
+    await check('graph');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+    await check('keys');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('f');
+    await page.getByRole('dialog').waitFor();
+    await check('search');
+    await close();
+  }
+  assert.deepEqual(faults, []);
+});
+
+test('a server that ends is told of', { skip: IS_STATIC }, async () => {
+  const server = await serve([TWO]);
+  const { page, close } = await openPage([TWO], { server, faults: /ERR_CONNECTION|Failed to load/ });
+  await page.locator('.functions .row').first().waitFor();
+  await server.stop();
+  await page.locator('.functions .row').first().click();
+  await page.locator('.problem', { hasText: 'does not answer' }).first().waitFor();
+  await close();
+});

@@ -1,0 +1,62 @@
+/** Takes the pictures of docs/images from the real page: `cargo xtask web-test --screenshots`. */
+
+import { mkdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+import { BIG, end, fixture, litBytes, openPage } from './harness.mjs';
+
+const folder = process.argv[2];
+mkdirSync(folder, { recursive: true });
+
+const metal = BIG ?? fixture('metallib/vertex_fragment.metallib');
+
+/**
+ * @typedef {object} Picture
+ * @property {string} name
+ * @property {string[]} files
+ * @property {number} width
+ * @property {number} height
+ * @property {boolean} [dark]
+ * @property {string} hash
+ * @property {(page: import('playwright-core').Page) => Promise<void>} prepare
+ */
+
+/** @type {Picture[]} */
+const PICTURES = [
+  {
+    name: 'explorer', files: [metal], width: 1240, height: 760,
+    hash: `#file=${basename(metal)}`,
+    async prepare(page) {
+      await page.locator('#filter').fill(BIG ? 'softmax' : '');
+      await page.waitForTimeout(400);
+      await page.locator('.functions .row').nth(BIG ? 4 : 0).click();
+      const uses = page.locator('.column-first .line.has-bytes .definition');
+      await uses.nth(3).click();
+      await litBytes(page);
+    },
+  },
+  {
+    name: 'explorer-graph', files: [fixture('nvidia/calls_sm_35.cubin')], width: 1240, height: 760, dark: true,
+    hash: '#file=calls_sm_35.cubin&item=0&pane=graph&side=assembly',
+    async prepare(page) {
+      await page.locator('.column-first .block').nth(1).click();
+      await litBytes(page);
+    },
+  },
+  {
+    name: 'explorer-narrow', files: [fixture('metallib/vertex_fragment.metallib')], width: 360, height: 700,
+    hash: '#file=vertex_fragment.metallib&item=0&pane=facts',
+    prepare: (page) => page.locator('.column-first .card').first().waitFor(),
+  },
+];
+
+for (const { name, files, width, height, dark, hash, prepare } of PICTURES) {
+  const { page, close } = await openPage(files, { width, height, dark, hash });
+  await page.locator('.column-first .tab').first().waitFor();
+  await prepare(page);
+  await page.mouse.move(width - 2, height - 2);
+  await page.waitForTimeout(500);
+  await page.screenshot({ path: join(folder, `${name}.png`) });
+  await close();
+}
+await end();

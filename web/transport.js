@@ -1,0 +1,143 @@
+/**
+ * How the page asks: of the local server by `fetch`, or of a worker that holds `unshade` compiled to WebAssembly.
+ * Both are asked the same questions in the same words (`docs/query.md`).
+ *
+ * The server's address holds a token, without which it answers nothing; relative addresses keep it.
+ */
+
+/** @typedef {import('./protocol.js').ErrorShape} ErrorShape */
+
+/** What a question was answered with, if it failed. */
+export class QueryError extends Error {
+  /** @param {ErrorShape} shape */
+  constructor(shape) {
+    super(shape.message);
+    this.shape = shape;
+  }
+}
+
+/**
+ * @typedef {object} Transport
+ * @property {string} name
+ * @property {boolean} opens whether files can be given to it: the server shows those that it was started with
+ * @property {(request: Record<string, unknown>, signal?: AbortSignal) => Promise<any>} call
+ * @property {(request: Record<string, unknown>, signal?: AbortSignal) => Promise<{name: string, blob: Blob}>} bytes
+ * @property {(file: File, name: string, signal?: AbortSignal) => Promise<number>} open gives the file's number
+ */
+
+/**
+ * The transport that the page was made for: whoever serves it says so in `<html data-transport>`.
+ * @returns {Transport}
+ */
+export function connect() {
+  return document.documentElement.dataset.transport === 'server' ? server() : worker();
+}
+
+/** @returns {Transport} */
+function server() {
+  /**
+   * @param {string} path
+   * @param {Record<string, unknown>} request
+   * @param {AbortSignal} [signal]
+   */
+  async function post(path, request, signal) {
+    let response;
+    try {
+      response = await fetch(path, {
+        method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(request),
+        signal, cache: 'no-store', credentials: 'omit',
+      });
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      throw new QueryError({
+        message: 'The program that serves this page does not answer.',
+        hint: 'Start `unshade explore` again and open the address that it prints.',
+      });
+    }
+    if (!response.ok) throw await refused(response);
+    return response;
+  }
+
+  /** @param {Response} response */
+  async function refused(response) {
+    const text = await response.text();
+    try {
+      const { error } = JSON.parse(text);
+      if (error?.message) return new QueryError(error);
+    } catch {
+      // Not JSON: the text itself says what is wrong.
+    }
+    return new QueryError({ message: text.trim() || `The server answered ${response.status}.` });
+  }
+
+  return {
+    name: 'server',
+    opens: false,
+    async call(request, signal) {
+      const answer = await (await post('api', request, signal)).json();
+      if (answer.error) throw new QueryError(answer.error);
+      return answer;
+    },
+    async bytes(request, signal) {
+      const response = await post('bytes', request, signal);
+      return { name: response.headers.get('X-Unshade-File-Name') ?? 'unshade.bin', blob: await response.blob() };
+    },
+    open: () => Promise.reject(new QueryError({
+      message: 'This page shows the files that it was started with.', hint: 'Run `unshade explore FILE` or `unshade explore FOLDER` for others.',
+    })),
+  };
+}
+
+/** @returns {Transport} */
+function worker() {
+  const thread = new Worker(new URL('worker.js', import.meta.url), { type: 'module' });
+  let last = 0;
+  /** @type {Map<number, {resolve: (value: any) => void, reject: (reason: unknown) => void}>} */
+  const open = new Map();
+  thread.addEventListener('message', ({ data }) => {
+    const waiting = open.get(data.id);
+    open.delete(data.id);
+    if (data.error) waiting?.reject(new QueryError(data.error));
+    else waiting?.resolve(data.answer);
+  });
+  thread.addEventListener('error', (event) => {
+    event.preventDefault();
+    const error = new QueryError({ message: event.message || 'The part of the page that reads files could not be started.', hint: 'Serve the page over http from the folder that `cargo xtask web` made, or use `unshade explore`.' });
+    for (const waiting of open.values()) waiting.reject(error);
+    open.clear();
+  });
+
+  /**
+   * @param {Record<string, unknown>} message
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<any>}
+   */
+  function ask(message, signal) {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const id = ++last;
+      open.set(id, { resolve, reject });
+      signal?.addEventListener('abort', () => {
+        open.delete(id);
+        thread.postMessage({ id, cancel: true });
+        reject(signal.reason);
+      }, { once: true });
+      thread.postMessage({ id, ...message });
+    });
+  }
+
+  return {
+    name: 'worker',
+    opens: true,
+    async call(request, signal) {
+      const answer = JSON.parse(await ask({ request: JSON.stringify(request) }, signal));
+      if (answer.error) throw new QueryError(answer.error);
+      return answer;
+    },
+    async bytes(request, signal) {
+      const { name, bytes } = await ask({ extract: JSON.stringify(request) }, signal);
+      return { name, blob: new Blob([bytes]) };
+    },
+    open: (file, name, signal) => ask({ open: file, name }, signal),
+  };
+}

@@ -1,0 +1,79 @@
+/** What the page shows where nothing is open: how to open something, or what the address names and is not here. */
+
+import { baseName, h } from './dom.js';
+import { chooseFiles, recentFiles } from './drop.js';
+import { nothing, problem } from './rows.js';
+
+/** @typedef {import('./drop.js').Opened} Opened */
+
+/**
+ * The examples that came with the page; a page may come without.
+ * @returns {Promise<{name: string, says: string}[]>}
+ */
+export async function examples() {
+  try {
+    const response = await fetch('examples/index.json');
+    return response.ok ? await response.json() : [];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * @param {string} name
+ * @returns {Promise<Opened>}
+ */
+async function example(name) {
+  const response = await fetch(`examples/${encodeURIComponent(name)}`);
+  if (!response.ok) throw new Error(`${name} could not be fetched`);
+  return { name, file: new File([await response.blob()], name) };
+}
+
+/**
+ * The two buttons that open files.
+ * @param {(files: Opened[]) => void} onfiles
+ * @param {() => void} [before]
+ */
+export function openButtons(onfiles, before = () => {}) {
+  const button = (/** @type {string} */ look, /** @type {string} */ text, /** @type {boolean} */ folder) => h('button', {
+    type: 'button', class: look, onclick: () => {
+      before();
+      chooseFiles(folder, onfiles);
+    },
+  }, text);
+  return h('div', { class: 'open-buttons' }, button('primary', 'Open files…', false), button('quiet', 'A folder…', true));
+}
+
+/** The files that were opened of late, by name. */
+export function recentList() {
+  const names = recentFiles();
+  return names.length > 0 && h('div', {}, h('h3', {}, 'Opened of late'), h('ul', { class: 'recent' }, ...names.map((name) => h('li', { class: 'muted' }, name))));
+}
+
+/**
+ * @param {object} options
+ * @param {string | null} options.wanted the file that the address names
+ * @param {boolean} options.opens whether the page can open files
+ * @param {import('./protocol.js').FileEntry[]} options.files
+ * @param {{name: string, says: string}[]} options.examples
+ * @param {unknown} options.error
+ * @param {(files: Opened[]) => void} options.onfiles
+ * @param {(name: string) => void} options.onchoose
+ * @param {(error: unknown) => void} options.onerror
+ */
+export function welcomePanel({ wanted, opens, files, examples, error, onfiles, onchoose, onerror }) {
+  const title = wanted === null ? 'Open a compiled GPU program' : `This link leads into ${baseName(wanted)}`;
+  const says = wanted === null ? 'Metal libraries, DirectX containers, CUDA fat binaries and cubins, and whatever has them inside.'
+    : opens ? 'Open that file to see it.' : 'It is not among the files that this page was started with.';
+  return h('div', { class: 'welcome-panel' }, h('h2', {}, title), h('p', { class: 'muted' }, says),
+    error !== undefined && problem(error),
+    opens && openButtons(onfiles),
+    opens && h('p', { class: 'muted' }, 'Or drop or paste them here. They stay on this machine.'),
+    !opens && files.length > 0 && h('ul', { class: 'recent' }, ...files.slice(0, 50).map(({ name }) =>
+      h('li', {}, h('button', { type: 'button', class: 'link', onclick: () => onchoose(name) }, name)))),
+    !opens && files.length === 0 && error === undefined && nothing('No files here.', h('code', {}, 'unshade explore FILE')),
+    examples.length > 0 && h('div', { class: 'examples' }, h('h3', {}, 'Or try'), ...examples.map(({ name, says }) =>
+      h('button', { type: 'button', class: 'example', onclick: () => example(name).then((file) => onfiles([file])).catch(onerror) },
+        h('strong', {}, name), h('span', { class: 'muted' }, says)))),
+    opens && recentList());
+}

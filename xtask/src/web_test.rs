@@ -1,0 +1,135 @@
+//! `cargo xtask web-test`: the page of `web/` in a real browser.
+//!
+//! TypeScript checks the types that the modules' comments tell; then Node runs `web/tests`, which drive Chromium
+//! against `unshade explore`, or against the static page. The page itself needs none of these: they are fetched from
+//! npm when the tests run for the first time.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::sh;
+
+/// Names that Chromium goes by, the most likely first.
+const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// The library that the figures are measured on, below the folder of builds, where `cargo xtask bench` unpacks it.
+const BIG: &str = "bench/mlx_metal-0.32.4-py3-none-macosx_14_0_arm64/mlx/lib/mlx.metallib";
+
+/// Options of `cargo xtask web-test`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  cargo xtask web-test\n  cargo xtask web-test --only keyboard\n  cargo xtask \
+                  web-test --page target/web\n  cargo xtask web-test --screenshots\n\nNode 20 and Chromium have to \
+                  be there (CHROMIUM names another one). UNSHADE_BIG names the library of mlx-metal 0.32.4, without \
+                  which nothing is measured."
+)]
+pub(crate) struct Args {
+    /// Test the static page in this folder instead of the local server.
+    #[arg(long, value_name = "FOLDER")]
+    page: Option<PathBuf>,
+    /// Only the tests whose names match this regular expression.
+    #[arg(long, value_name = "PATTERN")]
+    only: Option<String>,
+    /// Check the types, without a browser.
+    #[arg(long)]
+    types: bool,
+    /// Leave out the figures.
+    #[arg(long)]
+    no_figures: bool,
+    /// Take the pictures of docs/images instead.
+    #[arg(long)]
+    screenshots: bool,
+    /// Build and test the program in this profile.
+    #[arg(long, default_value = "release")]
+    profile: String,
+}
+
+/// Checks the types, builds the program and runs the tests.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let folder = sh::root().join("web/tests");
+    let node = find("node").context(
+        "Node is missing, which the tests of the page run in: install it (Debian: apt install nodejs npm)",
+    )?;
+    fetch_packages(&folder)?;
+    check_types(&folder)?;
+    if args.types {
+        return Ok(());
+    }
+    let browser =
+        env::var_os("CHROMIUM").map(PathBuf::from).or_else(|| BROWSERS.into_iter().find_map(find)).context(
+            "Chromium is missing, which the page is tested in: install it (Debian: apt install chromium)",
+        )?;
+    let program = build(&args.profile)?;
+
+    let mut command = Command::new(node);
+    command.current_dir(&folder).env("CHROMIUM", browser).env("UNSHADE", &program);
+    if env::var_os("UNSHADE_BIG").is_none() {
+        command.env("UNSHADE_BIG", target().join(BIG));
+    }
+    if let Some(page) = &args.page {
+        let page = page.canonicalize().with_context(|| page.display().to_string())?;
+        command.env("UNSHADE_PAGE", page);
+    }
+    if args.screenshots {
+        command.arg("screenshots.mjs").arg(sh::root().join("docs/images"));
+        return finish(&mut command);
+    }
+    // One after the other: what is measured is not to wait for another test.
+    command.args(["--test", "--test-concurrency=1", "--test-timeout=180000", "--test-reporter=spec"]);
+    if let Some(pattern) = &args.only {
+        command.arg(format!("--test-name-pattern={pattern}"));
+    }
+    command.arg("page.test.mjs");
+    if !args.no_figures {
+        command.arg("figures.test.mjs");
+    }
+    finish(&mut command)
+}
+
+/// Fetches what the tests need, once.
+fn fetch_packages(folder: &Path) -> Result<()> {
+    if ["playwright-core", "axe-core", "typescript"]
+        .iter()
+        .all(|name| folder.join("node_modules").join(name).exists())
+    {
+        return Ok(());
+    }
+    let npm =
+        find("npm").context("npm is missing, which fetches what the tests need (Debian: apt install npm)")?;
+    eprintln!("web-test: fetching playwright-core, axe-core and typescript from npm");
+    finish(Command::new(npm).current_dir(folder).args(["install", "--no-audit", "--no-fund"]))
+}
+
+fn check_types(folder: &Path) -> Result<()> {
+    finish(Command::new(folder.join("node_modules/.bin/tsc")).current_dir(folder).args(["--project", "."]))
+}
+
+/// Builds `unshade` and says where it is.
+fn build(profile: &str) -> Result<PathBuf> {
+    finish(sh::cargo().args(["build", "--package", "unshade-cli", "--profile", profile]))?;
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(target().join(folder).join(format!("unshade{}", env::consts::EXE_SUFFIX)))
+}
+
+/// The folder of builds.
+fn target() -> PathBuf {
+    sh::env_path("CARGO_TARGET_DIR").unwrap_or_else(|| sh::root().join("target"))
+}
+
+fn find(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+/// Runs a command to its end.
+fn finish(command: &mut Command) -> Result<()> {
+    let shown = sh::shown(command);
+    let status = command.status().with_context(|| format!("cannot start `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` failed");
+    }
+    Ok(())
+}
