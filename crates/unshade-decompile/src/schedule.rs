@@ -168,7 +168,14 @@ impl Schedule {
     }
 
     /// Puts pure values with variables among the effects of their blocks: before the first that needs them.
-    fn order_blocks(&mut self, function: &Function, graph: &Graph, used: &[bool], users: &Users, order: &[Id]) {
+    fn order_blocks(
+        &mut self,
+        function: &Function,
+        graph: &Graph,
+        used: &[bool],
+        users: &Users,
+        order: &[Id],
+    ) {
         let mut pure: Vec<Vec<Id>> = vec![Vec::new(); function.blocks.len()];
         for &id in order {
             let op = function.op(id);
@@ -210,7 +217,9 @@ impl Schedule {
         for next in after {
             for &phi in &function.blocks[next as usize].phis {
                 for index in 0..function.inputs(phi).len() {
-                    if let Some(place) = updates.iter().position(|update| *update == function.input(phi, index)) {
+                    if let Some(place) =
+                        updates.iter().position(|update| *update == function.input(phi, index))
+                    {
                         target[place] = phi;
                     }
                 }
@@ -240,7 +249,9 @@ impl Schedule {
                 }
                 if function.op(input) == Op::Phi {
                     found.push(input);
-                } else if self.inline[input as usize] || function.op(input).is_effect() && self.uses[input as usize] == 1 {
+                } else if self.inline[input as usize]
+                    || function.op(input).is_effect() && self.uses[input as usize] == 1
+                {
                     list.push(input);
                 }
             }
@@ -298,7 +309,8 @@ impl Schedule {
             barriers.push(last);
             for (place, &id) in items.iter().enumerate().rev() {
                 let op = function.op(id);
-                if !op.is_effect() || matches!(op, Op::Store(_) | Op::Unlifted(_)) || function.width(id) == 0 {
+                if !op.is_effect() || matches!(op, Op::Store(_) | Op::Unlifted(_)) || function.width(id) == 0
+                {
                     continue;
                 }
                 let [user] = users.of(id) else { continue };
@@ -307,7 +319,9 @@ impl Schedule {
                     Root::End => items.len() as u32,
                     Root::Item(item) => {
                         let (home, at) = position[item as usize];
-                        if home != block as BlockId || self.inline[item as usize] && function.op(item).is_effect() {
+                        if home != block as BlockId
+                            || self.inline[item as usize] && function.op(item).is_effect()
+                        {
                             continue;
                         }
                         at
@@ -315,14 +329,17 @@ impl Schedule {
                 };
                 let limit = barriers[at as usize];
                 let is_call = !matches!(op, Op::Load(_));
-                let nothing_between = !is_call || at == place as u32 + 1 || op_is_quiet(function, &items[place + 1..at as usize]);
+                let nothing_between = !is_call
+                    || at == place as u32 + 1
+                    || op_is_quiet(function, &items[place + 1..at as usize]);
                 let is_small = match root {
                     Root::Item(item) => self.size[item as usize] <= MAX_SIZE,
                     Root::End => true,
                 };
                 if limit <= place as u32 && nothing_between && !op.is_kept() && is_small {
                     self.inline[id as usize] = true;
-                } else if op.is_kept() && at == place as u32 + 1 && is_small && matches!(root, Root::Item(_)) {
+                } else if op.is_kept() && at == place as u32 + 1 && is_small && matches!(root, Root::Item(_))
+                {
                     // The result of a call that changes something, where the very next statement uses it.
                     self.inline[id as usize] = false;
                 }
@@ -368,7 +385,8 @@ fn op_is_quiet(function: &Function, items: &[Id]) -> bool {
 /// Whether a block was put on a way and nothing else.
 fn is_between(function: &Function, block: BlockId) -> bool {
     let found = &function.blocks[block as usize];
-    found.phis.is_empty() && matches!(found.end, End::Goto(_))
+    found.phis.is_empty()
+        && matches!(found.end, End::Goto(_))
         && function.blocks[found.before[0] as usize].end.successors().len() > 1
 }
 
@@ -384,10 +402,15 @@ pub fn is_leaf(function: &Function, id: Id) -> bool {
 fn is_cheap(function: &Function, id: Id) -> bool {
     let input_is_leaf = |index| {
         let input = function.input(id, index);
-        input == NONE || is_leaf(function, input) || function.op(input) == Op::Phi || function.op(input).is_effect()
+        input == NONE
+            || is_leaf(function, input)
+            || function.op(input) == Op::Phi
+            || function.op(input).is_effect()
     };
     match function.op(id) {
-        Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High | Op::BoolNot => input_is_leaf(0) || function.width(id) == 64,
+        Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High | Op::BoolNot => {
+            input_is_leaf(0) || function.width(id) == 64
+        }
         Op::Add if function.width(id) == 64 => {
             let address = Address::new(function, id);
             address.base.is_some_and(|base| is_leaf(function, base) || function.op(base) == Op::Phi)
@@ -396,7 +419,9 @@ fn is_cheap(function: &Function, id: Id) -> bool {
         Op::Mul if function.width(id) == 64 => {
             function.number(function.input(id, 1)).is_some_and(|number| number < 1 << 20)
         }
-        Op::SignedToFloat | Op::UnsignedToFloat => input_is_leaf(0) || function.op(function.input(id, 0)) == Op::Add,
+        Op::SignedToFloat | Op::UnsignedToFloat => {
+            input_is_leaf(0) || function.op(function.input(id, 0)) == Op::Add
+        }
         Op::Add => {
             let number = function.number(function.input(id, 1));
             number.is_some() && input_is_leaf(0) && function.op(function.input(id, 0)) != Op::Phi
@@ -444,7 +469,11 @@ impl Users {
         let mut pairs: Vec<(Id, User)> = Vec::new();
         for id in 0..function.values.len() as Id {
             let block = function.values[id as usize].block;
-            if !used[id as usize] || function.is_replaced(id) || function.op(id) == Op::Phi || !graph.is_reached(block) {
+            if !used[id as usize]
+                || function.is_replaced(id)
+                || function.op(id) == Op::Phi
+                || !graph.is_reached(block)
+            {
                 continue;
             }
             for index in 0..function.inputs(id).len() {

@@ -150,7 +150,9 @@ impl<'a> Structurer<'a> {
         let mut block = block;
         for _ in 0..16 {
             match self.end(block) {
-                End::Goto(next) if (self.weight)(block) == 0 && *next != block && !self.is_header(block) => block = *next,
+                End::Goto(next) if (self.weight)(block) == 0 && *next != block && !self.is_header(block) => {
+                    block = *next
+                }
                 _ => break,
             }
         }
@@ -163,7 +165,8 @@ impl<'a> Structurer<'a> {
 
     /// The blocks that a block leads to, without empty ones in between.
     fn successors(&self, block: BlockId) -> Vec<BlockId> {
-        let mut all: Vec<BlockId> = self.end(block).successors().into_iter().map(|next| self.real(next)).collect();
+        let mut all: Vec<BlockId> =
+            self.end(block).successors().into_iter().map(|next| self.real(next)).collect();
         all.sort_unstable();
         all.dedup();
         all
@@ -173,6 +176,9 @@ impl<'a> Structurer<'a> {
     fn find_exits(&mut self) {
         let mut ways: Vec<Vec<(BlockId, BlockId)>> = vec![Vec::new(); self.function.blocks.len()];
         for &block in &self.graph.order {
+            if self.real(block) != block {
+                continue;
+            }
             let mut header = self.graph.header[block as usize];
             let mut levels = 0;
             while header != NONE && levels < 64 {
@@ -197,12 +203,18 @@ impl<'a> Structurer<'a> {
                 let count = ways.iter().filter(|way| way.1 == *target).count();
                 let is_return = self.is_return(*target);
                 let is_control = ways.iter().any(|way| {
-                    way.1 == *target && (way.0 as usize == header || self.successors(way.0).contains(&(header as BlockId)))
+                    way.1 == *target
+                        && (way.0 as usize == header || self.successors(way.0).contains(&(header as BlockId)))
                 });
-                (is_return, std::cmp::Reverse(count.min(2) + usize::from(is_control)), std::cmp::Reverse(place(*target)))
+                (
+                    is_return,
+                    std::cmp::Reverse(count.min(2) + usize::from(is_control)),
+                    std::cmp::Reverse(place(*target)),
+                )
             });
             // What the others lead to comes last of all.
-            if let Some(last) = targets.iter().copied().filter(|target| !self.is_return(*target)).max_by_key(|t| place(*t))
+            if let Some(last) =
+                targets.iter().copied().filter(|target| !self.is_return(*target)).max_by_key(|t| place(*t))
                 && let Some(first) = targets.first().copied()
                 && first != last
                 && self.leads_to(first, last)
@@ -223,7 +235,10 @@ impl<'a> Structurer<'a> {
                 return true;
             }
             for next in self.successors(block) {
-                if seen.len() < 32 && !seen.contains(&next) && self.graph.place[next as usize] <= self.graph.place[to as usize] {
+                if seen.len() < 32
+                    && !seen.contains(&next)
+                    && self.graph.place[next as usize] <= self.graph.place[to as usize]
+                {
                     seen.push(next);
                     list.push(next);
                 }
@@ -236,6 +251,10 @@ impl<'a> Structurer<'a> {
     fn find_behind(&mut self) {
         let mut before: Vec<Vec<BlockId>> = vec![Vec::new(); self.function.blocks.len()];
         for &block in &self.graph.order {
+            // Empty blocks are stepped over.
+            if self.real(block) != block {
+                continue;
+            }
             for next in self.successors(block) {
                 if self.graph.place[next as usize] > self.graph.place[block as usize] {
                     before[next as usize].push(block);
@@ -252,7 +271,8 @@ impl<'a> Structurer<'a> {
                 owner = self.graph.common(owner, way);
             }
             let loops_left = self.left_loop(owner, block);
-            let is_exit = loops_left.is_some_and(|header| self.exits[header as usize].first() == Some(&block));
+            let is_exit =
+                loops_left.is_some_and(|header| self.exits[header as usize].first() == Some(&block));
             if ways.len() < 2 && !is_exit {
                 continue;
             }
@@ -290,9 +310,8 @@ impl<'a> Structurer<'a> {
         if self.is_header(block) && !self.in_loop[block as usize] {
             return self.round(block, context, out);
         }
-        let inside = |this: &Self, other: BlockId| {
-            !this.is_header(block) || this.graph.is_in_loop(other, block)
-        };
+        let inside =
+            |this: &Self, other: BlockId| !this.is_header(block) || this.graph.is_in_loop(other, block);
         let mut behind: Vec<BlockId> =
             self.behind[block as usize].iter().copied().filter(|other| inside(self, *other)).collect();
         behind.retain(|other| !self.done[*other as usize] && *other != context.next);
@@ -380,10 +399,7 @@ impl<'a> Structurer<'a> {
             if context.next != END {
                 out.push(Statement::Return);
             }
-        } else if !self.done[to as usize]
-            && !self.is_behind[to as usize]
-            && context.depth < MAX_NESTING
-        {
+        } else if !self.done[to as usize] && !self.is_behind[to as usize] && context.depth < MAX_NESTING {
             self.block(to, Context { depth: context.depth + 1, ..context }, out);
         } else if self.can_repeat(to, context) {
             out.push(Statement::Block(to));
@@ -433,7 +449,12 @@ impl<'a> Structurer<'a> {
                 let inner = Context { depth: context.depth + 1, ..context };
                 self.way(yes, inner, &mut then);
                 self.way(no, inner, &mut otherwise);
-                if self.is_contrary(condition) && !then.is_empty() && !otherwise.is_empty() && !ends(&then) && !ends(&otherwise) {
+                if self.is_contrary(condition)
+                    && !then.is_empty()
+                    && !otherwise.is_empty()
+                    && !ends(&then)
+                    && !ends(&otherwise)
+                {
                     return choice_of((condition, false), otherwise, then, out);
                 }
                 choice(condition, then, otherwise, out);
@@ -448,7 +469,9 @@ impl<'a> Structurer<'a> {
     fn is_contrary(&self, condition: Id) -> bool {
         match self.function.op(condition) {
             Op::NotEqual | Op::BoolNot => true,
-            Op::LessEqual | Op::SignedLessEqual => self.function.number(self.function.input(condition, 0)).is_some(),
+            Op::LessEqual | Op::SignedLessEqual => {
+                self.function.number(self.function.input(condition, 0)).is_some()
+            }
             _ => false,
         }
     }
@@ -475,7 +498,8 @@ impl<'a> Structurer<'a> {
             }
         }
         // Without a default, one that leads on is it: nothing else can be.
-        let inner = Context { next: NONE, leave: context.next, again: context.again, depth: context.depth + 1 };
+        let inner =
+            Context { next: NONE, leave: context.next, again: context.again, depth: context.depth + 1 };
         let mut written = Vec::new();
         for (target, numbers, is_default) in groups {
             let mut body = Vec::new();
@@ -499,7 +523,9 @@ impl<'a> Structurer<'a> {
 
     /// Takes out labels that nothing goes to.
     fn drop_labels(&self, statements: &mut Vec<Statement>) {
-        statements.retain(|statement| !matches!(statement, Statement::Label(block) if !self.labels[*block as usize]));
+        statements.retain(
+            |statement| !matches!(statement, Statement::Label(block) if !self.labels[*block as usize]),
+        );
         for statement in statements {
             match statement {
                 Statement::If { then, otherwise, .. } => {
@@ -507,7 +533,9 @@ impl<'a> Structurer<'a> {
                     self.drop_labels(otherwise);
                 }
                 Statement::Loop { body, .. } => self.drop_labels(body),
-                Statement::Switch { cases, .. } => cases.iter_mut().for_each(|case| self.drop_labels(&mut case.2)),
+                Statement::Switch { cases, .. } => {
+                    cases.iter_mut().for_each(|case| self.drop_labels(&mut case.2))
+                }
                 _ => {}
             }
         }
@@ -542,7 +570,12 @@ fn choice(condition: Id, then: Vec<Statement>, otherwise: Vec<Statement>, out: &
     choice_of((condition, true), then, otherwise, out);
 }
 
-fn choice_of(condition: (Id, bool), then: Vec<Statement>, otherwise: Vec<Statement>, out: &mut Vec<Statement>) {
+fn choice_of(
+    condition: (Id, bool),
+    then: Vec<Statement>,
+    otherwise: Vec<Statement>,
+    out: &mut Vec<Statement>,
+) {
     if ends(&then) && !otherwise.is_empty() {
         out.push(Statement::If { condition, then, otherwise: Vec::new() });
         out.extend(otherwise);
@@ -559,7 +592,8 @@ fn shaped(mut body: Vec<Statement>, weight: &dyn Fn(BlockId) -> usize) -> Statem
     };
     // What says nothing before the condition is not in its way.
     let first = body.iter().position(|statement| {
-        !matches!(statement, Statement::Block(block) if weight(*block) == 0) && !matches!(statement, Statement::Label(_))
+        !matches!(statement, Statement::Block(block) if weight(*block) == 0)
+            && !matches!(statement, Statement::Label(_))
     });
     if let Some(first) = first
         && is_break(&body[first])

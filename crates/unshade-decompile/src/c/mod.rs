@@ -243,6 +243,9 @@ impl<'a> Printer<'a> {
 
     pub(crate) fn helper(&mut self, name: &'static str) {
         self.helpers.insert(name);
+        if name == "shuffle_inside" {
+            self.helpers.insert("laneid");
+        }
     }
 
     // Statements.
@@ -261,11 +264,34 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn braced(&mut self, head: &str, body: &[Statement]) {
-        self.line(&format!("{head} {{"));
+    /// A head and what belongs to it; whether that is in braces, which are left open. One line needs none.
+    fn braced(&mut self, head: &str, body: &[Statement]) -> bool {
+        let place = self.lines.len();
+        self.line(head);
         self.indent += 1;
         self.statements(body);
         self.indent -= 1;
+        let is_one = self.lines.len() == place + 2 && !self.lines[place + 1].text.ends_with(":;") && {
+            let text = self.lines[place + 1].text.trim_start();
+            text.ends_with(';') && !text.starts_with("if ") && !self.is_declaration(text)
+        };
+        if !is_one {
+            self.lines[place].text.push_str(" {");
+        }
+        !is_one
+    }
+
+    /// Whether a line declares a variable: it can't stand alone.
+    fn is_declaration(&self, line: &str) -> bool {
+        ["unsigned ", "int ", "float ", "double ", "bool ", "long ", "short ", "signed ", "/*"]
+            .iter()
+            .any(|ty| line.starts_with(ty))
+    }
+
+    fn close(&mut self, is_open: bool) {
+        if is_open {
+            self.line("}");
+        }
     }
 
     fn statement(&mut self, statement: &Statement) {
@@ -273,40 +299,41 @@ impl<'a> Printer<'a> {
             Statement::Block(block) => self.block(*block),
             Statement::If { condition, then, otherwise } => {
                 let text = self.condition(*condition);
-                self.braced(&format!("if ({text})"), then);
+                let mut is_open = self.braced(&format!("if ({text})"), then);
                 let mut rest = otherwise.as_slice();
                 // Chains stay at one level.
-                loop {
+                while !rest.is_empty() {
+                    let close = if is_open { "} " } else { "" };
                     match rest {
-                        [] => break,
                         [Statement::Block(block), Statement::If { condition, then, otherwise }]
                             if self.weight(*block) == 0 =>
                         {
                             let text = self.condition(*condition);
-                            self.braced(&format!("}} else if ({text})"), then);
+                            is_open = self.braced(&format!("{close}else if ({text})"), then);
                             rest = otherwise;
                         }
-                        rest => {
-                            self.braced("} else", rest);
-                            break;
+                        others => {
+                            is_open = self.braced(&format!("{close}else"), others);
+                            rest = &[];
                         }
                     }
                 }
-                self.line("}");
+                self.close(is_open);
             }
             Statement::Loop { kind: Kind::Endless, body } => {
-                self.braced("for (;;)", body);
-                self.line("}");
+                let is_open = self.braced("for (;;)", body);
+                self.close(is_open);
             }
             Statement::Loop { kind: Kind::While(condition, holds), body } => {
                 let text = self.condition((*condition, *holds));
-                self.braced(&format!("while ({text})"), body);
-                self.line("}");
+                let is_open = self.braced(&format!("while ({text})"), body);
+                self.close(is_open);
             }
             Statement::Loop { kind: Kind::DoWhile(condition, holds), body } => {
-                self.braced("do", body);
+                let is_open = self.braced("do", body);
                 let text = self.condition((*condition, *holds));
-                self.line(&format!("}} while ({text});"));
+                let close = if is_open { "} " } else { "" };
+                self.line(&format!("{close}while ({text});"));
             }
             Statement::Switch { selector, cases } => {
                 let text = self.value(*selector, 0, Type::Integer(32, false));
@@ -364,7 +391,8 @@ impl<'a> Printer<'a> {
             Op::Store(space) => {
                 let value = self.function.input(id, 1);
                 let width = self.function.width(value);
-                let (place, ty) = self.place(space, self.function.input(id, 0), self.stored_type(value, width));
+                let (place, ty) =
+                    self.place(space, self.function.input(id, 0), self.stored_type(value, width));
                 let text = self.assigned(value, ty);
                 self.assign(&place, &text);
             }
@@ -383,7 +411,7 @@ impl<'a> Printer<'a> {
                 let ty = self.types.of[id as usize];
                 let name = self.name(id);
                 let declared = self.declared(id);
-                let text = self.computed(id, 0, ty);
+                let text = self.set_to(id, ty);
                 self.assign(&format!("{declared}{name}"), &text);
             }
             _ => {
@@ -488,7 +516,9 @@ impl<'a> Printer<'a> {
                 visit(id);
             } else if !crate::schedule::is_leaf(self.function, id) {
                 let inputs = 0..self.function.inputs(id).len();
-                list.extend(inputs.map(|index| self.function.input(id, index)).filter(|id| *id != crate::ir::NONE));
+                list.extend(
+                    inputs.map(|index| self.function.input(id, index)).filter(|id| *id != crate::ir::NONE),
+                );
             }
         }
     }
@@ -606,8 +636,9 @@ impl<'a> Printer<'a> {
         found: &mut HashMap<Id, Occurrence>,
         is_set: bool,
     ) {
-        let entry =
-            found.entry(class).or_insert(Occurrence { scope, first: if is_set { Some(scope) } else { None } });
+        let entry = found
+            .entry(class)
+            .or_insert(Occurrence { scope, first: if is_set { Some(scope) } else { None } });
         let (mut a, mut b) = (entry.scope, scope);
         while a != b {
             if scopes[a].1 < scopes[b].1 {

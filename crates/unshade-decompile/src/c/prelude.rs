@@ -15,31 +15,15 @@ pub fn text(name: &str) -> Option<String> {
 
 /// Name, result and parameters, statements.
 static HELPERS: &[(&str, &str, &str)] = &[
-    (
-        "shift_left",
-        "T (T x, unsigned int n)",
-        "    return n < sizeof(T) * 8 ? x << n : 0;",
-    ),
-    (
-        "shift_right",
-        "T (T x, unsigned int n)",
-        "    return n < sizeof(T) * 8 ? x >> n : 0;",
-    ),
+    ("shift_left", "T (T x, unsigned int n)", "    return n < sizeof(T) * 8 ? x << n : 0;"),
+    ("shift_right", "T (T x, unsigned int n)", "    return n < sizeof(T) * 8 ? x >> n : 0;"),
     (
         "shift_right_signed",
         "T (T x, unsigned int n)",
         "    return x >> (n < sizeof(T) * 8 ? n : sizeof(T) * 8 - 1);",
     ),
-    (
-        "signed_carry",
-        "bool (long long a, long long b)",
-        "    return (int)(a + b) != a + b;",
-    ),
-    (
-        "signed_borrow",
-        "bool (long long a, long long b)",
-        "    return (int)(a - b) != a - b;",
-    ),
+    ("signed_carry", "bool (long long a, long long b)", "    return (int)(a + b) != a + b;"),
+    ("signed_borrow", "bool (long long a, long long b)", "    return (int)(a - b) != a - b;"),
     (
         "laneid",
         "unsigned int ()",
@@ -85,36 +69,12 @@ static HELPERS: &[(&str, &str, &str)] = &[
         "unsigned int ()",
         "    #ifdef __CUDACC__\n    unsigned int r;\n    asm volatile(\"mov.u32 %0, %%globaltimer_hi;\" : \"=r\"(r));\n    return r;\n    #else\n    return 0;\n    #endif",
     ),
-    (
-        "virtual_id",
-        "unsigned int ()",
-        "    return 0;",
-    ),
-    (
-        "virtual_configuration",
-        "unsigned int ()",
-        "    return 0;",
-    ),
-    (
-        "shared_window",
-        "unsigned int ()",
-        "    return 0;",
-    ),
-    (
-        "local_window",
-        "unsigned int ()",
-        "    return 0;",
-    ),
-    (
-        "local_size",
-        "unsigned int ()",
-        "    return 0;",
-    ),
-    (
-        "flush_to_zero",
-        "float (float x)",
-        "    return fabsf(x) < 1.17549435e-38f ? copysignf(0.0f, x) : x;",
-    ),
+    ("virtual_id", "unsigned int ()", "    return 0;"),
+    ("virtual_configuration", "unsigned int ()", "    return 0;"),
+    ("shared_window", "unsigned int ()", "    return 0;"),
+    ("local_window", "unsigned int ()", "    return 0;"),
+    ("local_size", "unsigned int ()", "    return 0;"),
+    ("flush_to_zero", "float (float x)", "    return fabsf(x) < 1.17549435e-38f ? copysignf(0.0f, x) : x;"),
     (
         "half_to_float",
         "float (unsigned int h)",
@@ -130,11 +90,7 @@ static HELPERS: &[(&str, &str, &str)] = &[
         "unsigned int (double x, int rounding)",
         "    float f = (float)x;\n    unsigned int bits = __float_as_int(f);\n    if ((double)f != x && (bits & 0x7f800000) != 0x7f800000)\n        f = __int_as_float(fabs((double)f) > fabs(x) ? bits - 1 | 1 : bits | 1);\n    unsigned int sign = __float_as_int(f) >> 16 & 0x8000, rest = __float_as_int(f) & 0x7fffffff;\n    if (rest > 0x7f800000)\n        return 0x7fff;\n    bool away = rounding == 1 ? sign != 0 : rounding == 2 && sign == 0;\n    if (rest >= 0x47800000)\n        return rest == 0x7f800000 || rounding == 0 || away ? sign | 0x7c00 : sign | 0x7bff;\n    unsigned int shift = rest >= 0x38800000 ? 13 : 126 - (rest >> 23);\n    unsigned int value = rest >= 0x38800000 ? rest - 0x38000000 : rest & 0x7fffff | 0x800000;\n    if (shift > 31)\n        return sign | (away && rest != 0 ? 1 : 0);\n    unsigned int whole = value >> shift, part = value & (1u << shift) - 1, half = 1u << (shift - 1);\n    bool up = rounding == 0 ? part > half || part == half && (whole & 1) != 0 : away && part != 0;\n    return sign | (whole + up);",
     ),
-    (
-        "fmul_zero_wins",
-        "float (float a, float b, int)",
-        "    return a == 0.0f || b == 0.0f ? 0.0f : a * b;",
-    ),
+    ("fmul_zero_wins", "float (float a, float b, int)", "    return a == 0.0f || b == 0.0f ? 0.0f : a * b;"),
     (
         "fma_zero_wins",
         "float (float a, float b, float c, int)",
@@ -185,29 +141,20 @@ static HELPERS: &[(&str, &str, &str)] = &[
         "long long (long long x, bool has_sign)",
         "    long long low = has_sign ? -2147483648ll : 0, high = has_sign ? 2147483647ll : 4294967295ll;\n    return x < low ? low : x > high ? high : x;",
     ),
-    (
-        "vote_equal",
-        "bool (bool p)",
-        "    return __all(p) || !__any(p);",
-    ),
-    (
-        "lock_shared",
-        "bool (void *)",
-        "    return true;",
-    ),
-    (
-        "unlock_shared",
-        "bool (void *)",
-        "    return true;",
-    ),
-    (
-        "atomic_safe_add",
-        "unsigned int (unsigned int *p, unsigned int x)",
-        "    return atomicAdd(p, x);",
-    ),
+    ("vote_equal", "bool (bool p)", "    return __all(p) || !__any(p);"),
+    ("lock_shared", "bool (void *)", "    return true;"),
+    ("unlock_shared", "bool (void *)", "    return true;"),
+    ("atomic_safe_add", "unsigned int (unsigned int *p, unsigned int x)", "    return atomicAdd(p, x);"),
     (
         "shuffle",
         "unsigned int (unsigned int x, unsigned int lane, unsigned int mask, int mode)",
         "    int width = 32 - (mask >> 8 & 31);\n    return mode == 0 ? __shfl(x, lane, width) : mode == 1 ? __shfl_up(x, lane, width) : mode == 2 ? __shfl_down(x, lane, width) : __shfl_xor(x, lane, width);",
     ),
+    (
+        "shuffle_inside",
+        "bool (unsigned int lane, unsigned int mask, int mode)",
+        "    unsigned int me = laneid(), segment = mask >> 8 & 31, last = me & segment | mask & 31 & ~segment;\n    int to = mode == 0 ? lane & 31 & ~segment | me & segment : mode == 1 ? me - lane : mode == 2 ? me + lane : me ^ lane;\n    return mode == 1 ? to >= (int)last : to <= (int)last;",
+    ),
+    ("barrier_sync", "void (unsigned int, unsigned int)", "    __syncthreads();"),
+    ("barrier_arrive", "void (unsigned int, unsigned int)", "    __syncthreads();"),
 ];

@@ -209,8 +209,13 @@ impl Lifting<'_> {
         let none = Given::Value(NONE);
         Given::Value(match name {
             "pop_break" | "pop_continue" | "pop_longjmp" => self.number(0, width),
-            "push_longjmp" | "reconverge" | "push_reconvergence" | "push_break" | "push_continue" | "push_return" => return none,
-            "cache_control" | "local_cache_control" | "texture_barrier" | "texture_phase" | "trigger"
+            "push_longjmp" | "reconverge" | "push_reconvergence" | "push_break" | "push_continue"
+            | "push_return" => return none,
+            "cache_control"
+            | "local_cache_control"
+            | "texture_barrier"
+            | "texture_phase"
+            | "trigger"
             | "release_locks" => return none,
             "multiply_add_by_descriptor" => self.call("mad_descriptor", width, inputs),
             "minmax_step" | "shift_step" | "video_simd" => self.call(name, width, inputs),
@@ -229,7 +234,11 @@ impl Lifting<'_> {
                 let is_plain = name == "barrier_sync"
                     && self.builder.function.number(at(0)) == Some(0)
                     && self.builder.function.number(at(1)) == Some(0);
-                if is_plain { self.call("__syncthreads", 0, &[]) } else { self.call(name, 0, &[at(0), at(1)]) }
+                if is_plain {
+                    self.call("__syncthreads", 0, &[])
+                } else {
+                    self.call(name, 0, &[at(0), at(1)])
+                }
             }
             "barrier_sync_all" => self.call("__syncthreads", 0, &[]),
             "barrier_reduce" => {
