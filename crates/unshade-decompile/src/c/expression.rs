@@ -3,7 +3,7 @@
 use super::Printer;
 use crate::ir::fold::signed;
 use crate::ir::{Id, NONE, Op};
-use crate::types::{Type, letter};
+use crate::types::{Kind, Type, letter};
 
 /// How tightly C's operators bind.
 const UNARY: u8 = 15;
@@ -68,8 +68,9 @@ impl Printer<'_> {
         match self.function.op(id) {
             Op::Special(_) => UNSIGNED,
             Op::Constant(_) => Type::Integer(width.max(32), true),
-            Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor
-                if !matches!(self.types.of[id as usize], Type::Pointer(..)) =>
+            Op::Symbol(_) => Type::Pointer(8, Kind::Unsigned),
+            Op::Add if matches!(self.types.of[id as usize], Type::Pointer(..)) => self.types.of[id as usize],
+            Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor =>
             {
                 self.common_type(id, width)
             }

@@ -7,6 +7,7 @@
 pub mod build;
 pub mod dominators;
 pub mod fold;
+pub mod hash;
 pub mod intrinsic;
 
 pub use intrinsic::Intrinsic;

@@ -7,7 +7,7 @@ use super::pairs::Pairs;
 use crate::ir::dominators::Graph;
 use crate::ir::fold::fold;
 use crate::ir::{Function, Id, Intrinsic, NONE, Op};
-use std::collections::HashMap;
+use crate::ir::hash::Table;
 
 /// A pure value: operator, width, inputs.
 type Key = (Op, u8, [Id; 4]);
@@ -16,7 +16,8 @@ type Key = (Op, u8, [Id; 4]);
 pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
     function.settle();
     let used = super::used(function);
-    let mut known: HashMap<Key, Vec<Id>> = HashMap::with_capacity(function.values.len());
+    let mut known: Table<Key, Id> = Table::default();
+    known.reserve(function.values.len());
     let mut changed = false;
     let mut id = 0;
     while (id as usize) < function.values.len() {
@@ -44,8 +45,9 @@ pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
     changed
 }
 
-/// Value numbering: whether the value was replaced by one that is the same.
-fn number(function: &mut Function, graph: &Graph, known: &mut HashMap<Key, Vec<Id>>, id: Id) -> bool {
+/// Value numbering: whether the value was replaced by one that is the same. Values with the same inputs are of the same
+/// block here, so that the first of them will do.
+fn number(function: &mut Function, graph: &Graph, known: &mut Table<Key, Id>, id: Id) -> bool {
     let value = function.values[id as usize];
     let count = function.inputs(id).len();
     if value.op.is_effect() || matches!(value.op, Op::Phi | Op::Undefined | Op::Result(_)) || count > 4 {
@@ -58,27 +60,16 @@ fn number(function: &mut Function, graph: &Graph, known: &mut HashMap<Key, Vec<I
     if is_commutative(value.op) && inputs[0] > inputs[1] {
         inputs.swap(0, 1);
     }
-    let list = known.entry((value.op, value.width, inputs)).or_default();
-    for other in list.iter_mut() {
-        let block = function.values[*other as usize].block;
-        if function.is_replaced(*other) {
-            continue;
-        }
-        if graph.dominates(block, value.block) {
-            let other = *other;
-            function.replace(id, other);
-            return true;
-        }
-        if graph.dominates(value.block, block) {
-            let old = std::mem::replace(other, id);
-            function.replace(old, id);
-            return true;
-        }
+    let other = *known.entry((value.op, value.width, inputs)).or_insert(id);
+    if other == id || function.is_replaced(other) {
+        return false;
     }
-    if list.len() < 16 {
-        list.push(id);
+    let block = function.values[other as usize].block;
+    let is_same = graph.is_reached(block) && graph.dominates(block, value.block);
+    if is_same {
+        function.replace(id, other);
     }
-    false
+    is_same
 }
 
 fn is_commutative(op: Op) -> bool {

@@ -14,7 +14,7 @@ use crate::Fault;
 use crate::ir::build::Builder;
 use crate::ir::fold::{fold, masked};
 use crate::ir::{BlockId, End, Function, Id, NONE, Op, Space};
-use std::collections::HashMap;
+use crate::ir::hash::Table;
 use unshade_sass::Instruction;
 use unshade_sass::listing::Word;
 use unshade_sass::semantics::table::{Code as Pcode, FLAGS};
@@ -65,9 +65,9 @@ pub(super) struct Lifting<'a> {
     side: Side,
     address: u32,
     instruction: Option<Instruction>,
-    constants: HashMap<(u64, u8), Id>,
+    constants: Table<(u64, u8), Id>,
     /// Values that begin the function, each once.
-    leaves: HashMap<(Op, u8), Id>,
+    leaves: Table<(Op, u8), Id>,
     note: u32,
     pending: Vec<(u32, Id)>,
     relocation: Option<Id>,
@@ -92,8 +92,8 @@ pub(super) fn lift(code: &Code<'_>, flow: &Flow, budget: usize) -> Result<Functi
         side: Side::Plain,
         address: 0,
         instruction: None,
-        constants: HashMap::new(),
-        leaves: HashMap::new(),
+        constants: Table::default(),
+        leaves: Table::default(),
         note: NONE,
         pending: Vec::new(),
         relocation: None,
