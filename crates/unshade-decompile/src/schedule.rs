@@ -314,7 +314,11 @@ impl Schedule {
                     continue;
                 }
                 let [user] = users.of(id) else { continue };
-                let Some(root) = self.root(users, *user, block as BlockId) else { continue };
+                let Some(root) =
+                    self.root(function, users, *user, block as BlockId, matches!(op, Op::Call(_)))
+                else {
+                    continue;
+                };
                 let at = match root {
                     Root::End => items.len() as u32,
                     Root::Item(item) => {
@@ -352,13 +356,24 @@ impl Schedule {
     }
 
     /// The statement that an expression ends up in, if it is in this block.
-    fn root(&self, users: &Users, user: User, block: BlockId) -> Option<Root> {
+    fn root(
+        &self,
+        function: &Function,
+        users: &Users,
+        user: User,
+        block: BlockId,
+        is_call: bool,
+    ) -> Option<Root> {
         let mut user = user;
         for _ in 0..64 {
             match user {
                 User::End(at) => return (at == block).then_some(Root::End),
                 User::Phi(_) => return None,
                 User::Value(id) => {
+                    // What all lanes take part in is not left to a choice.
+                    if is_call && matches!(function.op(id), Op::Select | Op::BoolAnd | Op::BoolOr) {
+                        return None;
+                    }
                     if !self.inline[id as usize] {
                         return Some(Root::Item(id));
                     }

@@ -53,7 +53,8 @@ pub(super) fn run(sample: Option<usize>) -> Result<()> {
 
 fn of_folder(folder: &Path, name: &str, sample: usize) -> Result<usize> {
     let mut tally = Tally::default();
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     files.retain(|path| path.extension().is_some_and(|extension| extension == "cubin"));
     files.sort();
     for path in files {
@@ -66,7 +67,12 @@ fn of_folder(folder: &Path, name: &str, sample: usize) -> Result<usize> {
     tally.per_line.sort_by(f64::total_cmp);
     let median = tally.per_line.get(tally.per_line.len() / 2).copied().unwrap_or(0.0);
     let rate = |count: usize| count as f64 * 1000.0 / tally.lines.max(1) as f64;
-    println!("{name}: {} functions, {} instructions, {:.1} s", tally.functions, tally.instructions, tally.time.as_secs_f64());
+    println!(
+        "{name}: {} functions, {} instructions, {:.1} s",
+        tally.functions,
+        tally.instructions,
+        tally.time.as_secs_f64()
+    );
     println!("  refused {}, with something that is no C {}", tally.refused, tally.with_comments);
     println!(
         "  {} lines, one for {median:.2} instructions in the median; of 1,000 lines {:.2} gotos, {:.0} casts",
@@ -78,7 +84,11 @@ fn of_folder(folder: &Path, name: &str, sample: usize) -> Result<usize> {
         "  {:.0} functions of 1,000 instructions a second",
         tally.instructions as f64 / 1000.0 / tally.time.as_secs_f64().max(1e-9)
     );
-    let wrong: Vec<String> = tally.texts.par_iter().filter_map(|(name, text)| compile(name, text).transpose()).collect::<Result<_>>()?;
+    let wrong: Vec<String> = tally
+        .texts
+        .par_iter()
+        .filter_map(|(name, text)| compile(name, text).transpose())
+        .collect::<Result<_>>()?;
     for line in wrong.iter().take(8) {
         println!("  {line}");
     }
@@ -125,7 +135,8 @@ fn compile(name: &str, text: &str) -> Result<Option<String>> {
     // Memory whose size the launch says is the host's.
     let mut source = String::new();
     for line in text.lines() {
-        match line.trim().strip_prefix("extern __shared__ ").and_then(|rest| rest.strip_suffix(" shared[];")) {
+        match line.trim().strip_prefix("extern __shared__ ").and_then(|rest| rest.strip_suffix(" shared[];"))
+        {
             Some(ty) => source.push_str(&format!("{ty} *shared = ({ty} *)cuda_host::dynamic_shared;\n")),
             None => {
                 source.push_str(line);

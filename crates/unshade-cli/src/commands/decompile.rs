@@ -59,7 +59,8 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
             let mut faults = Diagnostics::new();
             each_unit(&program, false, &mut diagnostics, &mut |_, unit| {
                 if let Unit::Cubin(cubin) = unit {
-                    let wanted = |function: &Function<'_>| selection.matches_name(function.index, function.name());
+                    let wanted =
+                        |function: &Function<'_>| selection.matches_name(function.index, function.name());
                     decompile::cubin(cubin, &wanted, args.budget, &mut faults, &mut |function| {
                         functions.push(function);
                     });
@@ -73,7 +74,11 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
         Ok(())
     })?;
     if functions.is_empty() {
-        anstream::eprintln!("{}: {}: no function that can be decompiled", paint::error("unshade"), input.name);
+        anstream::eprintln!(
+            "{}: {}: no function that can be decompiled",
+            paint::error("unshade"),
+            input.name
+        );
         return Ok(Outcome::Finding);
     }
     for function in &functions {

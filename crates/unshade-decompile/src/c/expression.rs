@@ -70,10 +70,7 @@ impl Printer<'_> {
             Op::Constant(_) => Type::Integer(width.max(32), true),
             Op::Symbol(_) => Type::Pointer(8, Kind::Unsigned),
             Op::Add if matches!(self.types.of[id as usize], Type::Pointer(..)) => self.types.of[id as usize],
-            Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor =>
-            {
-                self.common_type(id, width)
-            }
+            Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => self.common_type(id, width),
             Op::Neg | Op::Not | Op::Shl => self.promoted(a, width),
             Op::Shr | Op::Udiv | Op::Urem | Op::Concat | Op::High => Type::Integer(width.max(32), false),
             Op::Sar | Op::Sdiv | Op::Srem => Type::Integer(width.max(32), true),
@@ -85,6 +82,7 @@ impl Printer<'_> {
             Op::SignExtend => Type::Integer(width.max(32), true),
             Op::Low => Type::Integer(width, false),
             Op::PopCount | Op::LeadingZeros => INT,
+            Op::Call(call) if call.name().starts_with("__shfl") => self.types.of[id as usize],
             Op::Call(call) => letter(call.result()),
             Op::Load(space) => self.loaded_type(space, id),
             Op::Select => match self.types.of[id as usize] {
@@ -233,6 +231,12 @@ impl Printer<'_> {
             }
             Op::FloatAdd => self.binary("+", SUM, a, b, tight, Type::Float(width)),
             Op::FloatSub => self.binary("-", SUM, a, b, tight, Type::Float(width)),
+            Op::FloatMul if self.is_summand[id as usize] => {
+                // A compiler would make one operation of both.
+                let ty = Type::Float(width);
+                let (x, y) = (self.value(a, 0, ty), self.value(b, 0, ty));
+                format!("{}({x}, {y})", if width == 64 { "__dmul_rn" } else { "__fmul_rn" })
+            }
             Op::FloatMul => self.binary("*", PRODUCT, a, b, tight, Type::Float(width)),
             Op::FloatDiv => self.binary("/", PRODUCT, a, b, tight, Type::Float(width)),
             Op::FloatNegate => self.unary("-", a, tight, Type::Float(width)),
@@ -362,6 +366,14 @@ impl Printer<'_> {
             Op::And => self.function.number(self.function.input(b, 1)).is_some_and(|mask| mask < width),
             _ => false,
         };
+        if let (Some(number), 64) = (self.function.number(a), width) {
+            // A number of C has only as many bits as it needs.
+            self.helper(name);
+            let suffix =
+                if operator == "<<" || matches!(wanted, Type::Integer(_, false)) { "ull" } else { "ll" };
+            let right = self.operand(b, 0, UNSIGNED);
+            return format!("{name}({number}{suffix}, {right})");
+        }
         if is_small {
             let left =
                 if operator == "<<" { self.operand(a, SHIFT, wanted) } else { self.value(a, SHIFT, wanted) };
@@ -592,10 +604,14 @@ fn conversion(has: Type, wanted: Type) -> Option<(String, &'static str, u8)> {
     let call = |name: &str| Some((format!("{name}("), ")", 0));
     match (has, wanted) {
         (_, Type::Void) | (Type::Void, _) => None,
-        (Type::Float(32), Type::Integer(32, _)) => call("__float_as_int"),
+        (Type::Float(32), Type::Integer(32, true)) => call("__float_as_int"),
+        (Type::Float(32), Type::Integer(32, false)) => call("__float_as_uint"),
         (Type::Integer(32, _), Type::Float(32)) => call("__int_as_float"),
         (Type::Integer(8 | 16, _), Type::Float(32)) => call("__int_as_float"),
-        (Type::Float(64), Type::Integer(64, _)) => call("__double_as_longlong"),
+        (Type::Float(64), Type::Integer(64, true)) => call("__double_as_longlong"),
+        (Type::Float(64), Type::Integer(64, false)) => {
+            Some((String::from("(unsigned long long)__double_as_longlong("), ")", 0))
+        }
         (Type::Integer(64, _), Type::Float(64)) => call("__longlong_as_double"),
         (Type::Bool, Type::Integer(..)) | (Type::Integer(..), Type::Bool) => None,
         (Type::Integer(have, sign), Type::Integer(bits, wants)) => {

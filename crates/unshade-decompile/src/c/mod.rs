@@ -41,6 +41,8 @@ pub struct Printer<'a> {
     /// Variables whose declaration stands where they are first set.
     declared_later: BTreeSet<Id>,
     declared: BTreeSet<Id>,
+    /// Products that something is added to.
+    is_summand: Vec<bool>,
     /// How many casts were written.
     pub casts: usize,
 }
@@ -81,6 +83,7 @@ impl<'a> Printer<'a> {
             indent: 1,
             declared_later: BTreeSet::new(),
             declared: BTreeSet::new(),
+            is_summand: summands(function),
             casts: 0,
         };
         printer.find_parameters();
@@ -682,4 +685,25 @@ pub fn identifier(name: &str) -> String {
         text.insert(0, '_');
     }
     text
+}
+
+/// Products that are added to something, signs in between or not: compilers make one operation of both.
+fn summands(function: &Function) -> Vec<bool> {
+    let mut found = vec![false; function.values.len()];
+    for id in 0..function.values.len() as Id {
+        if !matches!(function.op(id), Op::FloatAdd | Op::FloatSub) || function.is_replaced(id) {
+            continue;
+        }
+        for index in 0..2 {
+            let mut input = function.input(id, index);
+            while function.op(input) == Op::FloatNegate {
+                input = function.input(input, 0);
+            }
+            // Through a variable as well.
+            if function.op(input) == Op::FloatMul {
+                found[input as usize] = true;
+            }
+        }
+    }
+    found
 }

@@ -6,8 +6,8 @@
 use super::pairs::Pairs;
 use crate::ir::dominators::Graph;
 use crate::ir::fold::fold;
-use crate::ir::{Function, Id, Intrinsic, NONE, Op};
 use crate::ir::hash::Table;
+use crate::ir::{Function, Id, Intrinsic, NONE, Op};
 
 /// A pure value: operator, width, inputs.
 type Key = (Op, u8, [Id; 4]);
@@ -167,6 +167,7 @@ fn rewrite(function: &mut Function, id: Id, reassociate: bool) -> Option<Id> {
             let inner = at.input(a, 0);
             Some(at.make(Op::UnsignedToFloat, value.width, &[inner]))
         }
+        Op::Call(call) if call.entry().name == "min.u" && at.is_below(a, y) => Some(a),
         op => at.floats(op),
     }
 }
@@ -199,6 +200,12 @@ impl Rewriter<'_> {
 
     fn call(&mut self, name: &str, width: u8, inputs: &[Id]) -> Option<Id> {
         Intrinsic::by_name(name).map(|intrinsic| self.make(Op::Call(intrinsic), width, inputs))
+    }
+
+    /// Whether a value is masked to no more than a number.
+    fn is_below(&self, id: Id, most: Option<u64>) -> bool {
+        let mask = if self.op(id) == Op::And { self.num(self.input(id, 1)) } else { None };
+        mask.zip(most).is_some_and(|(mask, most)| mask <= most)
     }
 
     fn phi(&mut self) -> Option<Id> {
