@@ -13,6 +13,11 @@ pub fn text(name: &str) -> Option<String> {
     Some(format!("{template}static __device__ __forceinline__ {result} {name}{parameters}\n{{\n{body}\n}}"))
 }
 
+/// Whether a helper is written out here.
+pub fn has(name: &str) -> bool {
+    HELPERS.iter().any(|helper| helper.0 == name)
+}
+
 /// Name, result and parameters, statements.
 static HELPERS: &[(&str, &str, &str)] = &[
     ("shift_left", "T (T x, unsigned int n)", "    return n < sizeof(T) * 8 ? x << n : 0;"),
