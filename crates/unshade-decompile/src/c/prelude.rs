@@ -163,3 +163,19 @@ static HELPERS: &[(&str, &str, &str)] = &[
     ("barrier_sync", "void (unsigned int, unsigned int)", "    __syncthreads();"),
     ("barrier_arrive", "void (unsigned int, unsigned int)", "    __syncthreads();"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn helpers_are_functions_of_their_names() {
+        for (name, ..) in HELPERS {
+            let text = text(name).expect("it is in the table");
+            assert!(text.contains(&format!(" {name}(")), "{text}");
+            assert!(text.ends_with("\n}"), "{text}");
+        }
+        assert!(text("shift_left").is_some_and(|text| text.starts_with("template <class T> ")));
+        assert!(!has("tex2D"));
+    }
+}

@@ -831,3 +831,54 @@ pub fn gives_float(op: Op) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{End, NONE, Space};
+
+    /// What is stored when `make` has made a value of a parameter.
+    fn stored(make: impl FnOnce(&mut Function, Id) -> Id) -> (Function, Id) {
+        let mut function = Function::default();
+        let block = function.block(0);
+        let parameter = function.raw(Op::Parameter(0), 32, block, NONE, &[]);
+        let value = make(&mut function, parameter);
+        let address = function.raw(Op::Parameter(8), 64, block, NONE, &[]);
+        let store = function.add(Op::Store(Space::Generic), 0, block, NONE, &[address, value]);
+        function.blocks[0].end = End::Return;
+        crate::pass::run(&mut function);
+        let value = function.input(store, 1);
+        (function, value)
+    }
+
+    #[test]
+    fn products_with_magic_numbers_are_quotients() {
+        for (magic, shift, divisor) in
+            [(0xcccc_cccd_u64, 3, Some(10)), (0xaaaa_aaab, 1, Some(3)), (0x1234_5679, 3, None)]
+        {
+            let (function, value) = stored(|function, x| {
+                let wide = function.raw(Op::ZeroExtend, 64, 0, NONE, &[x]);
+                let magic = function.constant(magic, 64);
+                let product = function.raw(Op::Mul, 64, 0, NONE, &[wide, magic]);
+                let high = function.raw(Op::High, 32, 0, NONE, &[product]);
+                let shift = function.constant(shift, 32);
+                function.raw(Op::Shr, 32, 0, NONE, &[high, shift])
+            });
+            let found =
+                (function.op(value) == Op::Udiv).then(|| function.number(function.input(value, 1)).unwrap());
+            assert_eq!(found, divisor, "{magic:#x}");
+        }
+    }
+
+    #[test]
+    fn a_choice_of_a_choice_is_one() {
+        let (function, value) = stored(|function, x| {
+            let five = function.constant(5, 32);
+            let less = function.raw(Op::Less, 1, 0, NONE, &[x, five]);
+            let not = function.raw(Op::BoolNot, 1, 0, NONE, &[less]);
+            let inner = function.raw(Op::Select, 32, 0, NONE, &[not, five, x]);
+            function.raw(Op::Select, 32, 0, NONE, &[less, x, inner])
+        });
+        assert!(matches!(function.op(value), Op::Call(call) if call.entry().name == "min.u"));
+    }
+}

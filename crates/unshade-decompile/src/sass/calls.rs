@@ -218,7 +218,8 @@ impl Lifting<'_> {
         let none = Given::Value(NONE);
         Given::Value(match name {
             "pop_break" | "pop_continue" | "pop_longjmp" => self.number(0, width),
-            "push_longjmp" | "reconverge" | "push_reconvergence" | "push_break" | "push_continue" | "push_return" => {
+            "push_longjmp" | "reconverge" | "push_reconvergence" | "push_break" | "push_continue"
+            | "push_return" => {
                 return none;
             }
             "cache_control"
