@@ -15,7 +15,6 @@ use unshade::decompiler::Line;
 use unshade::nv::function::Function;
 use unshade::nv_units::{Unit, each_unit};
 use unshade::program::Program;
-use unshade::select::Selection;
 use unshade::view::SCHEMA;
 
 /// What `--json` prints.
