@@ -151,7 +151,7 @@ impl<'a> Structurer<'a> {
         for _ in 0..16 {
             match self.end(block) {
                 End::Goto(next) if (self.weight)(block) == 0 && *next != block && !self.is_header(block) => {
-                    block = *next
+                    block = *next;
                 }
                 _ => break,
             }
@@ -534,7 +534,7 @@ impl<'a> Structurer<'a> {
                 }
                 Statement::Loop { body, .. } => self.drop_labels(body),
                 Statement::Switch { cases, .. } => {
-                    cases.iter_mut().for_each(|case| self.drop_labels(&mut case.2))
+                    cases.iter_mut().for_each(|case| self.drop_labels(&mut case.2));
                 }
                 _ => {}
             }

@@ -265,7 +265,7 @@ impl Types {
                             votes.signed += 1;
                         }
                         b'u' if !call.name().starts_with("__shfl") && call.name() != "atomicExch" => {
-                            votes.integer += 1
+                            votes.integer += 1;
                         }
                         _ => {}
                     },

@@ -4,6 +4,7 @@ mod assemble;
 mod check;
 mod decompile;
 mod diff;
+mod direct3d9;
 mod disassemble;
 mod dump;
 mod dxcontainer;

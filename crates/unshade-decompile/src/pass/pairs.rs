@@ -363,7 +363,7 @@ impl Pairs<'_> {
                 return None;
             }
             let (x, y) = (self.input(term, 0), self.input(term, 1));
-            if x == a && d == NONE || y == a && d == NONE {
+            if d == NONE && (x == a || y == a) {
                 d = if x == a { y } else { x };
             } else if (x == b || y == b) && c == NONE {
                 c = if x == b { y } else { x };
@@ -563,7 +563,8 @@ impl Pairs<'_> {
         };
         let lows = self.borrow(borrow)?;
         let is_same = lows == (a, b) || lows == (b, a);
-        if !is_same && !(self.number(b) == Some(0) && self.is_difference(a, lows.0, lows.1)) {
+        let is_difference = self.number(b) == Some(0) && self.is_difference(a, lows.0, lows.1);
+        if !is_same && !is_difference {
             return None;
         }
         let zero = self.function.constant(0, 32);

@@ -25,10 +25,7 @@ pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
         id += 1;
         if function.is_replaced(at)
             || used.get(at as usize) == Some(&false)
-            || !graph
-                .place
-                .get(function.values[at as usize].block as usize)
-                .is_some_and(|place| *place != NONE)
+            || graph.place.get(function.values[at as usize].block as usize).is_none_or(|place| *place == NONE)
         {
             continue;
         }
@@ -631,12 +628,15 @@ impl Rewriter<'_> {
                 let top = self.constant(31, 32);
                 return Some(self.make(Op::Sar, width, &[inner, top]));
             }
-            Op::High if inner_op == Op::Shl && width == 32 => {
-                // A shift to the left of what has nothing below.
-                if self.op(inner) == Op::Concat && self.num(self.input(inner, 1)) == Some(0) {
-                    let (upper, amount) = (self.input(inner, 0), self.input(a, 1));
-                    return Some(self.make(Op::Shl, 32, &[upper, amount]));
-                }
+            // A shift to the left of what has nothing below.
+            Op::High
+                if inner_op == Op::Shl
+                    && width == 32
+                    && self.op(inner) == Op::Concat
+                    && self.num(self.input(inner, 1)) == Some(0) =>
+            {
+                let (upper, amount) = (self.input(inner, 0), self.input(a, 1));
+                return Some(self.make(Op::Shl, 32, &[upper, amount]));
             }
             _ => {}
         }
@@ -759,7 +759,7 @@ impl Rewriter<'_> {
                 continue;
             }
             let width = self.width(input);
-            let sign = 1_u64 << (width - 1 & 63);
+            let sign = 1_u64 << ((width - 1) & 63);
             let mask = self.num(self.input(input, 1));
             let inner = self.input(input, 0);
             let replacement = match self.op(input) {
@@ -773,7 +773,7 @@ impl Rewriter<'_> {
         let width = self.function.width(self.id);
         match op {
             Op::FloatEqual if a == b && self.num(a) == Some(0) => Some(self.constant(1, 1)),
-            Op::FloatAdd if self.num(b) == Some(1_u64 << (width.max(1) - 1 & 63)) => Some(a),
+            Op::FloatAdd if self.num(b) == Some(1_u64 << ((width.max(1) - 1) & 63)) => Some(a),
             Op::FloatNegate if self.op(a) == Op::FloatNegate => Some(self.input(a, 0)),
             Op::FloatAbs if matches!(self.op(a), Op::FloatNegate | Op::FloatAbs) => {
                 let inner = self.input(a, 0);

@@ -612,12 +612,12 @@ impl Lifting<'_> {
         }
         if op.code == Pcode::Goto && !node.table.is_empty() {
             let side = self.side;
-            let block = self.into_side(side);
+            let block = self.open_side(side);
             self.switch(op, lifted, node, block);
             return true;
         }
         let side = self.side;
-        let block = self.into_side(side);
+        let block = self.open_side(side);
         let end = match op.code {
             Pcode::Exit => End::Return,
             _ if node.taken != flow::NONE => End::Goto(self.node_block(node.taken)),
@@ -637,7 +637,7 @@ impl Lifting<'_> {
     }
 
     /// Closes the region, but for the side, which is left open for its end; the current block goes on after it.
-    fn into_side(&mut self, side: Side) -> BlockId {
+    fn open_side(&mut self, side: Side) -> BlockId {
         let Some(region) = self.region.take() else { return self.block };
         if side == Side::Plain {
             self.region = Some(region);
@@ -886,7 +886,7 @@ impl Lifting<'_> {
             SassSpace::Register if output.width > 32 => {
                 let low = self.make(Op::Low, 32, &[value]);
                 let high = self.make(Op::High, 32, &[value]);
-                vec![(number & 255, low), (number + 1 & 255, high)]
+                vec![(number & 255, low), ((number + 1) & 255, high)]
             }
             SassSpace::Register => {
                 let wide = self.make(Op::ZeroExtend, 32, &[value]);
@@ -909,7 +909,7 @@ impl Lifting<'_> {
                     32 => low,
                     ..32 => self.make(Op::Low, varnode.width, &[low]),
                     _ => {
-                        let high = self.read_place(number + 1 & 255);
+                        let high = self.read_place((number + 1) & 255);
                         self.make(Op::Concat, 64, &[high, low])
                     }
                 }
