@@ -328,7 +328,7 @@ impl Types {
                 if is_new_base {
                     match function.op(base) {
                         Op::Phi | Op::Copy => {
-                            list.extend((0..function.inputs(base).len()).map(|i| function.input(base, i)))
+                            list.extend((0..function.inputs(base).len()).map(|i| function.input(base, i)));
                         }
                         Op::Select => list.extend([function.input(base, 1), function.input(base, 2)]),
                         _ => {}
