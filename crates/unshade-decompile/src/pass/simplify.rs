@@ -876,9 +876,12 @@ mod tests {
             let five = function.constant(5, 32);
             let less = function.raw(Op::Less, 1, 0, NONE, &[x, five]);
             let not = function.raw(Op::BoolNot, 1, 0, NONE, &[less]);
-            let inner = function.raw(Op::Select, 32, 0, NONE, &[not, five, x]);
+            let seven = function.constant(7, 32);
+            let inner = function.raw(Op::Select, 32, 0, NONE, &[not, seven, x]);
             function.raw(Op::Select, 32, 0, NONE, &[less, x, inner])
         });
-        assert!(matches!(function.op(value), Op::Call(call) if call.entry().name == "min.u"));
+        assert_eq!(function.op(value), Op::Select);
+        let sides = [1, 2].map(|index| function.op(function.input(value, index)));
+        assert_eq!(sides, [Op::Parameter(0), Op::Constant(7)]);
     }
 }
