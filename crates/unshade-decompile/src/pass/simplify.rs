@@ -875,9 +875,8 @@ mod tests {
         let (function, value) = stored(|function, x| {
             let five = function.constant(5, 32);
             let less = function.raw(Op::Less, 1, 0, NONE, &[x, five]);
-            let not = function.raw(Op::BoolNot, 1, 0, NONE, &[less]);
             let seven = function.constant(7, 32);
-            let inner = function.raw(Op::Select, 32, 0, NONE, &[not, seven, x]);
+            let inner = function.raw(Op::Select, 32, 0, NONE, &[less, five, seven]);
             function.raw(Op::Select, 32, 0, NONE, &[less, x, inner])
         });
         assert_eq!(function.op(value), Op::Select);
