@@ -3,6 +3,7 @@
 mod bitcode;
 mod dxbc;
 mod dxcontainer;
+mod emulate;
 mod metallib;
 mod metallib_edits;
 mod metallib_write;
@@ -44,6 +45,8 @@ enum Format {
     Dxbc,
     #[value(alias = "dx")]
     Dxcontainer,
+    /// Kernels of TensorFlow's, run for sm_30 and for sm_35.
+    Emulate,
     Metallib,
     MetallibWrite,
     /// Fat binaries, cubins and PTX.
@@ -57,6 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::Dxbc => dxbc::run(),
         Format::Dxcontainer => dxcontainer::run(),
+        Format::Emulate => emulate::run(args.sample),
         Format::Metallib => metallib::run(),
         Format::Sass => sass::run(args.sample),
         Format::Sleigh => sleigh::run(),
