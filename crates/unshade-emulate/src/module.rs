@@ -45,6 +45,8 @@ pub struct Kernel {
     pub shared: u64,
     /// Bytes of local memory of a thread that it says it needs.
     pub local: u64,
+    /// The largest block that it is compiled for, or the only one, if it says so (`__launch_bounds__`).
+    pub threads: Option<[u32; 3]>,
     /// The code section, an index into those of the module.
     pub(crate) code: usize,
     /// Where it starts in its section.
@@ -278,6 +280,7 @@ impl Module {
                 .max()
                 .unwrap_or(0)
                 .into(),
+            threads: details.required_threads.or(details.max_threads),
             code,
             start: function.symbol.value,
             constants: Vec::new(),

@@ -274,7 +274,8 @@ impl Loaded {
         }
         let limits = Limits { steps: STEPS, ..Limits::default() };
         let mut count = |_: &unshade_emulate::Step<'_>| *steps += 1;
-        let grid = Grid { blocks: [2, 1, 1], threads: [64, 1, 1], shared: 1024 };
+        // Kernels that say how many threads a block has count on it.
+        let grid = Grid { blocks: [2, 1, 1], threads: kernel.threads.unwrap_or([64, 1, 1]), shared: 1024 };
         let launched = self.module.launch(&mut device, name, grid, &arguments, limits, Some(&mut count));
         launched.map_err(|fault| fault.reason)?;
         let mut all = Vec::new();

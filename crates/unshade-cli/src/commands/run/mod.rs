@@ -130,7 +130,11 @@ fn is_meant(mangled: &[u8], wanted: &str) -> bool {
         return true;
     }
     let Some(readable) = unshade::demangle(mangled) else { return false };
-    readable == wanted || readable.split(['(', '<']).next() == Some(wanted)
+    // Names of templates have the type of the result before them.
+    let readable = readable.strip_prefix("void ").unwrap_or(&readable);
+    readable == wanted
+        || readable.split('(').next() == Some(wanted)
+        || readable.split(['(', '<']).next() == Some(wanted)
 }
 
 fn find_kernel(module: &Module, wanted: &str) -> Result<String> {
