@@ -105,6 +105,78 @@ fn analysis(module: &unshade_llvm::Module<'_>) {
     bodies.iter().for_each(|body| map.add(module, body));
 }
 
+/// Any file, asked everything that can be asked of it, as a whole and by ranges: the answers are the same, and bounded.
+pub fn query(data: &[u8]) {
+    use unshade::query::{MAX_RESPONSE, Session, Source, Workspace};
+    let (file, size) = (data.to_vec(), data.len() as u64);
+    let read = move |offset: u64, into: &mut [u8]| {
+        let at = usize::try_from(offset).unwrap_or(usize::MAX);
+        into.copy_from_slice(&file[at..at + into.len()]);
+        Ok(())
+    };
+    let mut whole = Workspace::default();
+    whole.open_bytes("fuzz", data.to_vec());
+    let mut ranged = Workspace::default();
+    ranged.open(Session::new("fuzz", Source::ranged(size, Box::new(read)).expect("a small file")));
+    let mut ask = |request: String, is_compared: bool| {
+        let answer = whole.handle_json(&request);
+        assert!(answer.len() <= MAX_RESPONSE && answer.starts_with("{\"schema\":1,"), "{request}");
+        if is_compared {
+            assert_eq!(ranged.handle_json(&request), answer, "by ranges: {request}");
+        }
+        answer
+    };
+    let overview = ask(r#"{"query":"overview"}"#.to_owned(), true);
+    let programs = overview.matches("\"program\":").count().min(2);
+    let middle = data.len() / 2;
+    for program in 0..programs {
+        let at = format!("\"program\":{program}");
+        for (question, rest) in [
+            ("rows", String::from(",\"count\":20")),
+            ("facts", String::new()),
+            ("verify", String::new()),
+            ("hex", format!(",\"from\":{middle},\"count\":64")),
+            ("outline", String::from(",\"node\":[1],\"count\":20")),
+            ("outline", format!(",\"at\":{middle}")),
+            ("item_at", format!(",\"offset\":{middle}")),
+            ("graph", String::new()),
+            ("extract", String::from(",\"what\":\"zip\"")),
+            ("extract", String::from(",\"what\":\"yaml\"")),
+        ] {
+            ask(format!("{{\"query\":\"{question}\",{at}{rest}}}"), true);
+        }
+        for item in 0..3 {
+            for (question, rest) in [
+                ("facts", String::new()),
+                ("graph", String::new()),
+                ("bits", format!(",\"offset\":{middle}")),
+                ("extract", String::from(",\"what\":\"module\"")),
+                ("line_at", format!(",\"offset\":{middle}")),
+                ("links", String::from(",\"link\":0")),
+            ] {
+                ask(format!("{{\"query\":\"{question}\",{at},\"item\":{item}{rest}}}"), true);
+            }
+            for pane in ["assembly", "raw", "tags", "ptx", "c"] {
+                ask(
+                    format!(
+                        "{{\"query\":\"listing\",{at},\"item\":{item},\"pane\":\"{pane}\",\"count\":50}}"
+                    ),
+                    true,
+                );
+            }
+            let place = format!("{{{at},\"item\":{item}}}");
+            ask(format!("{{\"query\":\"compare\",\"left\":{place},\"right\":{{{at},\"item\":0}}}}"), true);
+        }
+    }
+    for (scope, text) in [("names", "a"), ("listings", "ret"), ("sources", "a"), ("bytes", "00 ?? 01")] {
+        // How far a step comes is a matter of time.
+        ask(
+            format!("{{\"query\":\"search\",\"scope\":\"{scope}\",\"text\":\"{text}\",\"budget_ms\":5}}"),
+            false,
+        );
+    }
+}
+
 /// A section of embedded sources: the first byte says whether it has a working directory.
 pub fn sources(data: &[u8]) {
     let Some((kind, section)) = data.split_first() else { return };
@@ -311,7 +383,8 @@ pub type Target = (&'static str, fn(&[u8]));
 /// assembles to an instruction with the same text; functions are listed.
 pub fn sass(data: &[u8]) {
     use unshade::sass::instruction::encode;
-    use unshade::sass::listing::{Context, Function};
+    use unshade::sass::life::Lives;
+    use unshade::sass::listing::{Context, Function, Word};
     use unshade::sass::{Instruction, assemble, isa};
     let Some((choice, bytes)) = data.split_first() else { return };
     let Some(isa) = isa::ALL.get(usize::from(*choice) % isa::ALL.len()).copied() else { return };
@@ -331,6 +404,14 @@ pub fn sass(data: &[u8]) {
     function.raw(&mut raw);
     function.annotated(&Context { control: true, ..Context::default() }, &mut read);
     assert_eq!(raw.lines().count(), bytes.len() / isa.word_bytes);
+    // Blocks are all words once, edges are between them, and lives are of every instruction.
+    let flow = unshade::sass::control_flow::ControlFlow::new(&function, &[]);
+    let blocks = flow.blocks();
+    assert!(blocks.windows(2).all(|pair| pair[0].addresses.end == pair[1].addresses.start));
+    assert!(flow.edges().iter().all(|edge| edge.from.max(edge.to) < blocks.len() as u32));
+    let count = function.words().filter(|(_, word)| matches!(word, Word::Instruction(_))).count();
+    let functions = [(function, flow)];
+    assert_eq!(Lives::new(&functions).rows(0).len(), count);
     // A listing assembles to the words that it was made of.
     let words = assemble::listing(isa, &raw).expect("a listing of ours");
     assert!(
@@ -432,6 +513,7 @@ pub const ALL: &[Target] = &[
     ("dxbc_tokens", dxbc_tokens),
     ("dxbc_text", dxbc_text),
     ("compare", compare),
+    ("query", query),
     ("fatbin", fatbin),
     ("cubin", cubin),
     ("emulate", emulate),

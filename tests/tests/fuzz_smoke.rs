@@ -70,6 +70,15 @@ fn seeds(target: &str) -> Vec<Seed> {
             let containers = dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).take(4);
             libraries.chain(containers).chain([words(AIR[1].to_vec())]).collect()
         }
+        "query" => {
+            let names = ["linker_1_2_9", "sources_hsrd", "universal_air", "vertex_fragment"];
+            let libraries = fixtures()
+                .filter(|fixture| names.contains(&fixture.name.as_str()))
+                .map(|fixture| fixture.build());
+            let containers = dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).take(4);
+            let cubins = nvidia::all("cubin").into_iter().map(|fixture| words(fixture.data)).take(2);
+            libraries.chain(containers).chain(cubins).chain([words(AIR[2].to_vec())]).collect()
+        }
         "metallib_yaml" => fixtures()
             .filter(|fixture| !fixture.name.starts_with("universal"))
             .map(|fixture| fixture.build().0)

@@ -9,6 +9,7 @@ mod conformance;
 mod corpus;
 mod fuzz;
 mod sh;
+mod web;
 mod web_test;
 
 use std::process::ExitCode;
@@ -39,6 +40,8 @@ enum Command {
     Corpus(corpus::Args),
     /// Fuzz the parsers with coverage feedback, on the stable toolchain.
     Fuzz(fuzz::Args),
+    /// Put the page together for a static host, with the module that it runs.
+    Web(web::Args),
     /// Test the page of the Explorer in Chromium.
     WebTest(web_test::Args),
 }
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Command::Conformance(args) => conformance::run(&args),
         Command::Corpus(args) => corpus::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
+        Command::Web(args) => web::run(&args),
         Command::WebTest(args) => web_test::run(&args),
     };
     match result {

@@ -95,6 +95,9 @@ Examples:
   unshade dis shader.dxil                          under the tables that DXC prints
   unshade dis kernel.air --raw | diff - <(llvm-dis-14 < kernel.air)
   unshade dis kernel.cubin --raw | diff - <(cuobjdump -sass kernel.cubin)
+  unshade dis kernel.cubin --cfg dot | dot -Tsvg -o kernel.svg
+  unshade dis kernel.cubin --life                  live registers, where they begin and end
+  unshade dis kernel.cubin --json                  instructions as data
   unshade dis --sm 30 --words 2800400110005de4 8000000000001de7
 
 {EXIT_STATUS}"))]
@@ -153,7 +156,7 @@ Examples:
         /// The mnemonic
         mnemonic: Option<String>,
     },
-    /// Write the processor module for Ghidra that knows Kepler's machine code, or kernels as programs for it
+    /// Write the processor module for Ghidra that knows Kepler's machine code
     #[command(after_help = format!("\
 Examples:
   unshade ghidra -o ~/ghidra/Ghidra/Processors
@@ -926,8 +929,8 @@ pub(crate) struct SurveyArgs {
     /// Show only what nobody has named yet, and what goes together with it
     #[arg(long)]
     pub(crate) unknown: bool,
-    /// Count the records of bitcode inside of programs, too
-    #[arg(long)]
+    /// Count the records of bitcode inside of programs, and the instructions of NVIDIA's machine code, too
+    #[arg(long, visible_alias = "code")]
     pub(crate) bitcode: bool,
     /// Show fields down to this depth
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]

@@ -122,6 +122,12 @@ pub trait OutlineSink {
     /// The end of the innermost open field.
     fn close(&mut self);
 
+    /// Whether the fields inside of the innermost open one are wanted. Where they are not, a walk may go on behind it:
+    /// what is asked for of a large file is mostly some fields of it.
+    fn wants_inside(&self) -> bool {
+        true
+    }
+
     /// A field without children.
     fn leaf(&mut self, field: Field<'_>) {
         self.open(field);
@@ -136,6 +142,10 @@ impl<S: OutlineSink + ?Sized> OutlineSink for &mut S {
 
     fn close(&mut self) {
         (**self).close();
+    }
+
+    fn wants_inside(&self) -> bool {
+        (**self).wants_inside()
     }
 
     fn leaf(&mut self, field: Field<'_>) {

@@ -52,7 +52,10 @@ impl Address {
 
 /// Whether a value of 64 bits can be a pointer: it is not an index that was widened.
 fn is_base(function: &Function, id: Id) -> bool {
-    !matches!(function.op(id), Op::ZeroExtend | Op::SignExtend | Op::Mul | Op::Sub | Op::Neg | Op::And | Op::Shl | Op::Not)
+    !matches!(
+        function.op(id),
+        Op::ZeroExtend | Op::SignExtend | Op::Mul | Op::Sub | Op::Neg | Op::And | Op::Shl | Op::Not
+    )
 }
 
 impl Function {

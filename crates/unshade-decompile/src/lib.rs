@@ -143,8 +143,7 @@ pub fn decompile(source: &Source<'_>, budget: usize) -> Result<Decompiled, Fault
     let types = Types::new(&function, &used, &known);
     let schedule = schedule::Schedule::new(&function, &graph, &used);
     let variables = variables::Variables::new(&function, &graph, &schedule, &types.of);
-    let weight =
-        |block: u32| schedule.items[block as usize].len() + variables.copies[block as usize].len();
+    let weight = |block: u32| schedule.items[block as usize].len() + variables.copies[block as usize].len();
     let mut structurer = structure::Structurer::new(&function, &graph, weight);
     let statements = structurer.run();
     let gotos = structurer.gotos;

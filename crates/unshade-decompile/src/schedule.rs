@@ -168,7 +168,14 @@ impl Schedule {
     }
 
     /// Puts pure values with variables among the effects of their blocks: before the first that needs them.
-    fn order_blocks(&mut self, function: &Function, graph: &Graph, used: &[bool], users: &Users, order: &[Id]) {
+    fn order_blocks(
+        &mut self,
+        function: &Function,
+        graph: &Graph,
+        used: &[bool],
+        users: &Users,
+        order: &[Id],
+    ) {
         let mut pure: Vec<Vec<Id>> = vec![Vec::new(); function.blocks.len()];
         for &id in order {
             let op = function.op(id);
@@ -247,7 +254,8 @@ impl Schedule {
             barriers.push(last);
             for (place, &id) in items.iter().enumerate().rev() {
                 let op = function.op(id);
-                if !op.is_effect() || matches!(op, Op::Store(_) | Op::Unlifted(_)) || function.width(id) == 0 {
+                if !op.is_effect() || matches!(op, Op::Store(_) | Op::Unlifted(_)) || function.width(id) == 0
+                {
                     continue;
                 }
                 let [user] = users.of(id) else { continue };
@@ -256,7 +264,9 @@ impl Schedule {
                     Root::End => items.len() as u32,
                     Root::Item(item) => {
                         let (home, at) = position[item as usize];
-                        if home != block as BlockId || self.inline[item as usize] && function.op(item).is_effect() {
+                        if home != block as BlockId
+                            || self.inline[item as usize] && function.op(item).is_effect()
+                        {
                             continue;
                         }
                         at
@@ -264,14 +274,17 @@ impl Schedule {
                 };
                 let limit = barriers[at as usize];
                 let is_call = !matches!(op, Op::Load(_));
-                let nothing_between = !is_call || at == place as u32 + 1 || op_is_quiet(function, &items[place + 1..at as usize]);
+                let nothing_between = !is_call
+                    || at == place as u32 + 1
+                    || op_is_quiet(function, &items[place + 1..at as usize]);
                 let is_small = match root {
                     Root::Item(item) => self.size[item as usize] <= MAX_SIZE,
                     Root::End => true,
                 };
                 if limit <= place as u32 && nothing_between && !op.is_kept() && is_small {
                     self.inline[id as usize] = true;
-                } else if op.is_kept() && at == place as u32 + 1 && is_small && matches!(root, Root::Item(_)) {
+                } else if op.is_kept() && at == place as u32 + 1 && is_small && matches!(root, Root::Item(_))
+                {
                     // The result of a call that changes something, where the very next statement uses it.
                     self.inline[id as usize] = false;
                 }
@@ -318,7 +331,8 @@ fn op_is_quiet(function: &Function, items: &[Id]) -> bool {
 /// Whether a block was put on a way and nothing else.
 fn is_between(function: &Function, block: BlockId) -> bool {
     let found = &function.blocks[block as usize];
-    found.phis.is_empty() && matches!(found.end, End::Goto(_))
+    found.phis.is_empty()
+        && matches!(found.end, End::Goto(_))
         && function.blocks[found.before[0] as usize].end.successors().len() > 1
 }
 
@@ -334,10 +348,15 @@ pub fn is_leaf(function: &Function, id: Id) -> bool {
 fn is_cheap(function: &Function, id: Id) -> bool {
     let input_is_leaf = |index| {
         let input = function.input(id, index);
-        input == NONE || is_leaf(function, input) || function.op(input) == Op::Phi || function.op(input).is_effect()
+        input == NONE
+            || is_leaf(function, input)
+            || function.op(input) == Op::Phi
+            || function.op(input).is_effect()
     };
     match function.op(id) {
-        Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High | Op::BoolNot => input_is_leaf(0) || function.width(id) == 64,
+        Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High | Op::BoolNot => {
+            input_is_leaf(0) || function.width(id) == 64
+        }
         Op::Add if function.width(id) == 64 => {
             let address = Address::new(function, id);
             address.base.is_some_and(|base| is_leaf(function, base) || function.op(base) == Op::Phi)
@@ -393,7 +412,11 @@ impl Users {
         let mut pairs: Vec<(Id, User)> = Vec::new();
         for id in 0..function.values.len() as Id {
             let block = function.values[id as usize].block;
-            if !used[id as usize] || function.is_replaced(id) || function.op(id) == Op::Phi || !graph.is_reached(block) {
+            if !used[id as usize]
+                || function.is_replaced(id)
+                || function.op(id) == Op::Phi
+                || !graph.is_reached(block)
+            {
                 continue;
             }
             for index in 0..function.inputs(id).len() {

@@ -150,7 +150,9 @@ impl<'a> Structurer<'a> {
         let mut block = block;
         for _ in 0..16 {
             match self.end(block) {
-                End::Goto(next) if (self.weight)(block) == 0 && *next != block && !self.is_header(block) => block = *next,
+                End::Goto(next) if (self.weight)(block) == 0 && *next != block && !self.is_header(block) => {
+                    block = *next
+                }
                 _ => break,
             }
         }
@@ -163,7 +165,8 @@ impl<'a> Structurer<'a> {
 
     /// The blocks that a block leads to, without empty ones in between.
     fn successors(&self, block: BlockId) -> Vec<BlockId> {
-        let mut all: Vec<BlockId> = self.end(block).successors().into_iter().map(|next| self.real(next)).collect();
+        let mut all: Vec<BlockId> =
+            self.end(block).successors().into_iter().map(|next| self.real(next)).collect();
         all.sort_unstable();
         all.dedup();
         all
@@ -197,12 +200,18 @@ impl<'a> Structurer<'a> {
                 let count = ways.iter().filter(|way| way.1 == *target).count();
                 let is_return = self.is_return(*target);
                 let is_control = ways.iter().any(|way| {
-                    way.1 == *target && (way.0 as usize == header || self.successors(way.0).contains(&(header as BlockId)))
+                    way.1 == *target
+                        && (way.0 as usize == header || self.successors(way.0).contains(&(header as BlockId)))
                 });
-                (is_return, std::cmp::Reverse(count.min(2) + usize::from(is_control)), std::cmp::Reverse(place(*target)))
+                (
+                    is_return,
+                    std::cmp::Reverse(count.min(2) + usize::from(is_control)),
+                    std::cmp::Reverse(place(*target)),
+                )
             });
             // What the others lead to comes last of all.
-            if let Some(last) = targets.iter().copied().filter(|target| !self.is_return(*target)).max_by_key(|t| place(*t))
+            if let Some(last) =
+                targets.iter().copied().filter(|target| !self.is_return(*target)).max_by_key(|t| place(*t))
                 && let Some(first) = targets.first().copied()
                 && first != last
                 && self.leads_to(first, last)
@@ -223,7 +232,10 @@ impl<'a> Structurer<'a> {
                 return true;
             }
             for next in self.successors(block) {
-                if seen.len() < 32 && !seen.contains(&next) && self.graph.place[next as usize] <= self.graph.place[to as usize] {
+                if seen.len() < 32
+                    && !seen.contains(&next)
+                    && self.graph.place[next as usize] <= self.graph.place[to as usize]
+                {
                     seen.push(next);
                     list.push(next);
                 }
@@ -252,7 +264,8 @@ impl<'a> Structurer<'a> {
                 owner = self.graph.common(owner, way);
             }
             let loops_left = self.left_loop(owner, block);
-            let is_exit = loops_left.is_some_and(|header| self.exits[header as usize].first() == Some(&block));
+            let is_exit =
+                loops_left.is_some_and(|header| self.exits[header as usize].first() == Some(&block));
             if ways.len() < 2 && !is_exit {
                 continue;
             }
@@ -290,9 +303,8 @@ impl<'a> Structurer<'a> {
         if self.is_header(block) && !self.in_loop[block as usize] {
             return self.round(block, context, out);
         }
-        let inside = |this: &Self, other: BlockId| {
-            !this.is_header(block) || this.graph.is_in_loop(other, block)
-        };
+        let inside =
+            |this: &Self, other: BlockId| !this.is_header(block) || this.graph.is_in_loop(other, block);
         let mut behind: Vec<BlockId> =
             self.behind[block as usize].iter().copied().filter(|other| inside(self, *other)).collect();
         behind.retain(|other| !self.done[*other as usize] && *other != context.next);
@@ -380,10 +392,7 @@ impl<'a> Structurer<'a> {
             if context.next != END {
                 out.push(Statement::Return);
             }
-        } else if !self.done[to as usize]
-            && !self.is_behind[to as usize]
-            && context.depth < MAX_NESTING
-        {
+        } else if !self.done[to as usize] && !self.is_behind[to as usize] && context.depth < MAX_NESTING {
             self.block(to, Context { depth: context.depth + 1, ..context }, out);
         } else if self.can_repeat(to, context) {
             out.push(Statement::Block(to));
@@ -463,7 +472,8 @@ impl<'a> Structurer<'a> {
             }
         }
         // Without a default, one that leads on is it: nothing else can be.
-        let inner = Context { next: NONE, leave: context.next, again: context.again, depth: context.depth + 1 };
+        let inner =
+            Context { next: NONE, leave: context.next, again: context.again, depth: context.depth + 1 };
         let mut written = Vec::new();
         for (target, numbers, is_default) in groups {
             let mut body = Vec::new();
@@ -487,7 +497,9 @@ impl<'a> Structurer<'a> {
 
     /// Takes out labels that nothing goes to.
     fn drop_labels(&self, statements: &mut Vec<Statement>) {
-        statements.retain(|statement| !matches!(statement, Statement::Label(block) if !self.labels[*block as usize]));
+        statements.retain(
+            |statement| !matches!(statement, Statement::Label(block) if !self.labels[*block as usize]),
+        );
         for statement in statements {
             match statement {
                 Statement::If { then, otherwise, .. } => {
@@ -495,7 +507,9 @@ impl<'a> Structurer<'a> {
                     self.drop_labels(otherwise);
                 }
                 Statement::Loop { body, .. } => self.drop_labels(body),
-                Statement::Switch { cases, .. } => cases.iter_mut().for_each(|case| self.drop_labels(&mut case.2)),
+                Statement::Switch { cases, .. } => {
+                    cases.iter_mut().for_each(|case| self.drop_labels(&mut case.2))
+                }
                 _ => {}
             }
         }
@@ -530,7 +544,12 @@ fn choice(condition: Id, then: Vec<Statement>, otherwise: Vec<Statement>, out: &
     choice_of((condition, true), then, otherwise, out);
 }
 
-fn choice_of(condition: (Id, bool), then: Vec<Statement>, otherwise: Vec<Statement>, out: &mut Vec<Statement>) {
+fn choice_of(
+    condition: (Id, bool),
+    then: Vec<Statement>,
+    otherwise: Vec<Statement>,
+    out: &mut Vec<Statement>,
+) {
     if ends(&then) && !otherwise.is_empty() {
         out.push(Statement::If { condition, then, otherwise: Vec::new() });
         out.extend(otherwise);
@@ -547,7 +566,8 @@ fn shaped(mut body: Vec<Statement>, weight: &dyn Fn(BlockId) -> usize) -> Statem
     };
     // What says nothing before the condition is not in its way.
     let first = body.iter().position(|statement| {
-        !matches!(statement, Statement::Block(block) if weight(*block) == 0) && !matches!(statement, Statement::Label(_))
+        !matches!(statement, Statement::Block(block) if weight(*block) == 0)
+            && !matches!(statement, Statement::Label(_))
     });
     if let Some(first) = first
         && is_break(&body[first])

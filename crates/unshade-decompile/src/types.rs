@@ -139,8 +139,11 @@ impl Types {
     /// Finds all types.
     pub fn new(function: &Function, used: &[bool], known: &[Known]) -> Self {
         let count = function.values.len();
-        let mut types =
-            Self { class: (0..count as Id).collect(), votes: vec![Votes::default(); count], ..Self::default() };
+        let mut types = Self {
+            class: (0..count as Id).collect(),
+            votes: vec![Votes::default(); count],
+            ..Self::default()
+        };
         types.join(function, used);
         types.vote(function, used);
         types.pointers(function, used);
@@ -230,7 +233,12 @@ impl Types {
                     continue;
                 }
                 match op {
-                    Op::SignedLess | Op::SignedLessEqual | Op::SignExtend | Op::SignedToFloat | Op::Sdiv | Op::Srem => {
+                    Op::SignedLess
+                    | Op::SignedLessEqual
+                    | Op::SignExtend
+                    | Op::SignedToFloat
+                    | Op::Sdiv
+                    | Op::Srem => {
                         votes.integer += 1;
                         votes.signed += 1;
                     }
@@ -251,10 +259,20 @@ impl Types {
                             votes.integer += 1;
                             votes.signed += 1;
                         }
-                        b'u' if !call.name().starts_with("__shfl") && call.name() != "atomicExch" => votes.integer += 1,
+                        b'u' if !call.name().starts_with("__shfl") && call.name() != "atomicExch" => {
+                            votes.integer += 1
+                        }
                         _ => {}
                     },
-                    Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor | Op::Shl | Op::Neg | Op::Not => {
+                    Op::Add
+                    | Op::Sub
+                    | Op::Mul
+                    | Op::And
+                    | Op::Or
+                    | Op::Xor
+                    | Op::Shl
+                    | Op::Neg
+                    | Op::Not => {
                         votes.integer += 1;
                     }
                     Op::Equal | Op::NotEqual => votes.integer += 1,
@@ -276,7 +294,11 @@ impl Types {
         }
         // What a pointer is moved by is one too, and what it is made of.
         for id in 0..function.values.len() as Id {
-            if used[id as usize] && function.width(id) == 64 && function.op(id) == Op::Add && !function.is_replaced(id) {
+            if used[id as usize]
+                && function.width(id) == 64
+                && function.op(id) == Op::Add
+                && !function.is_replaced(id)
+            {
                 let root = self.find(id);
                 if self.votes[root as usize].pointer {
                     self.mark(function, id);
@@ -300,7 +322,9 @@ impl Types {
                 votes.pointer = true;
                 if is_new_base {
                     match function.op(base) {
-                        Op::Phi | Op::Copy => list.extend((0..function.inputs(base).len()).map(|i| function.input(base, i))),
+                        Op::Phi | Op::Copy => {
+                            list.extend((0..function.inputs(base).len()).map(|i| function.input(base, i)))
+                        }
                         Op::Select => list.extend([function.input(base, 1), function.input(base, 2)]),
                         _ => {}
                     }
@@ -369,7 +393,8 @@ impl Types {
             let width = function.width(id);
             let op = function.op(id);
             if let Op::Parameter(offset) = op
-                && let Some(found) = known.iter().find(|known| known.offset == offset && known.ty.bits() == width)
+                && let Some(found) =
+                    known.iter().find(|known| known.offset == offset && known.ty.bits() == width)
             {
                 self.of[id as usize] = found.ty;
                 continue;
@@ -382,7 +407,9 @@ impl Types {
                     Type::Pointer(bits, kind)
                 }
                 _ if gives_float(op) => Type::Float(width),
-                32 | 64 if !is_integer(op) && votes.float > 0 && votes.float >= votes.integer => Type::Float(width),
+                32 | 64 if !is_integer(op) && votes.float > 0 && votes.float >= votes.integer => {
+                    Type::Float(width)
+                }
                 bits => Type::Integer(bits, self.has_sign(function, id, votes)),
             };
         }
@@ -392,7 +419,9 @@ impl Types {
     fn has_sign(&self, function: &Function, id: Id, votes: Votes) -> bool {
         match function.op(id) {
             Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem | Op::FloatToSigned => return true,
-            Op::Shr | Op::ZeroExtend | Op::Udiv | Op::Urem | Op::High | Op::Concat | Op::Special(_) => return false,
+            Op::Shr | Op::ZeroExtend | Op::Udiv | Op::Urem | Op::High | Op::Concat | Op::Special(_) => {
+                return false;
+            }
             Op::Call(call) => return matches!(call.result(), b'i' | b'I'),
             _ => {}
         }

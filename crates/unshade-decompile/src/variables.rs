@@ -24,13 +24,18 @@ impl Variables {
     pub fn new(function: &Function, graph: &Graph, schedule: &Schedule, types: &[Type]) -> Self {
         let mut finder = Finder::new(function, graph, schedule);
         finder.ranges();
-        let mut variables =
-            Self { class: (0..function.values.len() as Id).collect(), copies: vec![Vec::new(); function.blocks.len()] };
+        let mut variables = Self {
+            class: (0..function.values.len() as Id).collect(),
+            copies: vec![Vec::new(); function.blocks.len()],
+        };
         for &block in &graph.order {
             for &phi in &function.blocks[block as usize].phis {
                 for index in 0..function.inputs(phi).len() {
                     let input = function.input(phi, index);
-                    if input != NONE && finder.has_variable(input) && types[phi as usize] == types[input as usize] {
+                    if input != NONE
+                        && finder.has_variable(input)
+                        && types[phi as usize] == types[input as usize]
+                    {
                         variables.unite(phi, input, &mut finder.live);
                     }
                 }
@@ -147,7 +152,9 @@ impl<'a> Finder<'a> {
                 found.push(id);
             } else if !is_leaf(self.function, id) {
                 list.extend(
-                    (0..self.function.inputs(id).len()).map(|i| self.function.input(id, i)).filter(|i| *i != NONE),
+                    (0..self.function.inputs(id).len())
+                        .map(|i| self.function.input(id, i))
+                        .filter(|i| *i != NONE),
                 );
             }
         }

@@ -174,8 +174,12 @@ impl Names {
                 continue;
             }
             let part = match relocation.kind {
-                RelocationType::CUDA_ABS32_LO_23 | RelocationType::CUDA_ABS32_LO_26 | RelocationType::CUDA_ABS32_LO_20 => Part::Low,
-                RelocationType::CUDA_ABS32_HI_23 | RelocationType::CUDA_ABS32_HI_26 | RelocationType::CUDA_ABS32_HI_20 => Part::High,
+                RelocationType::CUDA_ABS32_LO_23
+                | RelocationType::CUDA_ABS32_LO_26
+                | RelocationType::CUDA_ABS32_LO_20 => Part::Low,
+                RelocationType::CUDA_ABS32_HI_23
+                | RelocationType::CUDA_ABS32_HI_26
+                | RelocationType::CUDA_ABS32_HI_20 => Part::High,
                 RelocationType::CUDA_ABS32_23 | RelocationType::CUDA_ABS32_26 => Part::Low,
                 _ => Part::Target,
             };
@@ -184,7 +188,8 @@ impl Names {
             if part == Part::Target && symbol.is_some_and(|symbol| u32::from(symbol.section) == code) {
                 continue;
             }
-            let name = symbol.map_or(String::new(), |symbol| String::from_utf8_lossy(symbol.name).into_owned());
+            let name =
+                symbol.map_or(String::new(), |symbol| String::from_utf8_lossy(symbol.name).into_owned());
             relocations.push((relocation.offset, name, relocation.addend.cast_unsigned(), part));
         }
         let mut variables = Vec::new();
@@ -206,12 +211,18 @@ impl Names {
 
     fn relocations(&self) -> Vec<Relocation<'_>> {
         let all = self.relocations.iter();
-        all.map(|(address, symbol, addend, part)| Relocation { address: *address, symbol, addend: *addend, part: *part })
-            .collect()
+        all.map(|(address, symbol, addend, part)| Relocation {
+            address: *address,
+            symbol,
+            addend: *addend,
+            part: *part,
+        })
+        .collect()
     }
 
     fn variables(&self) -> Vec<Variable<'_>> {
         let all = self.variables.iter();
-        all.map(|(name, place, offset, size)| Variable { name, place: *place, offset: *offset, size: *size }).collect()
+        all.map(|(name, place, offset, size)| Variable { name, place: *place, offset: *offset, size: *size })
+            .collect()
     }
 }

@@ -23,7 +23,9 @@ impl Printer<'_> {
             wanted => wanted,
         };
         match (element, wanted) {
-            (Some(Type::Integer(bits, sign)), Type::Integer(..)) if bits == width => Type::Integer(bits, sign),
+            (Some(Type::Integer(bits, sign)), Type::Integer(..)) if bits == width => {
+                Type::Integer(bits, sign)
+            }
             (_, Type::Integer(_, sign)) => Type::Integer(width, sign),
             (_, Type::Float(_)) => Type::Float(width),
             _ => Type::Integer(width, false),
@@ -107,7 +109,8 @@ impl Printer<'_> {
         };
         let has = self.base_type(base);
         let bytes = i64::from(ty.bits() / 8).max(1);
-        let fits = found.offset % bytes == 0 && found.terms.iter().all(|term| term.1 % bytes.cast_unsigned() == 0);
+        let fits =
+            found.offset % bytes == 0 && found.terms.iter().all(|term| term.1 % bytes.cast_unsigned() == 0);
         let mut text = match has {
             Type::Pointer(..) => self.base_text(base, has),
             _ => {
@@ -145,7 +148,13 @@ impl Printer<'_> {
         let count = found.terms.len() + usize::from(found.offset != 0);
         for &(id, scale) in &found.terms {
             let factor = scale / bytes.cast_unsigned();
-            let tight = if factor != 1 { 13 } else if count > 1 { 12 } else { 0 };
+            let tight = if factor != 1 {
+                13
+            } else if count > 1 {
+                12
+            } else {
+                0
+            };
             let part = self.index_part(id, tight);
             if !text.is_empty() {
                 text.push_str(" + ");
@@ -195,7 +204,8 @@ impl Printer<'_> {
             return super::expression_wrapped(format!("({})({text})", ty.name()), 15, tight);
         };
         let bytes = i64::from(target.bits() / 8).max(1);
-        let fits = found.offset % bytes == 0 && found.terms.iter().all(|term| term.1 % bytes.cast_unsigned() == 0);
+        let fits =
+            found.offset % bytes == 0 && found.terms.iter().all(|term| term.1 % bytes.cast_unsigned() == 0);
         let has = self.base_type(base);
         let text = self.base_text(base, has);
         if fits && has == ty {
@@ -203,7 +213,8 @@ impl Printer<'_> {
             if let Some(back) = index.strip_prefix('-') {
                 return super::expression_wrapped(format!("{text} - {back}"), 12, tight);
             }
-            let index = if index.contains(' ') && index.starts_with('-') { format!("({index})") } else { index };
+            let index =
+                if index.contains(' ') && index.starts_with('-') { format!("({index})") } else { index };
             return super::expression_wrapped(format!("{text} + {index}"), 12, tight);
         }
         let index = self.index(&found, 1);
@@ -249,7 +260,8 @@ impl Printer<'_> {
         // The stack of the thread counts down from its end.
         if space == Space::Local {
             let stack = found.terms.iter().position(|term| {
-                term.1 == 1 && matches!(self.function.op(term.0), Op::Special(special) if special.0 == "local_size()")
+                term.1 == 1
+                    && matches!(self.function.op(term.0), Op::Special(special) if special.0 == "local_size()")
             });
             if let Some(place) = stack {
                 found.terms.remove(place);
@@ -263,8 +275,10 @@ impl Printer<'_> {
         bounds.1 = bounds.1.max(end);
         let element = self.region_type(space).unwrap_or(Type::Integer(32, false));
         let bytes = i64::from(ty.bits() / 8).max(1);
-        let fits = found.offset % bytes == 0 && found.terms.iter().all(|term| term.1 % bytes.cast_unsigned() == 0);
-        let is_same = matches!((element, ty), (Type::Integer(a, _), Type::Integer(b, _)) if a == b) || element == ty;
+        let fits =
+            found.offset % bytes == 0 && found.terms.iter().all(|term| term.1 % bytes.cast_unsigned() == 0);
+        let is_same =
+            matches!((element, ty), (Type::Integer(a, _), Type::Integer(b, _)) if a == b) || element == ty;
         if fits && is_same {
             let index = self.index(&found, bytes);
             return format!("{name}[{index}]");
@@ -284,7 +298,9 @@ impl Printer<'_> {
         let ty = self.region_type(space).unwrap_or(Type::Integer(32, false));
         let bytes = u64::from(ty.bits() / 8).max(1);
         Some(match space {
-            Space::Shared if self.source.shared_size == 0 => format!("    extern __shared__ {} shared[];", ty.name()),
+            Space::Shared if self.source.shared_size == 0 => {
+                format!("    extern __shared__ {} shared[];", ty.name())
+            }
             Space::Shared => {
                 format!("    __shared__ {} shared[{}];", ty.name(), self.source.shared_size.div_ceil(bytes))
             }
@@ -297,7 +313,11 @@ impl Printer<'_> {
                     .map(|variable| variable.offset + variable.size)
                     .max();
                 let size = size.unwrap_or(0).max(end);
-                return Some(format!("    extern __constant__ {} {name}[{}];", ty.name(), size.div_ceil(bytes)));
+                return Some(format!(
+                    "    extern __constant__ {} {name}[{}];",
+                    ty.name(),
+                    size.div_ceil(bytes)
+                ));
             }
         })
     }
@@ -330,10 +350,11 @@ impl Printer<'_> {
                 format!("*({})((char *)&{name} + {inside})", ty.pointer().name())
             }
             None => {
-                let overlaps = self.fields.range((index, 0)..(index + 1, 0)).any(|(&(_, other), other_ty)| {
-                    let other_end = other + u32::from(other_ty.bits()).max(8) / 8;
-                    other < inside + size && inside < other_end && (other != inside || *other_ty != ty)
-                });
+                let overlaps =
+                    self.fields.range((index, 0)..(index + 1, 0)).any(|(&(_, other), other_ty)| {
+                        let other_end = other + u32::from(other_ty.bits()).max(8) / 8;
+                        other < inside + size && inside < other_end && (other != inside || *other_ty != ty)
+                    });
                 if overlaps || !inside.is_multiple_of(size.max(1)) {
                     self.casts += 1;
                     return format!("*({})((char *)&{name} + {inside})", ty.pointer().name());
@@ -362,9 +383,24 @@ const LOCAL_SIZE: i64 = 4096;
 
 fn region_name(space: Space) -> &'static str {
     const CONSTANTS: [&str; 18] = [
-        "constant_0", "constant_1", "constant_2", "constant_3", "constant_4", "constant_5", "constant_6", "constant_7",
-        "constant_8", "constant_9", "constant_10", "constant_11", "constant_12", "constant_13", "constant_14",
-        "constant_15", "constant_16", "constant_17",
+        "constant_0",
+        "constant_1",
+        "constant_2",
+        "constant_3",
+        "constant_4",
+        "constant_5",
+        "constant_6",
+        "constant_7",
+        "constant_8",
+        "constant_9",
+        "constant_10",
+        "constant_11",
+        "constant_12",
+        "constant_13",
+        "constant_14",
+        "constant_15",
+        "constant_16",
+        "constant_17",
     ];
     match space {
         Space::Shared | Space::Generic => "shared",

@@ -147,7 +147,9 @@ impl Printer<'_> {
             Op::Xor => self.binary("^", XOR, a, b, tight, self.loose(width)),
             Op::Shl => self.shift("<<", "shift_left", a, b, tight, self.loose(width)),
             Op::Shr => self.shift(">>", "shift_right", a, b, tight, plain),
-            Op::Sar => self.shift(">>", "shift_right_signed", a, b, tight, Type::Integer(width.max(32), true)),
+            Op::Sar => {
+                self.shift(">>", "shift_right_signed", a, b, tight, Type::Integer(width.max(32), true))
+            }
             Op::Udiv => self.binary("/", PRODUCT, a, b, tight, plain),
             Op::Urem => self.binary("%", PRODUCT, a, b, tight, plain),
             Op::Sdiv => self.binary("/", PRODUCT, a, b, tight, Type::Integer(width, true)),
@@ -170,7 +172,10 @@ impl Printer<'_> {
                 let name = if op == Op::SignedCarry { "signed_carry" } else { "signed_borrow" };
                 self.helper(name);
                 let bits = self.function.width(a);
-                let (x, y) = (self.value(a, 0, Type::Integer(bits, true)), self.value(b, 0, Type::Integer(bits, true)));
+                let (x, y) = (
+                    self.value(a, 0, Type::Integer(bits, true)),
+                    self.value(b, 0, Type::Integer(bits, true)),
+                );
                 format!("{name}({x}, {y})")
             }
             Op::BoolAnd => self.binary("&&", BOTH, a, b, tight, Type::Bool),
@@ -195,8 +200,12 @@ impl Printer<'_> {
                 let wide = Type::Integer(width, false).name();
                 wrapped(format!("({wide}){high} << {} | {low}", half.bits()), OR, tight)
             }
-            Op::PopCount => self.function_call(if self.function.width(a) == 64 { "__popcll" } else { "__popc" }, a),
-            Op::LeadingZeros => self.function_call(if self.function.width(a) == 64 { "__clzll" } else { "__clz" }, a),
+            Op::PopCount => {
+                self.function_call(if self.function.width(a) == 64 { "__popcll" } else { "__popc" }, a)
+            }
+            Op::LeadingZeros => {
+                self.function_call(if self.function.width(a) == 64 { "__clzll" } else { "__clz" }, a)
+            }
             Op::FloatAdd => self.binary("+", SUM, a, b, tight, Type::Float(width)),
             Op::FloatSub => self.binary("-", SUM, a, b, tight, Type::Float(width)),
             Op::FloatMul => self.binary("*", PRODUCT, a, b, tight, Type::Float(width)),
@@ -267,7 +276,9 @@ impl Printer<'_> {
     /// An input of an operator that does not mind signs: no cast but from what is no integer, or narrower.
     fn operand(&mut self, id: Id, tight: u8, wanted: Type) -> String {
         let wanted = match (wanted, self.has_type(id)) {
-            (Type::Integer(bits, _), Type::Integer(have, sign)) if bits == have || bits == 32 && have < 32 => {
+            (Type::Integer(bits, _), Type::Integer(have, sign))
+                if bits == have || bits == 32 && have < 32 =>
+            {
                 Type::Integer(have, sign)
             }
             (wanted, _) => wanted,
@@ -358,7 +369,8 @@ impl Printer<'_> {
         };
         let write = |this: &mut Self, id: Id, other: Id, tight: u8| {
             let is_pointer = matches!(this.has_type(id), Type::Pointer(..)) && sign != Some(true);
-            let other_is_pointer = matches!(this.has_type(other), Type::Pointer(..)) && number(this, other).is_none();
+            let other_is_pointer =
+                matches!(this.has_type(other), Type::Pointer(..)) && number(this, other).is_none();
             if is_pointer && (other_is_pointer || number(this, other) == Some(0)) {
                 return this.plain(id, tight);
             }
@@ -405,7 +417,8 @@ impl Printer<'_> {
                 return self.compare(found.0, found.1, a, b, tight, found.2);
             }
             if matches!(self.function.op(id), Op::BoolAnd | Op::BoolOr) && self.turns(a) && self.turns(b) {
-                let (operator, level) = if self.function.op(id) == Op::BoolAnd { ("||", EITHER) } else { ("&&", BOTH) };
+                let (operator, level) =
+                    if self.function.op(id) == Op::BoolAnd { ("||", EITHER) } else { ("&&", BOTH) };
                 let left = self.negated(a, level);
                 let right = self.negated(b, level + 1);
                 return wrapped(format!("{left} {operator} {right}"), level, tight);
@@ -481,11 +494,16 @@ impl Printer<'_> {
                     if call.name().starts_with("__shfl") && index == 0 {
                         ty = self.types.of[id as usize];
                     }
-                    if call.name().starts_with("__shfl") && index == 2 && self.function.number(input) == Some(32) {
+                    if call.name().starts_with("__shfl")
+                        && index == 2
+                        && self.function.number(input) == Some(32)
+                    {
                         continue;
                     }
                     match ty {
-                        Type::Integer(..) if !matches!(call.name(), "min" | "max") => self.operand(input, 0, ty),
+                        Type::Integer(..) if !matches!(call.name(), "min" | "max") => {
+                            self.operand(input, 0, ty)
+                        }
                         ty => self.value(input, 0, ty),
                     }
                 }
@@ -572,7 +590,11 @@ pub(super) fn constant(number: u64, width: u8, wanted: Type, tight: u8) -> Strin
         Type::Pointer(..) => wrapped(format!("({}){number:#x}", wanted.name()), UNARY, tight),
         Type::Integer(bits, true) => {
             let value = signed(number, width);
-            let suffix = if bits == 64 && (value > i64::from(i32::MAX) || value < i64::from(i32::MIN)) { "ll" } else { "" };
+            let suffix = if bits == 64 && (value > i64::from(i32::MAX) || value < i64::from(i32::MIN)) {
+                "ll"
+            } else {
+                ""
+            };
             if value == i64::MIN || value == i64::from(i32::MIN) && bits <= 32 {
                 return wrapped(format!("{}{suffix} - 1", value + 1), SUM, tight);
             }

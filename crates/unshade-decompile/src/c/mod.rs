@@ -362,7 +362,8 @@ impl<'a> Printer<'a> {
             Op::Store(space) => {
                 let value = self.function.input(id, 1);
                 let width = self.function.width(value);
-                let (place, ty) = self.place(space, self.function.input(id, 0), self.stored_type(value, width));
+                let (place, ty) =
+                    self.place(space, self.function.input(id, 0), self.stored_type(value, width));
                 let text = self.value(value, 0, ty);
                 self.assign(&place, &text);
             }
@@ -473,7 +474,9 @@ impl<'a> Printer<'a> {
                 visit(id);
             } else if !crate::schedule::is_leaf(self.function, id) {
                 let inputs = 0..self.function.inputs(id).len();
-                list.extend(inputs.map(|index| self.function.input(id, index)).filter(|id| *id != crate::ir::NONE));
+                list.extend(
+                    inputs.map(|index| self.function.input(id, index)).filter(|id| *id != crate::ir::NONE),
+                );
             }
         }
     }
@@ -591,8 +594,9 @@ impl<'a> Printer<'a> {
         found: &mut HashMap<Id, Occurrence>,
         is_set: bool,
     ) {
-        let entry =
-            found.entry(class).or_insert(Occurrence { scope, first: if is_set { Some(scope) } else { None } });
+        let entry = found
+            .entry(class)
+            .or_insert(Occurrence { scope, first: if is_set { Some(scope) } else { None } });
         let (mut a, mut b) = (entry.scope, scope);
         while a != b {
             if scopes[a].1 < scopes[b].1 {

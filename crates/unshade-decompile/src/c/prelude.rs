@@ -23,5 +23,8 @@ static HELPERS: &[(&str, &str)] = &[
         "signed_carry",
         "template <class T> static __device__ __forceinline__ bool signed_carry(T a, T b)\n{\n    return b < 0 ? a < (T)1 << (sizeof(T) * 8 - 1) - b : false;\n}",
     ),
-    ("laneid", "static __device__ __forceinline__ unsigned int laneid()\n{\n#ifdef __CUDA_ARCH__\n    unsigned int r;\n    asm volatile(\"mov.u32 %0, %%laneid;\" : \"=r\"(r));\n    return r;\n#else\n    return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31;\n#endif\n}"),
+    (
+        "laneid",
+        "static __device__ __forceinline__ unsigned int laneid()\n{\n#ifdef __CUDA_ARCH__\n    unsigned int r;\n    asm volatile(\"mov.u32 %0, %%laneid;\" : \"=r\"(r));\n    return r;\n#else\n    return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31;\n#endif\n}",
+    ),
 ];

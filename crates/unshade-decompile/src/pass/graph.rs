@@ -103,21 +103,31 @@ fn switch_defaults(function: &mut Function) -> bool {
     let mut changed = false;
     let mut moved: Vec<BlockId> = (0..function.blocks.len() as BlockId).collect();
     for block in 0..function.blocks.len() {
-        let End::Switch { selector, cases, otherwise: None } = function.blocks[block].end.clone() else { continue };
+        let End::Switch { selector, cases, otherwise: None } = function.blocks[block].end.clone() else {
+            continue;
+        };
         if !function.blocks[block].effects.is_empty() || !function.blocks[block].phis.is_empty() {
             continue;
         }
         let [before] = function.blocks[block].before[..] else { continue };
-        let End::Branch { condition, yes, no } = function.blocks[before as usize].end.clone() else { continue };
+        let End::Branch { condition, yes, no } = function.blocks[before as usize].end.clone() else {
+            continue;
+        };
         let condition = function.resolve(condition);
         let (a, b) = (function.input(condition, 0), function.input(condition, 1));
         let selector = function.resolve(selector);
         let count = cases.len() as u64;
         // What holds when the index is outside.
         let is_outside = match function.op(condition) {
-            Op::Less if b == selector => function.number(a).is_some_and(|most| most + 1 >= count).then_some(true),
-            Op::LessEqual if b == selector => function.number(a).is_some_and(|most| most >= count).then_some(true),
-            Op::Less if a == selector => function.number(b).is_some_and(|most| most >= count).then_some(false),
+            Op::Less if b == selector => {
+                function.number(a).is_some_and(|most| most + 1 >= count).then_some(true)
+            }
+            Op::LessEqual if b == selector => {
+                function.number(a).is_some_and(|most| most >= count).then_some(true)
+            }
+            Op::Less if a == selector => {
+                function.number(b).is_some_and(|most| most >= count).then_some(false)
+            }
             Op::LessEqual if a == selector => {
                 function.number(b).is_some_and(|most| most + 1 >= count).then_some(false)
             }
@@ -125,7 +135,9 @@ fn switch_defaults(function: &mut Function) -> bool {
         };
         let Some(is_outside) = is_outside else { continue };
         let (outside, inside) = if is_outside { (yes, no) } else { (no, yes) };
-        if inside != block as BlockId || cases.iter().any(|case| case.1 == outside && has_phis(function, outside)) {
+        if inside != block as BlockId
+            || cases.iter().any(|case| case.1 == outside && has_phis(function, outside))
+        {
             continue;
         }
         for next in function.blocks[block].end.successors() {
@@ -176,7 +188,8 @@ pub fn remove_unreached(function: &mut Function) -> bool {
     }
     let mut changed = false;
     for block in 0..function.blocks.len() {
-        if reached[block] || function.blocks[block].end == End::Open && function.blocks[block].phis.is_empty() {
+        if reached[block] || function.blocks[block].end == End::Open && function.blocks[block].phis.is_empty()
+        {
             continue;
         }
         for next in function.blocks[block].end.successors() {
@@ -266,7 +279,8 @@ fn join_conditions(function: &mut Function) -> bool {
         }
         let a = conditional(function, first, first_holds, before);
         let b = conditional(function, condition, holds, before);
-        let joined = function.raw(Op::BoolOr, 1, before, function.values[condition as usize].address, &[a, b]);
+        let joined =
+            function.raw(Op::BoolOr, 1, before, function.values[condition as usize].address, &[a, b]);
         function.remove_edge(block, shared);
         rename_before(function, rest, block, before);
         function.blocks[before as usize].end = End::Branch { condition: joined, yes: shared, no: rest };

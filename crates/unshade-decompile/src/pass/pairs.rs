@@ -61,7 +61,9 @@ impl Pairs<'_> {
                 return Some(self.function.raw(Op::Parameter(l), 64, 0, like.address, &[]));
             }
             (Op::Constant(0), _) => return Some(self.make(like, Op::ZeroExtend, 64, &[low])),
-            (Op::Undefined, Op::Undefined) => return Some(self.function.raw(Op::Undefined, 64, 0, NONE, &[])),
+            (Op::Undefined, Op::Undefined) => {
+                return Some(self.function.raw(Op::Undefined, 64, 0, NONE, &[]));
+            }
             _ => {}
         }
         if h == Op::Sar && self.input(high, 0) == low && self.number(self.input(high, 1)) == Some(31) {
@@ -99,7 +101,8 @@ impl Pairs<'_> {
         if op != Op::Mul {
             return false;
         }
-        let (Some(a), Some(b)) = (self.low_part(self.input(whole, 0)), self.low_part(self.input(whole, 1))) else {
+        let (Some(a), Some(b)) = (self.low_part(self.input(whole, 0)), self.low_part(self.input(whole, 1)))
+        else {
             return false;
         };
         let (x, y) = (self.input(low, 0), self.input(low, 1));
@@ -243,8 +246,11 @@ impl Pairs<'_> {
         let is_difference = match self.op(low) {
             Op::Sub => self.input(low, 0) == a && self.input(low, 1) == b,
             Op::Neg => self.number(a) == Some(0) && self.input(low, 0) == b,
-            Op::Add => self.input(low, 0) == a && matches!((self.number(self.input(low, 1)), self.number(b)),
-                (Some(sum), Some(b)) if sum.wrapping_add(b) & 0xffff_ffff == 0),
+            Op::Add => {
+                self.input(low, 0) == a
+                    && matches!((self.number(self.input(low, 1)), self.number(b)),
+                (Some(sum), Some(b)) if sum.wrapping_add(b) & 0xffff_ffff == 0)
+            }
             _ => false,
         };
         if !is_difference {
@@ -320,7 +326,9 @@ impl Pairs<'_> {
     fn shift(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         if self.op(high) == Op::High && self.op(low) == Op::Shl {
             let whole = self.input(high, 0);
-            if self.op(whole) == Op::Shl && self.amount(self.input(whole, 1)) == self.amount(self.input(low, 1)) {
+            if self.op(whole) == Op::Shl
+                && self.amount(self.input(whole, 1)) == self.amount(self.input(low, 1))
+            {
                 let source = self.input(whole, 0);
                 let is_low = self.low_is(source, self.input(low, 0));
                 return is_low.then_some(whole);
@@ -397,7 +405,8 @@ impl Pairs<'_> {
         match like.op {
             // Upper smaller, or the difference of the uppers smaller than what was borrowed.
             Op::BoolOr => {
-                let (first, second) = if self.op(a) == Op::Less && self.op(b) == Op::Less { (a, b) } else { return None };
+                let (first, second) =
+                    if self.op(a) == Op::Less && self.op(b) == Op::Less { (a, b) } else { return None };
                 self.less(like, first, second).or_else(|| self.less(like, second, first))
             }
             // The sign of the difference, corrected by both overflows.
@@ -439,8 +448,11 @@ impl Pairs<'_> {
     fn is_difference(&self, id: Id, x: Id, y: Id) -> bool {
         match self.op(id) {
             Op::Sub => self.input(id, 0) == x && self.input(id, 1) == y,
-            Op::Add => self.input(id, 0) == x && matches!((self.number(self.input(id, 1)), self.number(y)),
-                (Some(sum), Some(y)) if sum.wrapping_add(y) & 0xffff_ffff == 0),
+            Op::Add => {
+                self.input(id, 0) == x
+                    && matches!((self.number(self.input(id, 1)), self.number(y)),
+                (Some(sum), Some(y)) if sum.wrapping_add(y) & 0xffff_ffff == 0)
+            }
             Op::Neg => self.number(x) == Some(0) && self.input(id, 0) == y,
             _ => id == x && self.number(y) == Some(0),
         }
@@ -457,8 +469,9 @@ impl Pairs<'_> {
         let lows = self.borrow(self.input(rest, 1))?;
         let difference = self.input(rest, 0);
         let borrow = self.input(rest, 1);
-        let is_second =
-            |id| self.op(id) == Op::SignedBorrow && self.input(id, 0) == difference && self.input(id, 1) == borrow;
+        let is_second = |id| {
+            self.op(id) == Op::SignedBorrow && self.input(id, 0) == difference && self.input(id, 1) == borrow
+        };
         if is_second(overflow) {
             let zero = self.function.constant(0, 32);
             return Some(self.wide(like, Op::SignedLess, (difference, zero), lows));

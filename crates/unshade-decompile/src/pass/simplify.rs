@@ -24,7 +24,10 @@ pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
         id += 1;
         if function.is_replaced(at)
             || used.get(at as usize) == Some(&false)
-            || !graph.place.get(function.values[at as usize].block as usize).is_some_and(|place| *place != NONE)
+            || !graph
+                .place
+                .get(function.values[at as usize].block as usize)
+                .is_some_and(|place| *place != NONE)
         {
             continue;
         }
@@ -141,9 +144,17 @@ fn rewrite(function: &mut Function, id: Id, reassociate: bool) -> Option<Id> {
     }
     match value.op {
         Op::Phi => at.phi(),
-        Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor | Op::Neg | Op::Not | Op::Shl | Op::Shr | Op::Sar => {
-            at.integer(value.op, value.width, a, b, x, y, reassociate)
-        }
+        Op::Add
+        | Op::Sub
+        | Op::Mul
+        | Op::And
+        | Op::Or
+        | Op::Xor
+        | Op::Neg
+        | Op::Not
+        | Op::Shl
+        | Op::Shr
+        | Op::Sar => at.integer(value.op, value.width, a, b, x, y, reassociate),
         Op::Equal
         | Op::NotEqual
         | Op::Less
@@ -154,9 +165,13 @@ fn rewrite(function: &mut Function, id: Id, reassociate: bool) -> Option<Id> {
         | Op::SignedCarry
         | Op::SignedBorrow => at.comparison(value.op, a, b, y),
         Op::BoolAnd | Op::BoolOr | Op::BoolXor | Op::BoolNot => at.truth(value.op, a, b, y),
-        Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High | Op::Concat => at.extension(value.op, value.width, a, b),
+        Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High | Op::Concat => {
+            at.extension(value.op, value.width, a, b)
+        }
         Op::Select => at.select(value.width, a, b, c),
-        Op::SignedToFloat if at.op(a) == Op::SignExtend => Some(at.make(Op::SignedToFloat, value.width, &[at.input(a, 0)])),
+        Op::SignedToFloat if at.op(a) == Op::SignExtend => {
+            Some(at.make(Op::SignedToFloat, value.width, &[at.input(a, 0)]))
+        }
         Op::SignedToFloat | Op::UnsignedToFloat if at.op(a) == Op::ZeroExtend => {
             let inner = at.input(a, 0);
             Some(at.make(Op::UnsignedToFloat, value.width, &[inner]))
@@ -402,9 +417,8 @@ impl Rewriter<'_> {
             // Not of both: one or the other not, where these are comparisons that turn round.
             if matches!(self.op(a), Op::BoolAnd | Op::BoolOr) {
                 let (left, right) = (self.input(a, 0), self.input(a, 1));
-                let turns = |this: &Self, id| {
-                    contrary(this.op(id)).is_some() || matches!(this.op(id), Op::BoolNot)
-                };
+                let turns =
+                    |this: &Self, id| contrary(this.op(id)).is_some() || matches!(this.op(id), Op::BoolNot);
                 if turns(self, left) && turns(self, right) {
                     let left = self.make(Op::BoolNot, 1, &[left]);
                     let right = self.make(Op::BoolNot, 1, &[right]);
@@ -471,7 +485,9 @@ impl Rewriter<'_> {
             Op::ZeroExtend | Op::SignExtend if inner_op == Op::ZeroExtend => {
                 return Some(self.make(Op::ZeroExtend, width, &[inner]));
             }
-            Op::SignExtend if inner_op == Op::SignExtend => return Some(self.make(Op::SignExtend, width, &[inner])),
+            Op::SignExtend if inner_op == Op::SignExtend => {
+                return Some(self.make(Op::SignExtend, width, &[inner]));
+            }
             Op::Low if matches!(inner_op, Op::ZeroExtend | Op::SignExtend) => {
                 return Some(match self.width(inner).cmp(&width) {
                     std::cmp::Ordering::Equal => inner,
@@ -489,8 +505,12 @@ impl Rewriter<'_> {
                 };
             }
             Op::Low if width == 32 => return self.low_of_wide(a),
-            Op::High if inner_op == Op::Concat && self.width(self.input(a, 1)) == width => return Some(inner),
-            Op::High if inner_op == Op::ZeroExtend && self.width(inner) <= width => return Some(self.constant(0, width)),
+            Op::High if inner_op == Op::Concat && self.width(self.input(a, 1)) == width => {
+                return Some(inner);
+            }
+            Op::High if inner_op == Op::ZeroExtend && self.width(inner) <= width => {
+                return Some(self.constant(0, width));
+            }
             Op::High if inner_op == Op::SignExtend && self.width(inner) == width && width == 32 => {
                 let top = self.constant(31, 32);
                 return Some(self.make(Op::Sar, width, &[inner, top]));

@@ -10,9 +10,9 @@
 use super::Code;
 use crate::Fault;
 use std::collections::HashMap;
+use unshade_sass::Instruction;
 use unshade_sass::listing::{Function, Word, instruction_target};
 use unshade_sass::table::{Flow as Kind, Kind as OperandKind};
-use unshade_sass::Instruction;
 
 /// No node.
 pub(super) const NONE: u32 = u32::MAX;
@@ -208,7 +208,8 @@ impl Walk<'_> {
             if name == "IMNMX" && is_wanted(register("d")) {
                 return usize::try_from(immediate()?.checked_add(1)?).ok();
             }
-            if name == "ISETP" && is_wanted(register("a")) && instruction.modifier("unsigned") == Some("u32") {
+            if name == "ISETP" && is_wanted(register("a")) && instruction.modifier("unsigned") == Some("u32")
+            {
                 let most = immediate()?;
                 return match instruction.modifier("cmp") {
                     Some("gt" | "le") => usize::try_from(most.checked_add(1)?).ok(),
@@ -319,13 +320,7 @@ impl Walk<'_> {
             || instruction.modifier("join") == Some("on")
     }
 
-    fn branch(
-        &mut self,
-        node: u32,
-        slot: usize,
-        instruction: &Instruction,
-        stack: u32,
-    ) -> Result<(), Fault> {
+    fn branch(&mut self, node: u32, slot: usize, instruction: &Instruction, stack: u32) -> Result<(), Fault> {
         let mut fault = None;
         let target = instruction_target(instruction, self.address(slot)).and_then(|target| self.slot(target));
         let mut table = Vec::new();
@@ -350,11 +345,9 @@ impl Walk<'_> {
             }
             Kind::Call => {
                 let address = self.address(slot);
-                let is_outside = self
-                    .code
-                    .relocations
-                    .iter()
-                    .any(|relocation| relocation.address == address && relocation.part == super::Part::Target);
+                let is_outside = self.code.relocations.iter().any(|relocation| {
+                    relocation.address == address && relocation.part == super::Part::Target
+                });
                 is_last = false;
                 if is_outside || target.is_none() {
                     None
@@ -406,8 +399,7 @@ impl Walk<'_> {
 /// Whether an instruction may leave the branch to the next one: it is guarded, or tests the condition code.
 fn is_conditional(instruction: &Instruction) -> bool {
     let guard = instruction.operands().find(|operand| operand.kind == OperandKind::Guard);
-    let is_guarded = guard.is_some_and(|guard| {
-        instruction.number(guard.value) != 7 || instruction.flag(guard.not)
-    });
+    let is_guarded =
+        guard.is_some_and(|guard| instruction.number(guard.value) != 7 || instruction.flag(guard.not));
     is_guarded || instruction.modifier("test").is_some_and(|test| test != "t")
 }

@@ -15,11 +15,11 @@ use crate::ir::build::Builder;
 use crate::ir::fold::{fold, masked};
 use crate::ir::{BlockId, End, Function, Id, NONE, Op, Space};
 use std::collections::HashMap;
+use unshade_sass::Instruction;
 use unshade_sass::listing::Word;
 use unshade_sass::semantics::table::{Code as Pcode, FLAGS};
 use unshade_sass::semantics::{Lifted, Op as Step, Space as SassSpace, Varnode, functions};
 use unshade_sass::table::Kind;
-use unshade_sass::Instruction;
 
 /// The place of the first flag, behind 256 registers.
 const FIRST_FLAG: u32 = 256;
@@ -271,10 +271,14 @@ impl Lifting<'_> {
         }
         match op {
             Op::BoolNot if function.op(first) == Op::BoolNot => return function.input(first, 0),
-            Op::Low if function.op(first) == Op::Concat && function.width(function.input(first, 1)) == width => {
+            Op::Low
+                if function.op(first) == Op::Concat && function.width(function.input(first, 1)) == width =>
+            {
                 return function.input(first, 1);
             }
-            Op::High if function.op(first) == Op::Concat && function.width(function.input(first, 0)) == width => {
+            Op::High
+                if function.op(first) == Op::Concat && function.width(function.input(first, 0)) == width =>
+            {
                 return function.input(first, 0);
             }
             Op::Concat => {
@@ -402,11 +406,8 @@ impl Lifting<'_> {
         let block = self.block;
         if !region.has_effects {
             for (place, then, otherwise) in region.overlay {
-                let old = if then == NONE || otherwise == NONE {
-                    self.builder.read(block, place)
-                } else {
-                    NONE
-                };
+                let old =
+                    if then == NONE || otherwise == NONE { self.builder.read(block, place) } else { NONE };
                 let then = if then == NONE { old } else { then };
                 let otherwise = if otherwise == NONE { old } else { otherwise };
                 let value = self.select(region.guard, then, otherwise);
@@ -455,7 +456,8 @@ impl Lifting<'_> {
     }
 
     fn select(&mut self, condition: Id, then: Id, otherwise: Id) -> Id {
-        let (then, otherwise) = (self.builder.function.resolve(then), self.builder.function.resolve(otherwise));
+        let (then, otherwise) =
+            (self.builder.function.resolve(then), self.builder.function.resolve(otherwise));
         if then == otherwise {
             return then;
         }
@@ -581,7 +583,9 @@ impl Lifting<'_> {
         match op.code {
             Pcode::Load(space) => matches!(space, SassSpace::Constant | SassSpace::Special),
             Pcode::Store(_) | Pcode::Goto | Pcode::Call | Pcode::Return | Pcode::Exit => false,
-            Pcode::Function(index) => functions().get(usize::from(index)).is_some_and(|function| function.pure),
+            Pcode::Function(index) => {
+                functions().get(usize::from(index)).is_some_and(|function| function.pure)
+            }
             _ => true,
         }
     }
@@ -644,14 +648,16 @@ impl Lifting<'_> {
         self.side = Side::Plain;
         let after = self.builder.block(self.address);
         let condition = region.guard;
-        let (mine, other) =
-            if side == Side::Then { (region.then, region.otherwise) } else { (region.otherwise, region.then) };
+        let (mine, other) = if side == Side::Then {
+            (region.then, region.otherwise)
+        } else {
+            (region.otherwise, region.then)
+        };
         let other_overlay = region.overlay.iter().any(|entry| {
             let value = if side == Side::Then { entry.2 } else { entry.1 };
             value != NONE
         });
-        let is_other_used =
-            other_overlay || !self.builder.function.blocks[other as usize].effects.is_empty();
+        let is_other_used = other_overlay || !self.builder.function.blocks[other as usize].effects.is_empty();
         let target = if is_other_used { other } else { after };
         let (yes, no) = if side == Side::Then { (mine, target) } else { (target, mine) };
         self.builder.end(self.block, End::Branch { condition, yes, no });
@@ -818,7 +824,8 @@ impl Lifting<'_> {
         for (index, &other) in temporaries.iter().enumerate() {
             let mine = self.temporaries[index];
             if mine != other && other != NONE {
-                self.temporaries[index] = if mine == NONE { other } else { self.select(condition, other, mine) };
+                self.temporaries[index] =
+                    if mine == NONE { other } else { self.select(condition, other, mine) };
             }
         }
         let mut places: Vec<u32> = writes.iter().chain(&self.pending).map(|entry| entry.0).collect();
@@ -826,7 +833,8 @@ impl Lifting<'_> {
         places.dedup();
         let mut merged = Vec::new();
         for place in places {
-            let of = |list: &[(u32, Id)]| list.iter().rev().find(|entry| entry.0 == place).map(|entry| entry.1);
+            let of =
+                |list: &[(u32, Id)]| list.iter().rev().find(|entry| entry.0 == place).map(|entry| entry.1);
             let (other, mine) = (of(&writes), of(&self.pending));
             let value = match (other, mine) {
                 (Some(other), Some(mine)) => self.select(condition, other, mine),

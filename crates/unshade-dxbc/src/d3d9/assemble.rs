@@ -30,7 +30,8 @@ use unshade_core::{Error, ErrorKind, Result};
 /// # Errors
 /// [`ErrorKind::BadValue`] where the text can't be understood, with its line.
 pub fn assemble(source: &str) -> Result<Program> {
-    let mut assembler = Assembler { program: Program { end: Some(END), ..Program::default() }, runs_on: Runs::Nowhere };
+    let mut assembler =
+        Assembler { program: Program { end: Some(END), ..Program::default() }, runs_on: Runs::Nowhere };
     let mut has_version = false;
     let mut offset = 0u64;
     for (number, line) in source.split('\n').enumerate() {
@@ -60,7 +61,10 @@ struct Fault {
 }
 
 fn expected(expected: &str, found: &str) -> Fault {
-    Fault { expected: String::from(expected), found: format!("{:?}", found.chars().take(40).collect::<String>()) }
+    Fault {
+        expected: String::from(expected),
+        found: format!("{:?}", found.chars().take(40).collect::<String>()),
+    }
 }
 
 impl Fault {
@@ -246,12 +250,15 @@ impl Statement {
             let token = suffixes.declared.unwrap_or_else(|| implied::declaration_token(0, 0, 0));
             instruction.values.push(token);
         }
-        if let Some((row, letter)) = row.filter(|row| row.values() > 0).and_then(|row| Some((row, row.body.bytes().last()?))) {
+        if let Some((row, letter)) =
+            row.filter(|row| row.values() > 0).and_then(|row| Some((row, row.body.bytes().last()?)))
+        {
             let values = operands.split_off(operands.len().min(1));
             if values.len() != row.values() {
                 return Err(expected("one value for each component", code));
             }
-            instruction.values = values.into_iter().map(|value| parse_value(letter, value)).collect::<Parsed<_>>()?;
+            instruction.values =
+                values.into_iter().map(|value| parse_value(letter, value)).collect::<Parsed<_>>()?;
         }
         let is_written = instruction.has_destination(self.version);
         if !is_written && (suffixes.modifiers != 0 || suffixes.shift != 0) {
@@ -328,7 +335,8 @@ impl Statement {
             None => None,
             Some(letters) => MASKS.iter().position(|known| *known == letters),
         };
-        let mask = mask.and_then(|mask| u32::try_from(mask).ok()).ok_or_else(|| expected("components", rest))?;
+        let mask =
+            mask.and_then(|mask| u32::try_from(mask).ok()).ok_or_else(|| expected("components", rest))?;
         let token = implied::destination_token(register, mask, suffixes.modifiers, suffixes.shift);
         Ok(Operand { token, relative })
     }

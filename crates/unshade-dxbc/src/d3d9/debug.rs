@@ -150,9 +150,9 @@ fn named(slots: &Written, names: &[String]) -> String {
         }
     }
     let name = |variable: usize| names.get(variable).map_or("", String::as_str);
-    let shown = variables.iter().map(|(variable, components)| {
-        format!("{}<{}>", name(*variable), components.join(","))
-    });
+    let shown = variables
+        .iter()
+        .map(|(variable, components)| format!("{}<{}>", name(*variable), components.join(",")));
     shown.collect::<Vec<_>>().join(", ")
 }
 
@@ -182,8 +182,7 @@ impl Table<'_> {
     /// Where the entries of a list stand; none if they are not all there.
     fn list(&self, count: u32, start: u32, size: u32) -> Option<impl Iterator<Item = u32>> {
         let end = start.checked_add(count.checked_mul(size)?)?;
-        (usize::try_from(end).ok()? <= self.data.len()).then(|| {
-            (0..count).map(move |number| start.wrapping_add(number.wrapping_mul(size)))
-        })
+        (usize::try_from(end).ok()? <= self.data.len())
+            .then(|| (0..count).map(move |number| start.wrapping_add(number.wrapping_mul(size))))
     }
 }

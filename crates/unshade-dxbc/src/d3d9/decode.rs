@@ -52,7 +52,8 @@ pub fn decode(mut data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Pro
     if program.end.is_none() {
         let offset = data.offset().saturating_add(unread as u64);
         let fault = Error::new(ErrorKind::Truncated, offset, "the program does not end with an end token");
-        diagnostics.error("dxbc-d3d9-tokens", fault.expected("0x0000ffff").hint("what is left is kept as bytes"));
+        diagnostics
+            .error("dxbc-d3d9-tokens", fault.expected("0x0000ffff").hint("what is left is kept as bytes"));
     }
     program.trailing = data.rest().get(unread..).unwrap_or_default().to_vec();
     for instruction in &program.instructions {
@@ -97,7 +98,8 @@ fn check(version: Version, instruction: &Instruction, start: u64, diagnostics: &
     if instruction.operands.len() != expected || !instruction.rest.is_empty() {
         let found = format!("{} and {} other tokens", instruction.operands.len(), instruction.rest.len());
         let fault = Error::new(ErrorKind::BadValue, offset, format!("`{}` has other operands", row.mnemonic));
-        diagnostics.warning("dxbc-d3d9-operands", fault.expected(format!("{expected} operands")).found(found));
+        diagnostics
+            .warning("dxbc-d3d9-operands", fault.expected(format!("{expected} operands")).found(found));
     }
 }
 
@@ -171,7 +173,8 @@ fn instruction(version: Version, tokens: &mut Tokens<'_>) -> Option<Instruction>
     }
     let values = row.map_or(0, Row::values);
     // A definition has one operand, and a predicate if it says so; what follows them is no operand.
-    let most = if values > 0 { 1usize.saturating_add(usize::from(instruction.is_predicated())) } else { length };
+    let most =
+        if values > 0 { 1usize.saturating_add(usize::from(instruction.is_predicated())) } else { length };
     while instruction.operands.len() < most && body.peek(0).is_some_and(|token| token & IS_OPERAND != 0) {
         let mut operand = Operand { token: body.next()?, relative: None };
         let has_address = version.has_lengths() && operand.is_relative();

@@ -5,7 +5,8 @@
 
 use super::opcode::{COMPARISONS, Opcode, TABLE};
 use super::operand::{
-    IS_OPERAND, IS_RELATIVE, Operand, PRECISIONS, RegisterKind, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES, register_bits,
+    IS_OPERAND, IS_RELATIVE, Operand, PRECISIONS, RegisterKind, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES,
+    register_bits,
 };
 use super::print::NOT;
 use super::program::{Instruction, Version};
@@ -61,7 +62,9 @@ pub(super) fn is_tellable(version: Version, instruction: &Instruction) -> bool {
     if instruction.opcode() == Opcode::COMMENT {
         return instruction.token & !(0x7fff << 16) == u32::from(Opcode::COMMENT.0);
     }
-    instruction.rest.is_empty() && has_implied_opcode(version, instruction) && has_implied_operands(version, instruction)
+    instruction.rest.is_empty()
+        && has_implied_opcode(version, instruction)
+        && has_implied_operands(version, instruction)
 }
 
 fn has_implied_opcode(version: Version, instruction: &Instruction) -> bool {
@@ -72,12 +75,13 @@ fn has_implied_opcode(version: Version, instruction: &Instruction) -> bool {
     let operands = instruction.operands.len().wrapping_sub(usize::from(instruction.is_predicated()));
     let has_controls = match opcode {
         _ if compares => true,
-        Opcode::SAMPLE => row.mnemonic == "texld" && SAMPLE_CONTROLS.iter().any(|(known, _)| *known == controls),
+        Opcode::SAMPLE => {
+            row.mnemonic == "texld" && SAMPLE_CONTROLS.iter().any(|(known, _)| *known == controls)
+        }
         _ => false,
     };
     let length = if version.has_lengths() { instruction.size_in_tokens().wrapping_sub(1) } else { 0 };
-    let implied =
-        opcode_token(opcode, controls, instruction.is_predicated(), instruction.is_co_issued());
+    let implied = opcode_token(opcode, controls, instruction.is_predicated(), instruction.is_co_issued());
     let length = u32::try_from(length).ok().filter(|length| *length < 16);
     (controls == 0 || has_controls)
         && opcode_of(row.mnemonic, version, compares, operands) == Some(opcode)
@@ -101,15 +105,17 @@ fn has_implied_values(version: Version, instruction: &Instruction, body: &str) -
         }
         [b'd', b'f' | b'i'] => one && instruction.values.len() == 4,
         [b'd', b'b'] => one && instruction.values.len() == 1 && first < 2,
-        _ => instruction.values.is_empty() && (!instruction.is_predicated() || has_predicate(version, instruction)),
+        _ => {
+            instruction.values.is_empty()
+                && (!instruction.is_predicated() || has_predicate(version, instruction))
+        }
     }
 }
 
 fn has_predicate(version: Version, instruction: &Instruction) -> bool {
     let predicate = instruction.predicate_place(version).and_then(|place| instruction.operands.get(place));
-    predicate.is_some_and(|predicate| {
-        matches!(predicate.source_modifier(), 0 | NOT) && predicate.precision() == 0
-    })
+    predicate
+        .is_some_and(|predicate| matches!(predicate.source_modifier(), 0 | NOT) && predicate.precision() == 0)
 }
 
 /// Texture kind, usage and index that a declaration has.

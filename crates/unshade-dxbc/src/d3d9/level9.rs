@@ -173,9 +173,8 @@ impl Level9 {
         written.extend_from_slice(&code);
         let (all, size) = (written.len(), code.len());
         for (offset, number) in [(0usize, all), (8, size)] {
-            let number = u32::try_from(number).map_err(|_| {
-                Error::without_offset(ErrorKind::OutOfRange, "the part would be too large")
-            })?;
+            let number = u32::try_from(number)
+                .map_err(|_| Error::without_offset(ErrorKind::OutOfRange, "the part would be too large"))?;
             if let Some(field) = written.get_mut(offset..offset.saturating_add(4)) {
                 field.copy_from_slice(&number.to_le_bytes());
             }

@@ -15,12 +15,7 @@ use unshade_core::{Diagnostics, Escaped, TokenKind, TokenSink};
 const UNREADABLE: &str = "Microsoft (R) D3DX9 Shader Disassembler";
 
 /// Writes a program that stands in a file by itself. `offset` is where.
-pub fn print_fxc(
-    program: &Program,
-    offset: u64,
-    sink: &mut dyn TokenSink,
-    diagnostics: &mut Diagnostics,
-) {
+pub fn print_fxc(program: &Program, offset: u64, sink: &mut dyn TokenSink, diagnostics: &mut Diagnostics) {
     let mut text = String::new();
     let table = ConstantTable::of(program);
     match &table {

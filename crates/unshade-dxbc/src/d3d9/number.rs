@@ -22,7 +22,8 @@ pub(super) fn write_float(out: &mut String, bits: u32) {
     let value = f32::from_bits(bits);
     if !value.is_finite() {
         let exact = SPECIAL.iter().find(|(known, _)| *known == bits);
-        let name = exact.map_or(if value.is_sign_negative() { "-1.#QNAN" } else { "1.#QNAN" }, |(_, name)| *name);
+        let name =
+            exact.map_or(if value.is_sign_negative() { "-1.#QNAN" } else { "1.#QNAN" }, |(_, name)| *name);
         out.push_str(name);
         return;
     }

@@ -10,7 +10,9 @@ use super::debug::DebugInfo;
 use super::implied::{self, SAMPLE_CONTROLS, declared};
 use super::number::write_float;
 use super::opcode::{COMPARISONS, Opcode, Row};
-use super::operand::{IDENTITY, Operand, PRECISIONS, RESULT_MODIFIERS, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES};
+use super::operand::{
+    IDENTITY, Operand, PRECISIONS, RESULT_MODIFIERS, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES,
+};
 use super::program::{Instruction, Program, Version};
 use crate::names::{COMPONENTS, MASKS, name_of};
 use crate::print::Dialect;
@@ -220,8 +222,7 @@ impl Printer<'_> {
         }
         self.mnemonic(instruction, row);
         let is_written = |number| number == 0 && self.first_is_written(instruction);
-        let written: alloc::vec::Vec<bool> =
-            (0..instruction.operands.len().min(1)).map(is_written).collect();
+        let written: alloc::vec::Vec<bool> = (0..instruction.operands.len().min(1)).map(is_written).collect();
         let mut separator = " ";
         for (number, operand) in instruction.operands.iter().enumerate() {
             if Some(number) == place {
@@ -240,7 +241,8 @@ impl Printer<'_> {
 
     /// Whether the first operand is shown as one that is written. FXC takes that of `break` with a predicate for one.
     fn first_is_written(&self, instruction: &Instruction) -> bool {
-        let is_taken = self.options.dialect == Dialect::Fxc && instruction.opcode() == Opcode::BREAK_PREDICATE;
+        let is_taken =
+            self.options.dialect == Dialect::Fxc && instruction.opcode() == Opcode::BREAK_PREDICATE;
         is_taken || instruction.has_destination(self.version)
     }
 

@@ -76,9 +76,15 @@ impl<'a> Fields<'a, '_> {
         self.field(name, Section::read, |v| (Value::Hex(v.offset), format!("{:#x} bytes", v.size).into()))
     }
 
-    /// Emits the fields of a part that was opened and ends at `end`; they can't leave it. The reader goes on after it.
+    /// Emits the fields of a part that was opened and ends at `end`, if they are wanted; they can't leave it. The reader
+    /// goes on after it.
     pub(super) fn part(&mut self, end: u64, emit: impl FnOnce(&mut Fields<'a, '_>) -> Result<()>) {
         let size = end.saturating_sub(self.reader.offset()).min(self.reader.remaining() as u64);
+        if !self.sink.wants_inside() {
+            // There are so many bytes: the size was cut to what is left.
+            let _ = self.reader.skip(size);
+            return self.sink.close();
+        }
         if let Ok(reader) = self.reader.split(size) {
             let mut inner = Fields { reader, sink: &mut *self.sink };
             let result = emit(&mut inner);
@@ -92,6 +98,11 @@ impl<'a> Fields<'a, '_> {
         while let Some(tag) = tags.next() {
             let tag = tag?;
             self.sink.open(Field::group(format!("{}", tag.code), tag.range.clone()));
+            if !self.sink.wants_inside() {
+                self.sink.close();
+                self.reader = tags.reader();
+                continue;
+            }
             let header = tag.content.offset().saturating_sub(tag.range.start);
             let code = tag.range.start..tag.range.start.saturating_add(4);
             self.sink.leaf(Field::new("code", Value::FourCc(tag.code), code.clone()));

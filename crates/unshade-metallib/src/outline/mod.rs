@@ -116,6 +116,9 @@ impl Region {
             ),
         };
         fields.sink.open(Field::group(name, range.clone()).meaning(meaning));
+        if !fields.sink.wants_inside() {
+            return fields.sink.close();
+        }
         let result = match self.kind {
             RegionKind::Header => fields.header(),
             RegionKind::FunctionList => fields.function_list(library),

@@ -118,6 +118,10 @@ impl<'a> Fields<'a, '_> {
                 continue;
             }
             self.sink.open(Field::group(format!("module of function {index}"), range.clone()));
+            if !self.sink.wants_inside() {
+                self.sink.close();
+                continue;
+            }
             let mut inner = Fields { reader: data, sink: &mut *self.sink };
             let result = Module::sized(&data, 0, size).and_then(|module| inner.module(&module));
             inner.finish(result, range.end);

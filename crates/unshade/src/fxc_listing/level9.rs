@@ -15,11 +15,7 @@ const MADE: [&str; 2] = ["Vertex Shader position offset", "Instance ID"];
 ///
 /// # Errors
 /// If its header or its program can't be read.
-pub(super) fn write(
-    data: Reader<'_>,
-    sink: &mut dyn TokenSink,
-    diagnostics: &mut Diagnostics,
-) -> Result<()> {
+pub(super) fn write(data: Reader<'_>, sink: &mut dyn TokenSink, diagnostics: &mut Diagnostics) -> Result<()> {
     let part = Level9::read(data)?;
     let mut text = String::new();
     constants(&mut text, &part);
@@ -65,9 +61,8 @@ fn constants(text: &mut String, part: &Level9) {
     text.push_str("// ---------- ------- --------- --------- ----------------------\n");
     for run in &part.constants {
         let (target, buffer) = (format!("c{}", run.target), format!("cb{}", run.buffer));
-        let [x, y, z, w] = run
-            .conversions
-            .map(|number| CONVERSIONS.get(usize::from(number)).copied().unwrap_or("UNKN"));
+        let [x, y, z, w] =
+            run.conversions.map(|number| CONVERSIONS.get(usize::from(number)).copied().unwrap_or("UNKN"));
         let _ = writeln!(
             text,
             "// {target:10} {buffer:7} {:9} {:9}  ({x:>4},{y:>4},{z:>4},{w:>4})",
@@ -85,8 +80,7 @@ fn scalars(text: &mut String, letter: char, scalars: &[Scalar]) {
     text.push_str("// ---------- ------- ---------- ---------\n");
     for scalar in scalars {
         let (target, buffer) = (format!("{letter}{}", scalar.target), format!("cb{}", scalar.buffer));
-        let _ =
-            writeln!(text, "// {target:10} {buffer:7} {:>10} {:>9}", scalar.register, scalar.component);
+        let _ = writeln!(text, "// {target:10} {buffer:7} {:>10} {:>9}", scalar.register, scalar.component);
     }
     text.push_str("//\n");
 }

@@ -18,9 +18,7 @@ impl Session {
         let row = table.row(item)?;
         let parsed = self.parsed(request.at.program)?;
         with_unit(&parsed, row, |unit, is_unpacked| match unit {
-            Program::Cubin(cubin) if !is_unpacked => {
-                in_function(cubin, row.index, request.offset).ok_or_else(no_code)
-            }
+            Program::Cubin(cubin) if !is_unpacked => at_offset(cubin, request.offset).ok_or_else(no_code),
             _ => Err(no_code()),
         })
     }
@@ -34,7 +32,13 @@ pub(super) fn code<'a>(cubin: &Cubin<'a>, index: u32, name: &'a str) -> Option<F
     Some(Function { name, isa, bytes: code.data(), address: function.symbol.value, file_offset: code.base() })
 }
 
-fn in_function(cubin: &Cubin<'_>, index: u32, offset: u64) -> Option<BitsAnswer> {
+/// The word at an offset. Functions may be inside of others: the outermost knows which words go together.
+fn at_offset(cubin: &Cubin<'_>, offset: u64) -> Option<BitsAnswer> {
+    let is_inside = |function: &unshade_nv::function::Function<'_>| {
+        function.code(cubin).is_ok_and(|code| code.range().contains(&offset))
+    };
+    let holding = (0..).zip(cubin.functions()).filter(|(_, function)| is_inside(function));
+    let (index, _) = holding.max_by_key(|(_, function)| function.symbol.size)?;
     let function = code(cubin, index, "")?;
     let size = function.isa.word_bytes as u64;
     let place = offset.checked_sub(function.file_offset)? / size.max(1);

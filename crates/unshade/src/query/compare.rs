@@ -84,8 +84,11 @@ fn programs(before: &Parsed<'_>, after: &Parsed<'_>) -> Answer<CompareAnswer> {
                 if let Some((one, other)) = one.zip(other) {
                     answer.take_library(&LibraryDiff::new(one, other));
                 }
+            } else if before.format == after.format {
+                let identical = before.data == after.data;
+                answer.take_parts(&ContainerDiff::of_outlines(one, other, identical, CONTEXT));
             } else {
-                answer.take_parts(&ContainerDiff::of_outlines(one, other, before.data == after.data));
+                return Err(different_kinds());
             }
         }
         (Content::Bitcode(one), Content::Bitcode(other)) => {
@@ -93,9 +96,13 @@ fn programs(before: &Parsed<'_>, after: &Parsed<'_>) -> Answer<CompareAnswer> {
             answer.same = diff.is_empty();
             answer.take_text_hunks(&diff);
         }
-        _ => return Err(Fault::new("programs of different kinds can't be compared")),
+        _ => return Err(different_kinds()),
     }
     Ok(answer)
+}
+
+fn different_kinds() -> Fault {
+    Fault::new("programs of different kinds can't be compared")
 }
 
 impl CompareAnswer {

@@ -9,7 +9,7 @@ use crate::disassembly::{Unit, program_parts, token_programs};
 use crate::program::Program;
 use crate::view::ControlFlowView;
 use rows::Row;
-use unshade_core::{Diagnostics, Escaped, FourCc};
+use unshade_core::{Diagnostics, Escaped, FourCc, TokenKind, TokenSink};
 use unshade_dxbc::print::{Options, print_instruction};
 use unshade_sass::control_flow::ControlFlow;
 
@@ -134,6 +134,7 @@ fn of_container(parsed: &Parsed<'_>, row: Option<&Row>, wanted: u32) -> Answer<G
             lines: lines_of(|tape| {
                 for instruction in instructions {
                     print_instruction(program.version, instruction, Options::default(), tape);
+                    tape.put(TokenKind::Space, "\n");
                 }
             }),
             reached: dominators.is_reached(index) || flow.entries.contains(&index),

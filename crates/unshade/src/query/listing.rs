@@ -6,6 +6,7 @@ use super::response::findings;
 use super::session::{Content, Parsed, Session};
 use super::tape::{Lines, MAX_TAPE, Tape, entity};
 use super::*;
+use crate::decompile;
 use crate::disassembly::{
     ModuleOptions, Unit, has_token_program, print_module, program_parts, token_program,
 };
@@ -36,6 +37,9 @@ const MAX_SOURCES: usize = 500;
 
 /// The most lines of a listing of tags.
 const MAX_TAGS: usize = 100_000;
+
+/// Functions of more instructions, with those that they call, are not decompiled here.
+const MAX_DECOMPILED: usize = 20_000;
 
 /// A name that begins so is that of a source.
 const SOURCE: &str = "source:";
@@ -111,6 +115,7 @@ pub(super) fn panes(parsed: &Parsed<'_>, row: Option<&Row>) -> Vec<String> {
         (Content::Program(Program::Cubin(cubin)), _) => {
             if sass_listing::instruction_set(cubin).is_some() {
                 panes.extend(code.map(str::to_owned));
+                panes.extend(row.filter(|row| is_decompiled(row)).map(|_| "c".to_owned()));
             }
         }
         (Content::Program(Program::Ptx(_)), _) => panes.push("ptx".to_owned()),
@@ -119,6 +124,7 @@ pub(super) fn panes(parsed: &Parsed<'_>, row: Option<&Row>) -> Vec<String> {
                 match unit {
                     Program::Cubin(cubin) if sass_listing::instruction_set(cubin).is_some() => {
                         panes.extend(code.map(str::to_owned));
+                        panes.extend(is_decompiled(row).then(|| "c".to_owned()));
                     }
                     Program::Ptx(_) => panes.push("ptx".to_owned()),
                     _ => {}
@@ -247,7 +253,13 @@ pub(super) fn print(parsed: &Parsed<'_>, row: Option<&Row>, pane: &str) -> Answe
                     (Program::Cubin(cubin), Some(raw)) => {
                         machine_code(cubin, Some(row), raw, &mut sink, &mut diagnostics)
                     }
-                    (Program::Ptx(ptx), None) if pane == "ptx" => Ok(ptx_lines(ptx, &mut sink)),
+                    (Program::Cubin(cubin), None) if pane == "c" && is_decompiled(row) => {
+                        decompiled(cubin, row, &mut sink, &mut diagnostics)
+                    }
+                    (Program::Ptx(ptx), None) if pane == "ptx" => {
+                        ptx_lines(ptx, &mut sink);
+                        Ok(())
+                    }
                     _ => Err(no_pane(pane)),
                 }
             })?;
@@ -320,6 +332,40 @@ fn machine_code<S: TokenSink>(
     let is_wanted =
         |function: &unshade_nv::function::Function<'_>| wanted.is_none_or(|one| one == function.index);
     sass_listing::cubin(cubin, &is_wanted, options, diagnostics, sink);
+    Ok(())
+}
+
+/// Functions inside of others are decompiled where these call them.
+fn is_decompiled(row: &Row) -> bool {
+    matches!(row.kind.as_str(), "kernel" | "device")
+}
+
+/// The C of a function, with the first run of words that each line came of.
+fn decompiled(
+    cubin: &Cubin<'_>,
+    row: &Row,
+    sink: &mut dyn TokenSink,
+    diagnostics: &mut Diagnostics,
+) -> Answer<()> {
+    let no_function = || Fault::new("the function can't be read");
+    let function = cubin.functions().nth(row.index as usize).ok_or_else(no_function)?;
+    let section = function.section.as_ref().ok_or_else(no_function)?;
+    let base = cubin.elf().bytes(section)?.base();
+    let size = sass_listing::instruction_set(cubin).map_or(8, |isa| isa.word_bytes as u64);
+    let wanted = function.index;
+    let mut found = None;
+    let is_wanted = |function: &unshade_nv::function::Function<'_>| function.index == wanted;
+    decompile::cubin(cubin, &is_wanted, MAX_DECOMPILED, diagnostics, &mut |one| found = Some(one.result));
+    let decompiled = found.ok_or_else(no_function)?.map_err(|fault| Fault::new(fault.to_string()))?;
+    for line in &decompiled.lines {
+        let first = line.addresses.first().map_or(0, |address| u64::from(*address));
+        let next =
+            |end: u64, address: &u32| if u64::from(*address) == end { end.saturating_add(size) } else { end };
+        let end = line.addresses.iter().fold(first, next);
+        sink.source(base.saturating_add(first)..base.saturating_add(end));
+        sink.put(TokenKind::Text, &shown_line(line.text.as_bytes()));
+        sink.put(TokenKind::Space, "\n");
+    }
     Ok(())
 }
 
@@ -406,7 +452,7 @@ fn tags(parsed: &Parsed<'_>, row: &Row, tape: &mut Tape) -> Answer<()> {
         })?,
         _ => row.range.map(|[start, end]| start..end).into_iter().collect(),
     };
-    let mut sink = FieldLines { ranges, depth: 0, base_depth: None, count: 0, tape };
+    let mut sink = FieldLines { ranges, depth: 0, base_depth: None, count: 0, is_near: true, tape };
     program.outline(&mut sink);
     Ok(())
 }
@@ -418,6 +464,8 @@ struct FieldLines<'t> {
     /// The depth of the outermost field that is printed now.
     base_depth: Option<usize>,
     count: usize,
+    /// Whether the innermost open field has bytes of the ranges.
+    is_near: bool,
     tape: &'t mut Tape,
 }
 
@@ -452,7 +500,14 @@ impl OutlineSink for FieldLines<'_> {
             }
             self.tape.put(TokenKind::Space, "\n");
         }
+        let meets = |range: &Range<u64>| range.start < field.range.end && field.range.start < range.end;
+        self.is_near = self.ranges.iter().any(meets);
         self.depth += 1;
+    }
+
+    /// Asked directly after a field was opened.
+    fn wants_inside(&self) -> bool {
+        self.is_near
     }
 
     fn close(&mut self) {

@@ -58,6 +58,18 @@ impl OutlineSink for Window {
         self.places.push(0);
     }
 
+    fn wants_inside(&self) -> bool {
+        let (depth, length) = (self.places.len().saturating_sub(1), self.way.len());
+        if depth <= length {
+            return self.matched == depth;
+        }
+        // Of children that are kept the fields are counted.
+        let place = self.places.get(length).map(|count| count.saturating_sub(1));
+        self.matched == length
+            && depth == length + 1
+            && self.children.last().is_some_and(|child| child.index == place)
+    }
+
     fn close(&mut self) {
         if self.places.len() < 2 {
             return;
@@ -104,6 +116,10 @@ impl OutlineSink for Path {
             }
         }
         self.depth += 1;
+    }
+
+    fn wants_inside(&self) -> bool {
+        self.open == self.depth
     }
 
     fn close(&mut self) {

@@ -83,6 +83,9 @@ pub struct Place {
 pub struct Overview {
     /// Which file.
     pub file: u32,
+    /// Only this program, in full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<u32>,
 }
 
 /// Asks for rows of a table.

@@ -186,6 +186,9 @@ pub struct ProgramHead {
     pub extracts: Vec<&'static str>,
     /// What people look for first.
     pub facts: Vec<Fact>,
+    /// Whether only its place is told, as there are many: ask for it alone.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub brief: bool,
     /// Why it can't be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,

@@ -167,7 +167,7 @@ impl Table {
     }
 
     fn of_kernels(program: &Program<'_>) -> Self {
-        let mut table = Self { item_name: "kernel", columns: KERNEL_COLUMNS.to_vec(), rows: Vec::new() };
+        let mut table = Self { item_name: "function", columns: KERNEL_COLUMNS.to_vec(), rows: Vec::new() };
         let mut counts: HashMap<u32, u32> = HashMap::new();
         kernel_rows(program, false, &mut Diagnostics::new(), &|_, _| true, &mut |mut row: KernelRow| {
             row.demangle();
@@ -385,7 +385,11 @@ impl Pattern {
             return Ok(Self::Text { text, exact });
         }
         let expression = RegexBuilder::new(text).case_insensitive(!exact).size_limit(MAX_EXPRESSION).build();
-        expression.map(Self::Expression).map_err(|error| Fault::new(error.to_string()))
+        expression.map(Self::Expression).map_err(|error| {
+            let error = error.to_string();
+            let reason = error.lines().last().unwrap_or_default();
+            Fault::new(format!("the regular expression: {}", reason.trim_start_matches("error: ")))
+        })
     }
 
     /// Where it stands first: start and end in bytes.

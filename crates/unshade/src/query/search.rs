@@ -163,12 +163,12 @@ impl Session {
         print(&self.parsed(program)?, Some(row), pane)
     }
 
-    /// Searches the sources of an item, unless those of the item before it were the same. Whether there is room for
-    /// more.
+    /// Searches the sources of an item from the cursor's line on, counted over all of them, unless those of the item
+    /// before it were the same. Whether there is room for more.
     fn search_sources(
         &mut self,
         step: &mut Step<'_>,
-        cursor: &Cursor,
+        cursor: &mut Cursor,
         item: u32,
         row: &rows::Row,
         last: &mut Option<Vec<String>>,
@@ -179,15 +179,19 @@ impl Session {
         if last.as_ref() == Some(&all) {
             return true;
         }
-        let mut skip = cursor.line;
+        let (from, mut count) = (cursor.line, 0u32);
         for pane in &all {
             let Some(name) = pane.strip_prefix("source:") else { continue };
             let Ok(file) = source(&parsed, Some(row), name) else { continue };
             let text = String::from_utf8_lossy(&file.data);
             for (line, text) in (0..).zip(text.lines()) {
-                if skip > 0 {
-                    skip -= 1;
+                count = count.saturating_add(1);
+                if count <= from {
                     continue;
+                }
+                if step.answer.matches.len() >= step.limit {
+                    cursor.line = count - 1;
+                    return false;
                 }
                 step.line(cursor.program, item, pane, line, text, None);
             }

@@ -27,7 +27,13 @@ use unshade_metallib::{Function, Library};
 const MAX_UNPACKED: usize = 1 << 30;
 
 /// The most programs of a file.
-const MAX_PROGRAMS: usize = 100_000;
+const MAX_PROGRAMS: usize = 20_000;
+
+/// So many programs of a file are told in full without being asked for.
+const MAX_FULL: u32 = 50;
+
+/// What a file is called that is modules of LLVM and nothing else.
+const BITCODE: &str = "LLVM bitcode";
 
 /// What of a file is read before anything is known of it.
 const HEAD: u64 = 64 << 10;
@@ -109,20 +115,12 @@ impl<'a> Parsed<'a> {
 
     /// Its word in responses.
     pub(super) fn format_word(&self) -> &'static str {
-        match self.format {
-            Some(Format::MetalLibrary) => "metallib",
-            Some(Format::MetalUniversal) => "metallib-universal",
-            Some(Format::DxContainer) => "dxcontainer",
-            Some(Format::Fatbin) => "fatbin",
-            Some(Format::Cubin) => "cubin",
-            Some(Format::Ptx) => "ptx",
-            None => "bitcode",
-        }
+        format_word(self.format)
     }
 
     /// Its name for people.
     pub(super) fn format_name(&self) -> &'static str {
-        self.format.map_or("LLVM bitcode", Format::name)
+        self.format.map_or(BITCODE, Format::name)
     }
 
     /// The name of the file or member that it is, without folders.
@@ -186,7 +184,7 @@ impl Session {
     pub fn handle(&mut self, file: u32, request: &Request) -> Answer<Response> {
         match request {
             Request::Files {} => Ok(Response::Files(FilesAnswer { files: vec![self.entry(file)] })),
-            Request::Overview(_) => self.overview(file).map(Response::Overview),
+            Request::Overview(request) => self.overview(file, request).map(Response::Overview),
             Request::Rows(request) => self.rows(request).map(Response::Rows),
             Request::Facts(place) => self.facts(place).map(Response::Facts),
             Request::Listing(request) => self.listing(request).map(Response::Listing),
@@ -371,32 +369,41 @@ impl Session {
         Ok(table)
     }
 
-    fn overview(&mut self, file: u32) -> Answer<OverviewAnswer> {
-        self.open()?;
+    fn overview(&mut self, file: u32, request: &Overview) -> Answer<OverviewAnswer> {
+        let count = self.program_count()?;
+        let wanted = match request.program {
+            Some(program) if program < count => program..program + 1,
+            Some(program) => return Err(no_program(program, count as usize)),
+            None => 0..count,
+        };
         let mut programs = Vec::new();
-        for program in 0..self.program_count()? {
-            if let Some(head) = &self.program(program)?.head {
-                programs.push(head.clone());
-                continue;
-            }
-            let head = self.program_head(program)?;
-            if let Some(entry) =
-                self.opened.as_mut().and_then(|opened| opened.programs.get_mut(program as usize))
-            {
-                entry.head = Some(head.clone());
-            }
-            programs.push(head);
+        for program in wanted {
+            let is_brief = request.program.is_none() && program >= MAX_FULL;
+            programs.push(if is_brief { self.brief_head(program)? } else { self.full_head(program)? });
         }
         let size = self.source.bytes().len() as u64;
         let findings = self.opened.as_ref().map(|opened| opened.findings.clone()).unwrap_or_default();
         Ok(OverviewAnswer { file: FileHead { file, name: self.shown_name(), size }, programs, findings })
     }
 
+    /// Everything of a program, kept once it was told.
+    fn full_head(&mut self, program: u32) -> Answer<ProgramHead> {
+        if let Some(head) = &self.program(program)?.head {
+            return Ok(head.clone());
+        }
+        let head = self.program_head(program)?;
+        if let Some(entry) = self.opened.as_mut().and_then(|opened| opened.programs.get_mut(program as usize))
+        {
+            entry.head = Some(head.clone());
+        }
+        Ok(head)
+    }
+
     fn program_head(&mut self, program: u32) -> Answer<ProgramHead> {
         let table = self.table(program);
         let parsed = match self.parsed(program) {
             Ok(parsed) => parsed,
-            Err(fault) => return Ok(self.unread_head(program, fault)?),
+            Err(fault) => return self.unread_head(program, fault),
         };
         let table = table?;
         Ok(ProgramHead {
@@ -416,12 +423,13 @@ impl Session {
             panes: listing::panes(&parsed, None),
             extracts: extract::of_program(&parsed),
             facts: facts::of_program(&parsed),
+            brief: false,
             error: None,
         })
     }
 
-    /// The head of a program that can't be parsed.
-    fn unread_head(&self, program: u32, fault: Fault) -> Answer<ProgramHead> {
+    /// What is known of a program without parsing it.
+    fn brief_head(&self, program: u32) -> Answer<ProgramHead> {
         let entry = self.program(program)?;
         let size = match &entry.held {
             Held::InFile(range) => range.len(),
@@ -432,17 +440,23 @@ impl Session {
         Ok(ProgramHead {
             program,
             path: entry.path.clone(),
-            format: "unread",
-            format_name: entry.format.map_or("LLVM bitcode", Format::name),
+            format: format_word(entry.format),
+            format_name: entry.format.map_or(BITCODE, Format::name),
             size,
             offset: entry.file_offset,
             space: [base, base.saturating_add(size)],
             truncated: matches!(entry.condition, Condition::Truncated { .. }),
-            damaged: true,
+            damaged: entry.condition == Condition::Damaged,
             item_name: "item",
-            error: Some(fault),
+            brief: true,
             ..ProgramHead::default()
         })
+    }
+
+    /// The head of a program that can't be parsed.
+    fn unread_head(&self, program: u32, fault: Fault) -> Answer<ProgramHead> {
+        let head = self.brief_head(program)?;
+        Ok(ProgramHead { format: "unread", damaged: true, brief: false, error: Some(fault), ..head })
     }
 
     fn item_at(&mut self, request: &ItemAt) -> Answer<ItemAtAnswer> {
@@ -532,6 +546,18 @@ impl Entry {
             table: None,
             head: None,
         }
+    }
+}
+
+fn format_word(format: Option<Format>) -> &'static str {
+    match format {
+        Some(Format::MetalLibrary) => "metallib",
+        Some(Format::MetalUniversal) => "metallib-universal",
+        Some(Format::DxContainer) => "dxcontainer",
+        Some(Format::Fatbin) => "fatbin",
+        Some(Format::Cubin) => "cubin",
+        Some(Format::Ptx) => "ptx",
+        None => "bitcode",
     }
 }
 

@@ -92,7 +92,11 @@ impl Ranged {
     fn ensure(&mut self, range: Range<u64>) -> Answer<()> {
         let size = self.bytes.len();
         let place = |offset: u64| usize::try_from(offset).unwrap_or(size).min(size);
-        let (first, end) = (place(range.start) / BLOCK, place(range.end).div_ceil(BLOCK));
+        let (start, end) = (place(range.start), place(range.end));
+        if start >= end {
+            return Ok(());
+        }
+        let (first, end) = (start / BLOCK, end.div_ceil(BLOCK));
         let mut block = first;
         while block < end {
             if self.is_filled(block) {

@@ -1,0 +1,113 @@
+//! The query API for a page: a [`Workspace`] that a worker holds, asked in JSON (`docs/query.md`).
+//!
+//! Files are read by ranges, by a function of the page that reads a part of a `File` at once, as workers can. The functions
+//! stay on the side of JavaScript: sessions, which may be sent between threads elsewhere, hold their number.
+//!
+//! The crate is empty for everything but WebAssembly. It has no `unsafe` of its own; what wasm-bindgen writes is its own.
+
+#![cfg(target_family = "wasm")]
+
+use js_sys::{Function, Uint8Array};
+use std::cell::RefCell;
+use unshade::query::{self, Extract, Fault, Request, Session, Source, fault_json, parse_request};
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_namespace = performance, js_name = now)]
+    fn performance_now() -> f64;
+}
+
+thread_local! {
+    /// The functions that read files, by the number of the file.
+    static READERS: RefCell<Vec<Option<Function>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Files that are open.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct Workspace {
+    files: query::Workspace,
+    /// By file, the number of the function that reads it.
+    readers: Vec<usize>,
+}
+
+#[wasm_bindgen]
+impl Workspace {
+    /// Without files.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Opens a file of this name and size. `read(offset, length)` gives a `Uint8Array` of so many bytes; it is called
+    /// while this or `handle` runs. Gives `{"schema":1,"file":number}`, or an error.
+    pub fn open(&mut self, name: &str, size: f64, read: Function) -> String {
+        let number = READERS.with_borrow_mut(|readers| {
+            readers.push(Some(read));
+            readers.len() - 1
+        });
+        let size = size.clamp(0.0, 9e15) as u64;
+        let reader = move |offset: u64, into: &mut [u8]| read_range(number, offset, into);
+        match Source::ranged(size, Box::new(reader)) {
+            Ok(source) => {
+                self.readers.push(number);
+                let file = self.files.open(Session::new(name, source).with_clock(performance_now));
+                format!("{{\"schema\":1,\"file\":{file}}}")
+            }
+            Err(fault) => {
+                forget(number);
+                fault_json(&fault)
+            }
+        }
+    }
+
+    /// Lets go of a file.
+    pub fn close(&mut self, file: u32) {
+        self.files.close(file);
+        self.readers.get(file as usize).copied().map(forget);
+    }
+
+    /// Answers a request.
+    pub fn handle(&mut self, request: &str) -> String {
+        self.files.handle_json(request)
+    }
+
+    /// Bytes to take away; throws the JSON of an error. Their name is what `handle` says to the same request.
+    pub fn handle_bytes(&mut self, request: &str) -> Result<Vec<u8>, JsValue> {
+        let taken = parse_request(request).and_then(|request| match request {
+            Request::Extract(extract) => self.take(&extract),
+            _ => Err(Fault::new("only `extract` gives bytes")),
+        });
+        taken.map_err(|fault| JsValue::from_str(&fault_json(&fault)))
+    }
+
+    fn take(&mut self, extract: &Extract) -> Result<Vec<u8>, Fault> {
+        self.files.extract(extract).map(|taken| taken.bytes)
+    }
+}
+
+fn read_range(number: usize, offset: u64, into: &mut [u8]) -> Result<(), String> {
+    let reader = READERS.with_borrow(|readers| readers.get(number).cloned().flatten());
+    let reader = reader.ok_or("the file was closed")?;
+    let told = |error: JsValue| match error.dyn_ref::<js_sys::Error>() {
+        Some(error) => String::from(error.message()),
+        None => String::from("the page can't read it"),
+    };
+    let (offset, length) = (JsValue::from_f64(offset as f64), JsValue::from_f64(into.len() as f64));
+    let bytes = reader.call2(&JsValue::NULL, &offset, &length).map_err(told)?;
+    let bytes = bytes.dyn_into::<Uint8Array>().map_err(|_| "the page gave no bytes")?;
+    if bytes.length() as usize != into.len() {
+        return Err(format!("{} bytes instead of {}", bytes.length(), into.len()));
+    }
+    bytes.copy_to(into);
+    Ok(())
+}
+
+fn forget(number: usize) {
+    READERS.with_borrow_mut(|readers| {
+        if let Some(reader) = readers.get_mut(number) {
+            *reader = None;
+        }
+    });
+}

@@ -1,0 +1,190 @@
+//! `cargo xtask web`: the page as a folder of files that any static host serves, with `unshade` as WebAssembly beside it.
+//!
+//! The standard library for wasm32 comes with rustup's target. Where rustup can't fetch it, it is built from source by the
+//! compiler of Debian's `rustc-web`, with the sources of `rust-web-src` and the linker of `lld`. The glue between the page
+//! and the module is written by wasm-bindgen's program, of exactly the version of the library that is locked.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::sh;
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// The compiler of Debian's package `rustc-web`, and the sources of `rust-web-src`.
+const DEBIAN: (&str, &str) = ("/usr/bin/rustc", "/usr/lib/rustlib/src/rust/library/std");
+
+/// The most bytes that the module may have after gzip, which is what a visitor waits for.
+const MAX_PACKED: u64 = 1_200_000;
+
+/// Files that a visitor without one can try, of our own making, and what the page says of them.
+const EXAMPLES: [(&str, &str); 5] = [
+    ("metallib/vertex_fragment.metallib", "a Metal library"),
+    ("metallib/sources_hsrc.metallib", "a Metal library with its source"),
+    ("dxcontainer/pixel_1_6.dxbc", "DXIL"),
+    ("dxcontainer/fxc_ps_5_1.dxbc", "Direct3D bytecode"),
+    ("nvidia/calls_sm_35.cubin", "CUDA"),
+];
+
+/// Options of `cargo xtask web`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  cargo xtask web\n  cargo xtask web -o site && python3 -m http.server -d site\n\n\
+                        Exit status: 0 if the page was made and is small enough, 1 otherwise."
+)]
+pub(crate) struct Args {
+    /// The folder to write to [default: web, in the build folder].
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+}
+
+/// Builds the module and puts the page together.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let build = sh::env_path("CARGO_TARGET_DIR").unwrap_or_else(|| sh::root().join("target"));
+    let output = args.output.clone().unwrap_or_else(|| build.join("web"));
+    fs::create_dir_all(&output).with_context(|| output.display().to_string())?;
+    compile()?;
+    let module = build.join(TARGET).join("web/unshade_web.wasm");
+    let bindgen = wasm_bindgen(&build)?;
+    let mut command = Command::new(bindgen);
+    command.args(["--target", "web", "--no-typescript", "--out-dir"]).arg(&output).arg(&module);
+    sh::capture(&mut command)?;
+    let module = output.join("unshade_web_bg.wasm");
+    if is_there("wasm-opt") {
+        let mut command = Command::new("wasm-opt");
+        command.args(["-Os", "--all-features", "-o"]).arg(&module).arg(&module);
+        sh::capture(&mut command)?;
+    }
+    copy_page(&output)?;
+    copy_examples(&output.join("examples"))?;
+    let bytes = fs::read(&module)?;
+    let packed = packed_size(&bytes)?;
+    println!(
+        "{}: {}, {} after gzip",
+        output.display(),
+        sh::megabytes(bytes.len() as u64),
+        sh::megabytes(packed)
+    );
+    ensure!(packed <= MAX_PACKED, "the module has more than {} after gzip", sh::megabytes(MAX_PACKED));
+    Ok(())
+}
+
+/// Compiles the module with whatever has the standard library for it.
+fn compile() -> Result<()> {
+    let mut command = sh::cargo();
+    command.args(["build", "--package", "unshade-web", "--profile", "web", "--target", TARGET]);
+    if !has_target() {
+        let (compiler, sources) = DEBIAN;
+        ensure!(
+            Path::new(compiler).is_file() && Path::new(sources).is_dir(),
+            "no standard library for {TARGET}: run `rustup target add {TARGET}`, or install Debian's packages \
+             rustc-web, rust-web-src and lld"
+        );
+        command.args(["-Zbuild-std=std,panic_abort"]).env("RUSTC", compiler).env("RUSTC_BOOTSTRAP", "1");
+    }
+    let status = command.status().context("cannot start cargo")?;
+    ensure!(status.success(), "the module does not compile");
+    Ok(())
+}
+
+/// Whether the compiler has the target, after asking rustup for it.
+fn has_target() -> bool {
+    let is_there = || {
+        let output = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
+        output.is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir())
+    };
+    if is_there() {
+        return true;
+    }
+    let mut rustup = Command::new("rustup");
+    rustup.args(["target", "add", TARGET]).stdout(Stdio::null()).stderr(Stdio::null());
+    rustup.status().is_ok_and(|status| status.success()) && is_there()
+}
+
+/// The program of the locked version, which is installed into the build folder if it is nowhere.
+fn wasm_bindgen(build: &Path) -> Result<PathBuf> {
+    let version = locked_version("wasm-bindgen")?;
+    let tools = build.join("tools");
+    let is_right = |program: &OsStr| {
+        let output = Command::new(program).arg("--version").output();
+        output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim().ends_with(&version))
+    };
+    let own = tools.join("bin/wasm-bindgen");
+    for program in [PathBuf::from("wasm-bindgen"), own.clone()] {
+        if is_right(program.as_os_str()) {
+            return Ok(program);
+        }
+    }
+    eprintln!("web: installing wasm-bindgen {version} into {}", tools.display());
+    let mut command = sh::cargo();
+    command.args(["install", "wasm-bindgen-cli", "--version", &version, "--debug", "--root"]).arg(&tools);
+    let status = command.status().context("cannot start cargo")?;
+    ensure!(status.success(), "wasm-bindgen {version} can't be installed");
+    Ok(own)
+}
+
+/// The version of a package in `Cargo.lock`.
+fn locked_version(package: &str) -> Result<String> {
+    let lock = fs::read_to_string(sh::root().join("Cargo.lock"))?;
+    let name = format!("name = \"{package}\"");
+    let mut lines = lock.lines().skip_while(|line| *line != name);
+    let version = lines.nth(1).and_then(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
+    match version {
+        Some(version) => Ok(version.to_owned()),
+        None => bail!("Cargo.lock has no {package}"),
+    }
+}
+
+/// Copies the files of the page; those in folders are for its tests.
+fn copy_page(output: &Path) -> Result<()> {
+    let folder = sh::root().join("web");
+    for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.is_file() {
+            fs::copy(&path, output.join(path.file_name().unwrap_or_default()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies the examples, and writes the list of them that the page reads.
+fn copy_examples(output: &Path) -> Result<()> {
+    fs::create_dir_all(output)?;
+    let mut list = Vec::new();
+    for (path, says) in EXAMPLES {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        fs::copy(sh::root().join("tests/fixtures").join(path), output.join(name)).context(path)?;
+        list.push(format!("{{\"name\":{name:?},\"says\":{says:?}}}"));
+    }
+    fs::write(output.join("index.json"), format!("[{}]\n", list.join(",")))?;
+    Ok(())
+}
+
+/// How many bytes a host sends.
+fn packed_size(bytes: &[u8]) -> Result<u64> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    packer.write_all(bytes)?;
+    Ok(packer.finish()?.len() as u64)
+}
+
+fn is_there(program: &str) -> bool {
+    let started = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    started.is_ok_and(|status| status.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::locked_version;
+
+    #[test]
+    fn versions_are_found() {
+        let version = locked_version("wasm-bindgen").unwrap();
+        assert!(version.split('.').count() == 3, "{version}");
+        assert!(locked_version("no such package").is_err());
+    }
+}
