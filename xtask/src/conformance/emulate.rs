@@ -47,6 +47,8 @@ struct Counts {
     tried: u64,
     agree: u64,
     differ: u64,
+    /// Kernels that say of blocks or shared memory other things on the two chips: their source chose by chip.
+    chosen: u64,
     /// Runs that ended but wrote nothing.
     silent: u64,
     /// Why kernels could not be run, by kind of reason.
@@ -119,6 +121,11 @@ struct Outcome {
 impl Counts {
     fn kernel(&mut self, pair: &Pair, name: &str) {
         self.tried += 1;
+        let says = |loaded: &Loaded| loaded.module.kernel(name).map(|kernel| (kernel.threads, kernel.shared));
+        if says(&pair.older) != says(&pair.newer) {
+            self.chosen += 1;
+            return;
+        }
         let mut last = None;
         // Numbers that are floats or indices: one of both often does.
         for floats in [true, false] {
@@ -161,6 +168,7 @@ impl Counts {
             self.agree, self.steps
         );
         println!("they differ: {}; only one of them ends: {}", self.differ, self.uneven);
+        println!("made for other blocks or shared memory: {}", self.chosen);
         println!("ended without writing: {}", self.silent);
         for (reason, count) in &self.faults {
             println!("  could not be run: {reason}: {count}");

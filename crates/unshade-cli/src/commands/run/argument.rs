@@ -152,7 +152,7 @@ fn file(path: &str) -> Result<Vec<u8>> {
 }
 
 fn hexadecimal(digits: &str) -> Result<Vec<u8>> {
-    if digits.len() % 2 != 0 || !digits.is_ascii() {
+    if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
         bail!("a byte has two digits");
     }
     let byte =
