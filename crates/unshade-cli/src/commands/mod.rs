@@ -3,6 +3,7 @@
 mod assemble;
 mod check;
 mod diff;
+mod direct3d9;
 mod disassemble;
 mod dump;
 mod dxcontainer;
