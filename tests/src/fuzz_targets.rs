@@ -515,7 +515,8 @@ fn emulated(cubin: &[u8]) {
                 step.instruction.text(step.address);
             }
         };
-        match module.launch(&mut device, &kernel.name, Grid::new(2, 40), &arguments, limits, Some(&mut trace)) {
+        match module.launch(&mut device, &kernel.name, Grid::new(2, 40), &arguments, limits, Some(&mut trace))
+        {
             Ok(summary) => assert_eq!(summary.blocks, 2),
             Err(fault) => assert!(!fault.to_string().is_empty()),
         }
