@@ -496,6 +496,59 @@ pub fn sass_text(data: &[u8]) {
     }
 }
 
+/// Cubins and words of machine code in the emulator, with limits: it ends, whatever they do.
+pub fn emulate(data: &[u8]) {
+    emulated(data);
+    let Some((choice, words)) = data.split_first() else { return };
+    // A kernel of ours with other words in it, for one chip or the other.
+    let mut cubin = include_bytes!("../fixtures/nvidia/kernels/sm_35/more_doubles.cubin").to_vec();
+    let file = unshade_nv::Cubin::read(unshade_core::Reader::new(&cubin)).expect("a fixture");
+    let section = file.code_sections().next().expect("code");
+    let place = usize::try_from(section.offset).expect("a small file");
+    let room = usize::try_from(section.size).expect("a small file");
+    for (byte, word) in cubin.iter_mut().skip(place).take(room).zip(words) {
+        *byte = *word;
+    }
+    // The chip is in the lowest byte of `e_flags`.
+    if choice & 1 == 0
+        && let Some(chip) = cubin.get_mut(0x30)
+    {
+        *chip = 30;
+    }
+    emulated(&cubin);
+}
+
+/// Runs the first kernels of a cubin, each with small buffers for its pointers.
+fn emulated(cubin: &[u8]) {
+    use unshade_emulate::{Argument, Device, Grid, Limits, Module};
+    let mut device = Device::new();
+    device.limit_memory(4 << 20);
+    let Ok(module) = Module::load(&mut device, cubin) else { return };
+    let limits = Limits { steps: 2_000, local: 512, stack: 64, ..Limits::default() };
+    for kernel in module.kernels().iter().take(2) {
+        let mut arguments = Vec::new();
+        for (_, parameter) in &kernel.parameters {
+            let pointer = device.allocate(256, "buffer").map_or(0, |pointer| pointer.0);
+            let mut bytes = pointer.to_le_bytes().to_vec();
+            bytes.resize(usize::from(parameter.size), 0);
+            arguments.push(Argument(bytes));
+        }
+        let mut seen = 0;
+        let mut trace = |step: &unshade_emulate::Step<'_>| {
+            seen += 1;
+            if seen < 8 {
+                assert!(step.active != 0);
+                step.instruction.text(step.address);
+            }
+        };
+        match module.launch(&mut device, &kernel.name, Grid::new(2, 40), &arguments, limits, Some(&mut trace))
+        {
+            Ok(summary) => assert_eq!(summary.blocks, 2),
+            Err(fault) => assert!(!fault.to_string().is_empty()),
+        }
+    }
+}
+
 /// All targets by name.
 pub const ALL: &[Target] = &[
     ("metallib", metallib),
@@ -524,4 +577,5 @@ pub const ALL: &[Target] = &[
     ("query", query),
     ("fatbin", fatbin),
     ("cubin", cubin),
+    ("emulate", emulate),
 ];

@@ -89,6 +89,7 @@ fn seeds(target: &str) -> Vec<Seed> {
             .collect(),
         "fatbin" => nvidia::all("fatbin").into_iter().map(|fixture| words(fixture.data)).collect(),
         "cubin" => nvidia::all("cubin").into_iter().map(|fixture| words(fixture.data)).collect(),
+        "emulate" => sass_words().into_iter().step_by(4).map(words).collect(),
         "sass" | "decompile" => sass_words().into_iter().map(words).collect(),
         "sass_text" => sass_texts().into_iter().map(|text| (text.into_bytes(), Vec::new())).collect(),
         "carve" => containers().into_iter().map(words).collect(),

@@ -140,8 +140,8 @@ Arguments, one --arg for each parameter:
 
 Exit status:
   0  the kernel ended
-  1  a fault, a limit, or no such kernel
-  2  misuse, or an input that could not be read"))]
+  1  a fault, or a limit was reached
+  2  misuse, no such kernel, or an input that could not be read"))]
     Run(RunArgs),
     /// Assemble a listing: NVIDIA's machine code, or a token program of Direct3D
     ///

@@ -346,10 +346,10 @@ fn call(
     Ok(Some(result))
 }
 
-/// `LDC` in its indexed modes: the register's upper half is added to the bank (IS), or all of it is an offset (IL).
+/// `load_constant_mode(address, …, mode, size)`: `LDC` in its indexed modes. The register's upper half counts banks, which is
+/// what adding it to bank and offset together has done; how the modes differ beyond a bank's end is not known.
 fn load_constant(world: &World<'_>, arguments: &[u64; 16]) -> Result<u64, Reason> {
-    let [at, _, mode, size, ..] = *arguments;
-    let _ = mode;
+    let [at, _, _, size, ..] = *arguments;
     let (width, signed) = match size {
         0 => (8, false),
         1 => (8, true),

@@ -297,6 +297,15 @@ fn check_grid(kernel: &Kernel, grid: Grid) -> Result<usize, Fault> {
     if threads == 0 || threads > MOST_THREADS {
         return Err(Fault::launch(format!("a block has 1 to {MOST_THREADS} threads, not {threads}")));
     }
+    if let Some(bounds) = kernel.threads {
+        let most = bounds.iter().fold(1_u32, |product, size| product.saturating_mul(*size));
+        if threads > most {
+            return Err(Fault::launch(format!(
+                "{} is compiled for blocks of at most {most} threads, not {threads}",
+                kernel.name
+            )));
+        }
+    }
     for (size, most) in grid.blocks.iter().zip(MOST_BLOCKS) {
         if *size == 0 || *size > most {
             return Err(Fault::launch(format!("a side of a grid has 1 to {most} blocks, not {size}")));

@@ -11,7 +11,7 @@ use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::function::{Function, FunctionKind};
 use unshade_nv::info::Parameter;
-use unshade_nv::relocation::{RelocationType, Relocations};
+use unshade_nv::relocation::{Relocation, RelocationType, Relocations};
 use unshade_nv::symbol::{Symbol, SymbolType};
 use unshade_sass::isa;
 use unshade_sass::table::Isa;
@@ -45,6 +45,8 @@ pub struct Kernel {
     pub shared: u64,
     /// Bytes of local memory of a thread that it says it needs.
     pub local: u64,
+    /// The largest block that it is compiled for, or the only one, if it says so (`__launch_bounds__`).
+    pub threads: Option<[u32; 3]>,
     /// The code section, an index into those of the module.
     pub(crate) code: usize,
     /// Where it starts in its section.
@@ -115,10 +117,11 @@ impl Module {
         let globals = module.place_sections(device, &cubin)?;
         module.place_variables(&cubin, &globals);
         let functions: Vec<Function<'_>> = cubin.functions().collect();
+        let tables = Tables::new(&cubin);
         for function in functions.iter().filter(|function| function.kind == FunctionKind::Kernel) {
-            module.add_kernel(&cubin, function)?;
+            module.add_kernel(&cubin, &tables, function)?;
         }
-        module.relocate(device, &cubin, &globals);
+        module.relocate(device, &cubin, &tables, &globals);
         Ok(module)
     }
 
@@ -257,7 +260,12 @@ impl Module {
         }
     }
 
-    fn add_kernel(&mut self, cubin: &Cubin<'_>, function: &Function<'_>) -> Result<(), Error> {
+    fn add_kernel(
+        &mut self,
+        cubin: &Cubin<'_>,
+        tables: &Tables<'_, '_>,
+        function: &Function<'_>,
+    ) -> Result<(), Error> {
         let section = u32::from(function.symbol.section);
         let Some(code) = self.codes.iter().position(|code| code.section == section) else { return Ok(()) };
         let details = function.details(cubin);
@@ -272,6 +280,7 @@ impl Module {
                 .max()
                 .unwrap_or(0)
                 .into(),
+            threads: details.required_threads.or(details.max_threads),
             code,
             start: function.symbol.value,
             constants: Vec::new(),
@@ -283,7 +292,7 @@ impl Module {
                 Role::Local => kernel.local = kernel.local.saturating_add(part.size),
                 Role::Constant(bank) if part.has_bytes() => {
                     let mut bytes = cubin.elf().bytes(&part)?.data().to_vec();
-                    self.relocate_constants(cubin, part.index, &mut bytes, &mut kernel);
+                    self.relocate_constants(tables, part.index, &mut bytes, &mut kernel);
                     kernel.constants.push((bank, bytes));
                 }
                 _ => {}
@@ -294,8 +303,14 @@ impl Module {
     }
 
     /// Handles of textures stand in constant bank 0, where the loader puts them.
-    fn relocate_constants(&self, cubin: &Cubin<'_>, section: u32, bytes: &mut [u8], kernel: &mut Kernel) {
-        for (symbol, relocation) in relocations_of(cubin, section) {
+    fn relocate_constants(
+        &self,
+        tables: &Tables<'_, '_>,
+        section: u32,
+        bytes: &mut [u8],
+        kernel: &mut Kernel,
+    ) {
+        for (symbol, relocation) in tables.of(section) {
             if relocation.kind == RelocationType::CUDA_TEX_HEADER_INDEX {
                 let name = String::from_utf8_lossy(symbol.name).into_owned();
                 kernel.textures.push((relocation.offset, name));
@@ -314,11 +329,17 @@ impl Module {
         Some(code.address.wrapping_add(symbol.value))
     }
 
-    fn relocate(&mut self, device: &mut Device, cubin: &Cubin<'_>, globals: &BTreeMap<u32, u64>) {
+    fn relocate(
+        &mut self,
+        device: &mut Device,
+        cubin: &Cubin<'_>,
+        tables: &Tables<'_, '_>,
+        globals: &BTreeMap<u32, u64>,
+    ) {
         let sections: Vec<u32> = self.codes.iter().map(|code| code.section).collect();
         for (index, section) in sections.into_iter().enumerate() {
             let has_kernel = self.kernels.iter().any(|kernel| kernel.code == index);
-            for (symbol, relocation) in relocations_of(cubin, section) {
+            for (symbol, relocation) in tables.of(section) {
                 let global = globals.get(&u32::from(symbol.section));
                 let own = u32::from(symbol.section) == section && has_kernel;
                 let address = match global {
@@ -334,7 +355,7 @@ impl Module {
         }
         // Variables that hold addresses.
         for (section, base) in globals {
-            for (symbol, relocation) in relocations_of(cubin, *section) {
+            for (symbol, relocation) in tables.of(*section) {
                 let global = globals.get(&u32::from(symbol.section));
                 let address = match global {
                     Some(base) => Some(base.wrapping_add(symbol.value)),
@@ -364,22 +385,33 @@ fn plain_value(cubin: &Cubin<'_>, symbol: &Symbol<'_>) -> Option<u64> {
     matches!(Role::of(&section).0, Role::Shared | Role::Local | Role::Constant(_)).then_some(symbol.value)
 }
 
-/// The relocations of a section, each with its symbol.
-fn relocations_of<'a>(
-    cubin: &Cubin<'a>,
-    section: u32,
-) -> Vec<(Symbol<'a>, unshade_nv::relocation::Relocation)> {
-    let elf = cubin.elf();
-    let mut found = Vec::new();
-    for table in elf.sections().filter(|table| table.is_relocations() && table.info & 0xff_ffff == section) {
-        let Ok(Some(relocations)) = Relocations::of(elf, &table) else { continue };
-        for relocation in relocations.iter() {
-            if let Some(symbol) = elf.symbol(relocation.symbol) {
-                found.push((symbol, relocation));
+/// The relocations of the sections that have some.
+struct Tables<'c, 'a> {
+    cubin: &'c Cubin<'a>,
+    /// By the section that they are of.
+    by_section: BTreeMap<u32, Vec<Relocations<'a>>>,
+}
+
+impl<'c, 'a> Tables<'c, 'a> {
+    fn new(cubin: &'c Cubin<'a>) -> Self {
+        let elf = cubin.elf();
+        let mut by_section: BTreeMap<u32, Vec<Relocations<'a>>> = BTreeMap::new();
+        for table in elf.sections().filter(|table| table.is_relocations()) {
+            if let Ok(Some(relocations)) = Relocations::of(elf, &table) {
+                by_section.entry(table.info & 0xff_ffff).or_default().push(relocations);
             }
         }
+        Self { cubin, by_section }
     }
-    found
+
+    /// The relocations of a section, each with its symbol.
+    fn of(&self, section: u32) -> impl Iterator<Item = (Symbol<'a>, Relocation)> {
+        let tables = self.by_section.get(&section).into_iter().flatten();
+        tables.flat_map(Relocations::iter).filter_map(|relocation| {
+            let symbol = self.cubin.elf().symbol(relocation.symbol)?;
+            Some((symbol, relocation))
+        })
+    }
 }
 
 /// Where a relocation puts which bits of the address: the first bit in the word, how many, and the first bit of the

@@ -4,6 +4,7 @@ mod bitcode;
 mod decompile;
 mod dxbc;
 mod dxcontainer;
+mod emulate;
 mod metallib;
 mod metallib_edits;
 mod metallib_write;
@@ -47,6 +48,8 @@ enum Format {
     Dxbc,
     #[value(alias = "dx")]
     Dxcontainer,
+    /// Kernels of TensorFlow's, run for sm_30 and for sm_35.
+    Emulate,
     Metallib,
     MetallibWrite,
     /// Fat binaries, cubins and PTX.
@@ -61,6 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Decompile => decompile::run(args.sample),
         Format::Dxbc => dxbc::run(),
         Format::Dxcontainer => dxcontainer::run(),
+        Format::Emulate => emulate::run(args.sample),
         Format::Metallib => metallib::run(),
         Format::Sass => sass::run(args.sample),
         Format::Sleigh => sleigh::run(),

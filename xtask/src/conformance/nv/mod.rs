@@ -91,7 +91,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// Every file once, by its content.
-fn collect() -> Result<Vec<PathBuf>> {
+pub(super) fn collect() -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let carved = corpus::carved_folder(&corpus::cache_dir(None)?);
     walk(&carved, &mut files);

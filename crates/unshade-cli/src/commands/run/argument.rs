@@ -83,10 +83,16 @@ impl Scalar {
                 let unused = 64 - 8 * size as u32;
                 ((number << unused).cast_signed() >> unused).to_string()
             }
-            Self::Float(4) => f32::from_bits(number as u32).to_string(),
-            Self::Float(_) => f64::from_bits(number).to_string(),
+            // As `Debug` has them: with an exponent where digits would be many.
+            Self::Float(4) => whole(format!("{:?}", f32::from_bits(number as u32))),
+            Self::Float(_) => whole(format!("{:?}", f64::from_bits(number))),
         }
     }
+}
+
+/// A float without a fraction of zero.
+fn whole(text: String) -> String {
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
 /// An argument as it was written.
@@ -152,7 +158,7 @@ fn file(path: &str) -> Result<Vec<u8>> {
 }
 
 fn hexadecimal(digits: &str) -> Result<Vec<u8>> {
-    if digits.len() % 2 != 0 || !digits.is_ascii() {
+    if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
         bail!("a byte has two digits");
     }
     let byte =
@@ -237,6 +243,9 @@ mod tests {
         assert!(number("1", 24).is_err());
         assert!(read("i8:300").is_err());
         assert!(read("what").is_err());
+        assert_eq!(Scalar::Float(4).show(&2.0_f32.to_le_bytes()), "2");
+        assert_eq!(Scalar::Float(4).show(&1e-20_f32.to_le_bytes()), "1e-20");
+        assert_eq!(Scalar::Signed(2).show(&(-7_i16).to_le_bytes()), "-7");
     }
 
     #[test]

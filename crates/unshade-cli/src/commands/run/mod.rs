@@ -130,7 +130,11 @@ fn is_meant(mangled: &[u8], wanted: &str) -> bool {
         return true;
     }
     let Some(readable) = unshade::demangle(mangled) else { return false };
-    readable == wanted || readable.split(['(', '<']).next() == Some(wanted)
+    // Names of templates have the type of the result before them.
+    let readable = readable.strip_prefix("void ").unwrap_or(&readable);
+    readable == wanted
+        || readable.split('(').next() == Some(wanted)
+        || readable.split(['(', '<']).next() == Some(wanted)
 }
 
 fn find_kernel(module: &Module, wanted: &str) -> Result<String> {
@@ -258,14 +262,17 @@ fn print_step(step: &Step<'_>, args: &RunArgs, stdout: &mut Stdout) -> Result<()
     text.push(';');
     let place = format!("({x},{y},{z}) {:>2} {:08x} {:04x}", step.warp, step.active, step.address);
     let stack = "  ".repeat(step.depth.min(16));
-    write!(stdout, "{}  {stack}{text:<48}", faint(place))?;
+    let mut written = String::new();
     for register in step.written() {
-        write!(stdout, " R{register}={:#x}", step.registers.general(usize::from(register), lane as usize))?;
+        let value = step.registers.general(usize::from(register), lane as usize);
+        written.push_str(&format!(" R{register}={value:#x}"));
     }
     for predicate in step.written_predicates() {
         let value = step.registers.predicate(usize::from(predicate)) >> lane & 1;
-        write!(stdout, " P{predicate}={value}")?;
+        written.push_str(&format!(" P{predicate}={value}"));
     }
+    let line = format!("{stack}{text:<48}{written}");
+    write!(stdout, "{}  {}", faint(place), line.trim_end())?;
     writeln!(stdout)?;
     Ok(())
 }
