@@ -28,6 +28,9 @@ import { examples, welcomePanel } from './welcome.js';
 /** From this width on two columns stand side by side. */
 const WIDE = window.matchMedia('(min-width: 1200px)');
 
+/** Milliseconds that a selection has to last before its place in the structure is looked up. */
+const RESTING = 120;
+
 class App {
   constructor() {
     restoreTheme();
@@ -39,6 +42,7 @@ class App {
     this.facts = null;
     this.factsKey = '';
     this.controller = new AbortController();
+    this.described = new AbortController();
     this.split = kept('unshade.split') !== 'no';
     this.bytesShown = kept('unshade.bytes') !== 'no';
 
@@ -84,8 +88,9 @@ class App {
         { name: 'bytes', label: 'Bytes', key: 'b', run: () => this.toggleBytes() },
       ],
       onoffset: (offset) => this.store.go({ range: [offset, offset + 1] }),
+      onverify: () => this.verify(),
     });
-    this.frame.outline.onopen = () => this.outline.load().then(() => this.followOutline());
+    this.frame.outline.onopen = () => this.outline.load().then(() => this.describe(this.state.range, true));
     this.store.subscribe((state, before, origin) => this.follow(state, before, origin));
     WIDE.addEventListener('change', () => this.arrange());
     document.addEventListener('keydown', (event) => {
@@ -156,6 +161,7 @@ class App {
       { group: 'Read', keys: '[ ]', does: 'back and forward', run: (event) => (event.key === '[' ? history.back() : history.forward()) },
       { group: 'Do', keys: 'c', does: 'compare: first this function, then another', run: () => this.compare() },
       { group: 'Do', keys: 'd', does: 'download', run: () => this.download() },
+      { group: 'Do', keys: 'v', does: 'verify: structure, sizes and every hash', run: () => this.verify() },
       { group: 'Do', keys: 'y', does: 'copy a link to this view', run: () => this.copyLink() },
       { group: 'Do', keys: 'Y', does: 'copy the listing', run: () => this.copyListing() },
       { group: 'Do', keys: 'o', does: 'open files', run: () => this.openFiles() },
@@ -200,8 +206,10 @@ class App {
 
   /** @param {unknown} origin */
   async show(origin) {
-    const { program, overview, subject, state, frame } = this;
+    const { overview, subject, state, frame } = this;
     if (!overview) return;
+    const program = await this.files.program(overview, state.program);
+    if (this.state !== state || this.overview !== overview) return;
     this.showWhere(overview);
     frame.files.element.hidden = !this.files.mark(overview, state.program);
     frame.files.counted.textContent = count(this.files.files.length);
@@ -224,7 +232,9 @@ class App {
     const part = await early;
     const later = await this.showFirst(facts);
     this.showSecond(facts);
-    frame.showDiagnostics([...overview.findings, ...(facts?.findings ?? []), ...((part ?? later)?.findings ?? [])]);
+    if (fresh || part || later) {
+      frame.showDiagnostics([...overview.findings, ...(facts?.findings ?? []), ...((part ?? later)?.findings ?? [])]);
+    }
     this.light(origin, fresh);
   }
 
@@ -297,17 +307,21 @@ class App {
       if (found !== undefined && this.state.range === range) this.first.listing.box.setActive(found);
     });
     if (this.twoColumns) this.second.light(range, origin !== this.second);
-    this.showPlace(range);
-    if (origin !== this.outline) this.followOutline();
+    this.describe(range, origin !== this.outline);
   }
 
   /**
-   * What the selected bytes are, above them.
+   * Says what the selected bytes are, above them, and opens the structure at them. Who walks through a listing does not
+   * wait for it: it is asked for when the selection rests.
    * @param {Range | null} range
+   * @param {boolean} follow whether the structure follows
    */
-  async showPlace(range) {
+  async describe(range, follow) {
     const { place, numbers } = this.frame;
     numbers.textContent = '';
+    this.described.abort();
+    const controller = new AbortController();
+    this.described = controller;
     if (!range) {
       const space = this.program?.space;
       place.textContent = space ? `${hex(space[0])}–${hex(space[1])}` : '';
@@ -315,12 +329,15 @@ class App {
     }
     const length = range[1] - range[0];
     place.textContent = `${hex(range[0])}  ${plural(length, 'byte')}`;
+    await new Promise((resolve) => setTimeout(resolve, RESTING));
+    if (controller.signal.aborted) return;
+    numbers.textContent = asNumbers(this.hex.peek(range[0], length === 1 ? 8 : length));
     try {
-      const path = await this.outline.pathAt(range[0]);
-      if (this.state.range !== range) return;
+      const path = await this.outline.pathAt(range[0], controller.signal);
+      if (controller.signal.aborted) return;
       if (path.length) place.append(h('span', { class: 'muted' }, `  ${path.map(({ name }) => name).join(' › ')}`));
-      numbers.textContent = asNumbers(this.hex.peek(range[0], length === 1 ? 8 : length));
-      await this.offerItem(range);
+      if (follow && path.length && this.frame.outline.open) await this.outline.reveal(path);
+      if (!controller.signal.aborted) await this.offerItem(range);
     } catch (error) {
       this.fail(error);
     }
@@ -339,21 +356,11 @@ class App {
     this.frame.place.append(h('button', { type: 'button', class: 'link', onclick: () => this.store.go({ item, range }) }, `to ${program.item_name} #${item}`));
   }
 
-  async followOutline() {
-    const { range } = this.state;
-    if (!range || !this.frame.outline.open) return;
-    try {
-      const path = await this.outline.pathAt(range[0]);
-      if (this.state.range === range && path.length) await this.outline.reveal(path);
-    } catch (error) {
-      this.fail(error);
-    }
-  }
-
   /** @param {Overview} overview */
   showWhere(overview) {
     const { program } = this;
-    const path = overview.programs.length > 1 ? `${program?.path} · ` : '';
+    // The path begins with the file's own name, which stands before it.
+    const path = overview.programs.length > 1 && program ? `${program.path.slice(program.path.indexOf('!') + 1)} · ` : '';
     this.frame.where(h('span', { class: 'where-file', title: overview.file.name }, baseName(overview.file.name)),
       program && h('span', { class: 'muted where-format' }, `${path}${program.format_name} · ${size(program.size)}`));
   }
@@ -573,7 +580,7 @@ class App {
    * @param {HTMLElement} row
    */
   showBits(line, row) {
-    if (this.state.item !== null && this.program?.format === 'cubin') this.tip.show(this.subject, line, row);
+    if (this.state.item !== null && ['cubin', 'fatbin'].includes(this.program?.format ?? '')) this.tip.show(this.subject, line, row);
   }
 
   // The frame.
@@ -608,6 +615,23 @@ class App {
 
   theme() {
     this.frame.say(`Colours: ${nextTheme()}`);
+  }
+
+  /** Reads all of the program and says what is wrong with it, as `unshade verify` does. */
+  async verify() {
+    const { program, subject } = this;
+    if (!program) return;
+    this.frame.say('Verifying…');
+    try {
+      /** @type {import('./protocol.js').Verdict} */
+      const { errors, warnings, findings } = await this.api.call({ query: 'verify', file: subject.file, program: program.program });
+      if (this.program !== program) return;
+      this.frame.showDiagnostics(findings);
+      this.frame.toggleDiagnostics(true);
+      this.frame.say(errors + warnings === 0 ? 'Verified: nothing is wrong' : `Verified: ${plural(errors, 'error')}, ${plural(warnings, 'warning')}`, errors > 0);
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   /** @param {() => void} then */

@@ -88,6 +88,7 @@ export function showDownloads(groups) {
       choose(what);
     } }, EXTRACTS[what] ?? what)))), shown.length === 0 && nothing('There is nothing to download.'));
   dialog.showModal();
+  /** @type {HTMLElement | null} */ (dialog.querySelector('.download'))?.focus();
 }
 
 /**

@@ -53,6 +53,21 @@ export class FileTree {
     return promise;
   }
 
+  /**
+   * A program, in full: of a file with many of them the overview tells only the first so.
+   * @param {Overview} overview
+   * @param {number} number
+   * @returns {Promise<Program | null>}
+   */
+  async program({ file, programs }, number) {
+    const at = programs.findIndex(({ program }) => program === number);
+    if (at < 0 || !programs[at].brief) return programs[at] ?? null;
+    /** @type {Overview} */
+    const answer = await this.api.call({ query: 'overview', file: file.file, program: number });
+    programs[at] = answer.programs.find(({ program }) => program === number) ?? programs[at];
+    return programs[at];
+  }
+
   /** @param {FileEntry[]} files */
   set(files) {
     this.files = files;
@@ -92,7 +107,7 @@ export class FileTree {
    */
   #render(row, { entry, program }) {
     const name = program ? program.path || program.format_name : entry.name;
-    const note = program ? `${program.format_name}${program.items > 1 ? ` · ${count(program.items)}` : ''}`
+    const note = program ? `${program.format_name}${!program.brief && program.items > 1 ? ` · ${count(program.items)}` : ''}`
       : entry.error ? 'unreadable' : size(entry.size);
     append(row, [
       h('span', { class: 'node-name', title: name }, program ? name.split('!').pop() ?? name : baseName(name)),

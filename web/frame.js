@@ -22,9 +22,11 @@ export class Frame {
    * @param {Tool[]} parts.tools of the page
    * @param {Tool[]} parts.views of the reading pane
    * @param {(offset: number) => void} parts.onoffset a diagnostic's place was chosen
+   * @param {() => void} parts.onverify
    */
-  constructor({ files, list, outline, columns, hex, tools, views, onoffset }) {
+  constructor({ files, list, outline, columns, hex, tools, views, onoffset, onverify }) {
     this.onoffset = onoffset;
+    this.onverify = onverify;
     /** @type {Finding[]} */
     this.findings = [];
     this.list = list;
@@ -102,7 +104,10 @@ export class Frame {
   toggleDiagnostics(open = this.diagnostics.hidden === true) {
     this.diagnostics.hidden = !open;
     this.toggle.setAttribute('aria-expanded', String(open));
-    if (open) fill(this.diagnostics, this.findings.length > 0 ? showFindings(this.findings, this.onoffset) : nothing('Nothing to report.'));
+    if (!open) return;
+    fill(this.diagnostics, this.findings.length > 0 ? showFindings(this.findings, this.onoffset) : nothing('Nothing to report.'),
+      h('div', { class: 'diagnostics-foot' }, h('button', { type: 'button', class: 'quiet', onclick: this.onverify }, 'Verify all of it'),
+        h('span', { class: 'muted' }, 'Structure, sizes and every hash, as unshade verify does.')));
   }
 
   /**

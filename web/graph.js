@@ -93,7 +93,10 @@ export class GraphView {
     }
     this.graph = graph;
     const shown = blocks.map((block) => {
-      const lines = block.lines.slice(0, LINES).map((line) => ({ tokens: line.tokens, text: textOf(line) }));
+      const lines = block.lines.slice(0, LINES).map((line) => {
+        const tokens = withoutPlace(line.tokens);
+        return { tokens, text: textOf({ tokens }) };
+      });
       const more = block.lines.length - lines.length;
       const longest = Math.max(block.label.length + 2, ...lines.map(({ text }) => Math.min(text.length, COLUMNS)), more ? 12 : 0);
       return { lines, more, width: Math.ceil(longest * CHARACTER) + 18, height: (lines.length + 1 + (more ? 1 : 0)) * LINE + 10 };
@@ -131,7 +134,9 @@ export class GraphView {
     this.active = -1;
     this.light(this.range);
     this.canvas.setAttribute('aria-label', `Control-flow graph, ${this.said.textContent}; arrow keys walk the blocks`);
-    this.#fit(1);
+    this.#fit(1, 0.72);
+    const entry = (placed.x[0] + shown[0].width / 2) * this.zoom;
+    this.canvas.scrollTo(entry - this.canvas.clientWidth / 2, 0);
   }
 
   /**
@@ -146,11 +151,14 @@ export class GraphView {
     });
   }
 
-  /** @param {number} [most] */
-  #fit(most = 1.5) {
+  /**
+   * @param {number} [most]
+   * @param {number} [least]
+   */
+  #fit(most = 1.5, least = 0.1) {
     if (!this.size) return;
     const wide = (this.canvas.clientWidth - 4) / this.size.width;
-    this.#scale(Math.max(0.45, Math.min(most, wide)));
+    this.#scale(Math.max(least, Math.min(most, wide)));
   }
 
   /** @param {number} zoom */
@@ -190,6 +198,15 @@ export class GraphView {
     const to = graph.edges.filter((edge) => edge.from === next).map((edge) => `${edge.cause} to ${graph.blocks[edge.to].label}`);
     this.say([label, plural(lines.length, 'line'), ...to].join(', '));
   }
+}
+
+/**
+ * A line without what says where it stands, which the block's label does: its address as a comment, and white space.
+ * @param {import('./protocol.js').Token[]} tokens
+ */
+function withoutPlace(tokens) {
+  const first = tokens.findIndex(([kind, text]) => text.trim() !== '' && !(kind === 'comment' && text.startsWith('/*')));
+  return first < 0 ? tokens : tokens.slice(first);
 }
 
 /**

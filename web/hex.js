@@ -62,7 +62,7 @@ export class HexView {
     if (this.at?.file === file && this.at.program === program) return;
     this.at = { file, program };
     // Rows begin at round offsets; before the space there is nothing.
-    this.start = space[0] - (space[0] % WIDTHS[0]);
+    this.start = space[0] - (space[0] % 16);
     this.end = space[1];
     this.pages.clear();
     this.range = null;

@@ -81,7 +81,7 @@ export class Listing {
     this.box = new RowBox({
       label: 'Listing',
       className: 'listing mono',
-      create: () => h('div', { class: 'line' }, h('span', { class: 'gutter', 'aria-hidden': 'true' }), h('span', { class: 'code' })),
+      create: () => h('div', { class: 'line' }, h('span', { class: 'gutter' }), h('span', { class: 'code' })),
       render: (row, index) => this.#render(row, index),
       onchoose: (index, event) => this.#choose(index, event),
       onmove: (index) => {
@@ -318,17 +318,13 @@ export class Listing {
     gutter.textContent = String(index + 1);
     if (!line) {
       code.textContent = '';
-      row.setAttribute('aria-label', 'not loaded yet');
       row.classList.remove('lit', 'has-bytes');
       return;
     }
     const { range } = line;
     row.classList.toggle('has-bytes', range !== undefined && range[1] > range[0]);
-    row.classList.toggle('lit', this.range !== null && range !== undefined && overlap(range, this.range));
+    row.classList.toggle('lit', this.range !== null && range !== undefined && touches(range, this.range));
     code.replaceChildren(...tokenNodes(line.tokens));
-    // A choice needs something to be read out.
-    if (code.textContent?.trim()) row.removeAttribute('aria-label');
-    else row.setAttribute('aria-label', 'empty line');
     if (this.entity !== null) {
       for (const use of code.querySelectorAll(`[data-link="${this.entity}"]`)) use.classList.add('use');
     }
@@ -363,11 +359,14 @@ export class Listing {
 }
 
 /**
- * @param {Range} a
- * @param {Range} b
+ * Whether a line's bytes are those that are selected, or some of them, or around them. Records of LLVM's bitcode begin
+ * within bytes: neighbours that share only the one where they meet are not meant.
+ * @param {Range} line
+ * @param {Range} selected
  */
-function overlap(a, b) {
-  return a[0] < b[1] && b[0] < a[1];
+function touches(line, selected) {
+  const shared = Math.min(line[1], selected[1]) - Math.max(line[0], selected[0]);
+  return shared > 0 && shared * 2 >= Math.min(line[1] - line[0], selected[1] - selected[0]);
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The structure of a program: what every byte is, as a tree whose nodes lead to their bytes. */
 
 import { h } from './dom.js';
+import { aborted, waiting } from './rows.js';
 import { Tree } from './tree.js';
 
 /** @typedef {import('./protocol.js').OutlineNode} OutlineNode */
@@ -33,7 +34,9 @@ export class Outline {
       onchoose: (node) => onselect(node.range),
       onerror,
     });
-    this.element = this.tree.element;
+    this.over = h('div', { class: 'over' });
+    this.element = h('div', { class: 'outline' }, this.tree.element, this.over);
+    this.controller = new AbortController();
   }
 
   /**
@@ -53,24 +56,27 @@ export class Outline {
     this.loaded = true;
     const { at } = this;
     try {
-      const { node } = await this.api.call({ query: 'outline', ...at, node: [], from: 0, count: 1 });
+      this.controller = new AbortController();
+      const { node } = await waiting(this.over, 'Reading the structure…', this.controller,
+        this.api.call({ query: 'outline', ...at, node: [], from: 0, count: 1 }, this.controller.signal));
       if (this.at !== at) return;
       this.tree.setRoots([node]);
       await this.tree.open(this.tree.roots[0]);
     } catch (error) {
       this.loaded = false;
-      this.onerror(error);
+      if (!aborted(error)) this.onerror(error);
     }
   }
 
   /**
    * The nodes that hold a byte, from the outside in.
    * @param {number} offset
+   * @param {AbortSignal} signal
    * @returns {Promise<(OutlineNode & {index: number})[]>}
    */
-  async pathAt(offset) {
+  async pathAt(offset, signal) {
     if (!this.at) return [];
-    return (await this.api.call({ query: 'outline', ...this.at, at: offset })).path;
+    return (await this.api.call({ query: 'outline', ...this.at, at: offset }, signal)).path;
   }
 
   /**

@@ -13,8 +13,10 @@
  * @typedef {{program: number, path: string, format: string, format_name: string, size: number, offset?: number,
  *   space: Range, truncated: boolean, damaged: boolean, items: number, item_name: string, kinds: Record<string, number>,
  *   has_sources: boolean, panes: string[], extracts: string[], facts: {label: string, value: string}[],
- *   error?: ErrorShape}} Program
+ *   brief?: boolean, error?: ErrorShape}} Program a brief one has to be asked for by itself
  * @typedef {{file: {file: number, name: string, size: number}, programs: Program[], findings: Finding[]}} Overview
+ *
+ * @typedef {{errors: number, warnings: number, findings: Finding[]}} Verdict
  *
  * @typedef {{key: string, label: string, align: 'left' | 'right'}} Column
  * @typedef {{item: number, name: string, mangled?: string, kind: string, cells: Record<string, string>, range?: Range}} Row

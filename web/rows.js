@@ -92,11 +92,19 @@ export class RowBox {
    * @param {number} by
    */
   move(by) {
-    if (this.total === 0) return;
-    const index = Math.max(0, Math.min(this.total - 1, this.active < 0 ? (by > 0 ? 0 : this.total - 1) : this.active + by));
-    if (index === this.active) return;
-    this.setActive(index);
-    this.options.onmove?.(index);
+    const from = this.active >= 0 ? this.active : by > 0 ? -1 : this.total;
+    this.moveTo(from + by);
+  }
+
+  /**
+   * Makes a row active as the keys do, and says so.
+   * @param {number} index
+   */
+  moveTo(index) {
+    const next = Math.max(0, Math.min(this.total - 1, index));
+    if (this.total === 0 || next === this.active) return;
+    this.setActive(next);
+    this.options.onmove?.(next);
   }
 
   #point() {
@@ -131,8 +139,8 @@ export class RowBox {
       case 'ArrowUp': case 'k': this.move(-1); break;
       case 'PageDown': this.move(page); break;
       case 'PageUp': this.move(-page); break;
-      case 'Home': this.move(-this.total); break;
-      case 'End': this.move(this.total); break;
+      case 'Home': this.moveTo(0); break;
+      case 'End': this.moveTo(this.total - 1); break;
       case 'Enter': case ' ':
         if (this.active >= 0) this.options.onchoose?.(this.active, event);
         break;

@@ -80,7 +80,7 @@ function server() {
     },
     async bytes(request, signal) {
       const response = await post('bytes', request, signal);
-      return { name: response.headers.get('X-Unshade-File-Name') ?? 'unshade.bin', blob: await response.blob() };
+      return { name: decodeURIComponent(response.headers.get('X-Unshade-File-Name') ?? 'unshade.bin'), blob: await response.blob() };
     },
     open: () => Promise.reject(new QueryError({
       message: 'This page shows the files that it was started with.', hint: 'Run `unshade explore FILE` or `unshade explore FOLDER` for others.',

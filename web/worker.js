@@ -8,7 +8,7 @@
 import init, { Workspace } from './unshade_web.js';
 
 /** @type {Promise<any>} */
-const ready = init().then(() => new Workspace(() => performance.now()));
+const ready = init().then(() => new Workspace());
 const reader = new FileReaderSync();
 /** @type {Set<number>} */
 const cancelled = new Set();

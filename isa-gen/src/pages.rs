@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::lower::{Code, Step};
 use crate::model::{Access, Encoding, Flow, Generation, Isa, Operation, Part, Piece};
 use crate::rust_tables::mnemonic;
 
@@ -11,6 +12,72 @@ pub fn pages(isa: &Isa) -> Vec<(String, String)> {
     mnemonics.sort_unstable();
     mnemonics.dedup();
     mnemonics.into_iter().map(|name| (name.to_owned(), page(isa, name))).collect()
+}
+
+/// The page of the named functions: what an emulator or a decompiler has to know besides p-code's own operators.
+pub fn functions(isa: &Isa) -> String {
+    let mut users: Vec<Vec<&str>> = vec![Vec::new(); isa.functions.len()];
+    for (operation, program) in isa.operations.iter().zip(&isa.programs) {
+        called(&program.steps, &mut |index| users[index].push(mnemonic(operation)));
+    }
+    for (index, function) in isa.functions.iter().enumerate() {
+        // Of every instruction that has `.S`.
+        if function.name == "reconverge" {
+            users[index].push("`.S`");
+        }
+        users[index].sort_unstable();
+        users[index].dedup();
+    }
+    let mut out = String::from(
+        "<!-- Written by `cargo xtask codegen` from isa/nvidia/operations.isa. Do not edit. -->\n\n# Named functions of the \
+         semantics\n\nWhat instructions do is p-code ([isa.md](isa.md#semantics)); what p-code has no operator for is a named \
+         function. Inputs are told by their bits, in the order in which the meaning names them; 1 bit is a truth value, and 8 bits \
+         are the number of a modifier's value or a small number. The roundings of floating-point numbers are 0 to nearest even, 1 \
+         down, 2 up, 3 towards zero. The Ghidra module has the same functions by the same names.\n",
+    );
+    let kinds = [
+        (true, "Numbers made of numbers", "`unshade_sass::semantics::functions::call` computes them."),
+        (
+            false,
+            "What sees or changes more than the thread's registers",
+            "`unshade_sass::semantics::Host::call` is asked for them.",
+        ),
+    ];
+    for (pure, title, text) in kinds {
+        let _ = write!(
+            out,
+            "\n## {title}\n\n{text}\n\n| function | inputs | result | meaning | of |\n|---|---|---|---|---|\n"
+        );
+        for (function, users) in isa.functions.iter().zip(&users).filter(|entry| entry.0.pure == pure) {
+            let inputs: Vec<String> = function.inputs.iter().map(u32::to_string).collect();
+            let _ = writeln!(
+                out,
+                "| `{}` | {} | {} | {} | {} |",
+                function.name,
+                inputs.join(", "),
+                function.output.map(|width| width.to_string()).unwrap_or_default(),
+                function.meaning,
+                users.join(", ")
+            );
+        }
+    }
+    out
+}
+
+fn called(steps: &[Step], found: &mut impl FnMut(usize)) {
+    for step in steps {
+        match step {
+            Step::Do(pcode) => {
+                if let Code::Function(index) = pcode.code {
+                    found(index);
+                }
+            }
+            Step::When(_, yes, no) | Step::If(_, yes, no) => {
+                called(yes, found);
+                called(no, found);
+            }
+        }
+    }
 }
 
 fn page(isa: &Isa, name: &str) -> String {

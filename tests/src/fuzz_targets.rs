@@ -354,6 +354,37 @@ pub fn dxbc_text(data: &[u8]) {
     }
 }
 
+/// A program of Shader Model 1 to 3, or an Aon9 part: what is read comes back, from tokens and from text.
+pub fn d3d9_tokens(data: &[u8]) {
+    use unshade::dxbc::d3d9::{self, Level9, print};
+    use unshade_core::Reader;
+    let mut diagnostics = unshade_core::Diagnostics::new();
+    if let Ok(part) = Level9::read(Reader::new(data))
+        && let Ok(program) = part.program(Reader::new(data), &mut diagnostics)
+        && let Ok(written) = part.with_program(data, &program)
+    {
+        assert!(written.get(4..) == data.get(4..), "another part than was read");
+    }
+    d3d9::measure(data);
+    let Ok(program) = d3d9::decode(Reader::new(data), &mut diagnostics) else { return };
+    assert!(program.write().expect("what was read can be written") == data, "other tokens than were read");
+    let mut text = String::new();
+    d3d9::listing::print_fxc(&program, 0, &mut text, &mut diagnostics);
+    unshade::dxbc::control_flow::ControlFlow::of_d3d9(&program);
+    text.clear();
+    print::print(&program, print::Options::default(), &mut text);
+    let again = d3d9::assemble(&text).and_then(|program| program.write());
+    assert!(again.expect("what was printed can be assembled") == data, "other tokens than were printed");
+}
+
+/// Text of a program of Shader Model 1 to 3: what can be assembled can be read, or is refused.
+pub fn d3d9_text(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Ok(bytes) = unshade::dxbc::d3d9::assemble(text).and_then(|program| program.write()) {
+        d3d9_tokens(&bytes);
+    }
+}
+
 /// YAML of a container: what can be read can be written, or is refused.
 pub fn dx_yaml(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -383,7 +414,8 @@ pub type Target = (&'static str, fn(&[u8]));
 /// assembles to an instruction with the same text; functions are listed.
 pub fn sass(data: &[u8]) {
     use unshade::sass::instruction::encode;
-    use unshade::sass::listing::{Context, Function};
+    use unshade::sass::life::Lives;
+    use unshade::sass::listing::{Context, Function, Word};
     use unshade::sass::{Instruction, assemble, isa};
     let Some((choice, bytes)) = data.split_first() else { return };
     let Some(isa) = isa::ALL.get(usize::from(*choice) % isa::ALL.len()).copied() else { return };
@@ -403,6 +435,14 @@ pub fn sass(data: &[u8]) {
     function.raw(&mut raw);
     function.annotated(&Context { control: true, ..Context::default() }, &mut read);
     assert_eq!(raw.lines().count(), bytes.len() / isa.word_bytes);
+    // Blocks are all words once, edges are between them, and lives are of every instruction.
+    let flow = unshade::sass::control_flow::ControlFlow::new(&function, &[]);
+    let blocks = flow.blocks();
+    assert!(blocks.windows(2).all(|pair| pair[0].addresses.end == pair[1].addresses.start));
+    assert!(flow.edges().iter().all(|edge| edge.from.max(edge.to) < blocks.len() as u32));
+    let count = function.words().filter(|(_, word)| matches!(word, Word::Instruction(_))).count();
+    let functions = [(function, flow)];
+    assert_eq!(Lives::new(&functions).rows(0).len(), count);
     // A listing assembles to the words that it was made of.
     let words = assemble::listing(isa, &raw).expect("a listing of ours");
     assert!(
@@ -451,6 +491,8 @@ pub const ALL: &[Target] = &[
     ("dx_yaml", dx_yaml),
     ("dxbc_tokens", dxbc_tokens),
     ("dxbc_text", dxbc_text),
+    ("d3d9_tokens", d3d9_tokens),
+    ("d3d9_text", d3d9_text),
     ("compare", compare),
     ("query", query),
     ("fatbin", fatbin),

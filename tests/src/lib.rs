@@ -9,6 +9,7 @@
 //! | [`plain_reader`] | a second reader of Metal libraries, which shares nothing with ours |
 //! | [`reflections`] | reflection buffers of typical functions |
 //! | [`fixtures`] | the synthetic files under `fixtures/` |
+//! | [`closed_loop`] | kernels that are run several ways, and compared |
 //! | [`corpus`] | real files, where there are any |
 //! | [`dxcontainers`] | containers of our own shaders, and everything done to any container |
 //! | [`nvidia`] | fat binaries and cubins of our own sources, and everything done to any of them |
@@ -18,6 +19,7 @@
 //! | [`parallel`] | work spread over the cores |
 #![forbid(unsafe_code)]
 
+pub mod closed_loop;
 pub mod corpus;
 pub mod dx_edits;
 pub mod dxcontainers;

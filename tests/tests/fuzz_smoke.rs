@@ -54,6 +54,8 @@ fn seeds(target: &str) -> Vec<Seed> {
         "rdef" => dxcontainers::parts(b"RDEF").into_iter().map(words).collect(),
         "dxbc_tokens" => token_programs().into_iter().map(words).collect(),
         "dxbc_text" => token_programs().iter().map(|program| (text_of(program), Vec::new())).collect(),
+        "d3d9_tokens" => direct3d9_programs().into_iter().map(words).collect(),
+        "d3d9_text" => DIRECT3D_9_TEXT.iter().map(|text| (text.as_bytes().to_vec(), Vec::new())).collect(),
         // Long lists of bytes would be most of what is changed.
         "dx_yaml" => dxcontainers::all()
             .into_iter()
@@ -127,6 +129,24 @@ fn sass_texts() -> Vec<String> {
 /// The token programs of the fixtures.
 fn token_programs() -> Vec<Vec<u8>> {
     [dxcontainers::parts(b"SHEX"), dxcontainers::parts(b"SHDR")].concat()
+}
+
+/// Listings of Shader Model 1 to 3.
+const DIRECT3D_9_TEXT: [&str; 2] = [
+    include_str!("../../crates/unshade-dxbc/tests/fixtures/d3d9/lines_ps_3_0.fxc.asm"),
+    include_str!("../../crates/unshade-dxbc/tests/fixtures/d3d9/vertex_vs_1_1.fxc.asm"),
+];
+
+/// Programs of Shader Model 1 to 3, and the part of a container.
+fn direct3d9_programs() -> Vec<Vec<u8>> {
+    let container = include_bytes!("../../crates/unshade/tests/fixtures/level9/precision_ps_9_3.dxbc");
+    let container = unshade_dxcontainer::Container::parse(container).expect("a sound fixture");
+    let part = container.find(b"Aon9").expect("a part for feature level 9");
+    vec![
+        include_bytes!("../../crates/unshade-dxbc/tests/fixtures/d3d9/lines_ps_3_0.cso").to_vec(),
+        include_bytes!("../../crates/unshade-dxbc/tests/fixtures/d3d9/vertex_vs_1_1.cso").to_vec(),
+        part.data.data().to_vec(),
+    ]
 }
 
 /// A token program as text.

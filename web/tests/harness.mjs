@@ -124,6 +124,7 @@ export async function openPage(files, { width = 1400, height = 860, dark = false
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', acceptDownloads: true });
   await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => {});
   const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
   /** @type {string[]} */
   const complaints = [];
   page.on('console', (message) => {

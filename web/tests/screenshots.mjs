@@ -30,14 +30,17 @@ const PICTURES = [
       await page.locator('#filter').fill(BIG ? 'softmax' : '');
       await page.waitForTimeout(400);
       await page.locator('.functions .row').nth(BIG ? 4 : 0).click();
-      const uses = page.locator('.column-first .line.has-bytes .definition');
-      await uses.nth(3).click();
+      await page.locator('.column-first .line.has-bytes').first().waitFor();
+      await page.locator('.column-first .listing').hover();
+      await page.mouse.wheel(0, 200);
+      await page.waitForTimeout(200);
+      await page.locator('.column-first .line.has-bytes .definition', { hasText: /^%1\d$/ }).first().click();
       await litBytes(page);
     },
   },
   {
     name: 'explorer-graph', files: [fixture('nvidia/calls_sm_35.cubin')], width: 1240, height: 760, dark: true,
-    hash: '#file=calls_sm_35.cubin&item=0&pane=graph&side=assembly',
+    hash: '#file=calls_sm_35.cubin&item=2&pane=graph&side=assembly',
     async prepare(page) {
       await page.locator('.column-first .block').nth(1).click();
       await litBytes(page);

@@ -22,6 +22,7 @@ const GENERATIONS: [&str; 2] = ["sm_30", "sm_35"];
 const GENERATED: &str = "crates/unshade-sass/src/generated";
 const EXAMPLES: &str = "crates/unshade-sass/tests/examples";
 const GHIDRA: &str = "ghidra/NVIDIA";
+const FUNCTIONS: &str = "docs/isa-functions.md";
 const PAGES: &str = "crates/unshade-sass/reference";
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -68,6 +69,7 @@ fn made(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     files.extend(
         isa_gen::sleigh::module(&isa).into_iter().map(|(name, text)| (root.join(GHIDRA).join(name), text)),
     );
+    files.push((root.join(FUNCTIONS), isa_gen::pages::functions(&isa)));
     let pages = isa_gen::pages::pages(&isa);
     files.push((root.join(GENERATED).join("reference.rs"), isa_gen::rust_tables::reference(&pages)));
     files.extend(pages.into_iter().map(|(name, text)| (root.join(PAGES).join(format!("{name}.md")), text)));

@@ -22,6 +22,15 @@ const DEBIAN: (&str, &str) = ("/usr/bin/rustc", "/usr/lib/rustlib/src/rust/libra
 /// The most bytes that the module may have after gzip, which is what a visitor waits for.
 const MAX_PACKED: u64 = 1_200_000;
 
+/// Files that a visitor without one can try, of our own making, and what the page says of them.
+const EXAMPLES: [(&str, &str); 5] = [
+    ("metallib/vertex_fragment.metallib", "a Metal library"),
+    ("metallib/sources_hsrc.metallib", "a Metal library with its source"),
+    ("dxcontainer/pixel_1_6.dxbc", "DXIL"),
+    ("dxcontainer/fxc_ps_5_1.dxbc", "Direct3D bytecode"),
+    ("nvidia/calls_sm_35.cubin", "CUDA"),
+];
+
 /// Options of `cargo xtask web`.
 #[derive(clap::Args)]
 #[command(
@@ -52,6 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         sh::capture(&mut command)?;
     }
     copy_page(&output)?;
+    copy_examples(&output.join("examples"))?;
     let bytes = fs::read(&module)?;
     let packed = packed_size(&bytes)?;
     println!(
@@ -139,6 +149,19 @@ fn copy_page(output: &Path) -> Result<()> {
             fs::copy(&path, output.join(path.file_name().unwrap_or_default()))?;
         }
     }
+    Ok(())
+}
+
+/// Copies the examples, and writes the list of them that the page reads.
+fn copy_examples(output: &Path) -> Result<()> {
+    fs::create_dir_all(output)?;
+    let mut list = Vec::new();
+    for (path, says) in EXAMPLES {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        fs::copy(sh::root().join("tests/fixtures").join(path), output.join(name)).context(path)?;
+        list.push(format!("{{\"name\":{name:?},\"says\":{says:?}}}"));
+    }
+    fs::write(output.join("index.json"), format!("[{}]\n", list.join(",")))?;
     Ok(())
 }
 

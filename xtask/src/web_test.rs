@@ -78,11 +78,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return finish(&mut command);
     }
     // One after the other: what is measured is not to wait for another test.
-    command.args(["--test", "--test-concurrency=1", "--test-timeout=180000", "--test-reporter=spec"]);
+    command.args(["--test", "--test-concurrency=1", "--test-timeout=900000", "--test-reporter=spec"]);
     if let Some(pattern) = &args.only {
         command.arg(format!("--test-name-pattern={pattern}"));
     }
-    command.arg("page.test.mjs");
+    command.args(["units.test.mjs", "page.test.mjs"]);
     if !args.no_figures {
         command.arg("figures.test.mjs");
     }

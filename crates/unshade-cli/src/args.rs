@@ -95,10 +95,41 @@ Examples:
   unshade dis shader.dxil                          under the tables that DXC prints
   unshade dis kernel.air --raw | diff - <(llvm-dis-14 < kernel.air)
   unshade dis kernel.cubin --raw | diff - <(cuobjdump -sass kernel.cubin)
+  unshade dis kernel.cubin --cfg dot | dot -Tsvg -o kernel.svg
+  unshade dis kernel.cubin --life                  live registers, where they begin and end
+  unshade dis kernel.cubin --json                  instructions as data
   unshade dis --sm 30 --words 2800400110005de4 8000000000001de7
 
 {EXIT_STATUS}"))]
     Disassemble(DisassembleArgs),
+    /// Run a kernel of a cubin, without a GPU
+    ///
+    /// Kepler's machine code (sm_30 to sm_37) is run as the tables of instructions have it: every block, warp and lane.
+    /// What a kernel does that it should not, such as reading outside of its buffers, is told with the instruction and
+    /// the thread. docs/emulator.md tells how far it is the chip.
+    #[command(after_help = format!("\
+Examples:
+  unshade run axpy.cubin axpy --block 32 --arg 2.0 --arg 'f32[32]' --arg 'f32[32]=range' --out 1=print
+  unshade run kernels.cubin matmul --grid 2,2 --block 16,16 --arg 'f32[1024]=random:1' \\
+      --arg 'f32[1024]=random:2' --arg 'f32[1024]' --arg 32 --out 2=c.bin
+  unshade run app.exe reduce --block 256 --arg 'i32[256]=file:in.bin' --arg buf:4 --trace --trace-lane 3
+
+Arguments, one --arg for each parameter:
+  5, -1, 0x10, 1.5        a number of the parameter's size; with a point or an exponent a float
+  i32:5, u64:1, f64:0.5   a number of a type
+  hex:0100000000000040    bytes, of a structure passed by value
+  buf:4096                the address of so many zero bytes
+  f32[64]                 the address of zeros of a type: i8 to i64, u8 to u64, f32, f64
+  f32[64]=0.5,1           … of numbers, the last one repeated
+  u32[64]=range           … of 0, 1, 2 and so on
+  i32[64]=random:7        … of random numbers of a seed; floats from -1 to 1
+  f32[]=file:data.bin     … of what is in a file; file:data.bin if its type is of no interest
+
+Exit status:
+  0  the kernel ended
+  1  a fault, a limit, or no such kernel
+  2  misuse, or an input that could not be read"))]
+    Run(RunArgs),
     /// Assemble a listing: NVIDIA's machine code, or a token program of Direct3D
     ///
     /// Reads what `dis` prints, with --raw or without. Machine code becomes words, or goes into a copy of the cubin. A
@@ -125,7 +156,7 @@ Examples:
         /// The mnemonic
         mnemonic: Option<String>,
     },
-    /// Write the processor module for Ghidra that knows Kepler's machine code, or kernels as programs for it
+    /// Write the processor module for Ghidra that knows Kepler's machine code
     #[command(after_help = format!("\
 Examples:
   unshade ghidra -o ~/ghidra/Ghidra/Processors
@@ -300,6 +331,79 @@ Examples:
         #[command(flatten)]
         output: FolderArgs,
     },
+}
+
+/// A kernel, its grid and its arguments.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RunArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    pub(crate) file: String,
+    /// The kernel, mangled or not
+    pub(crate) kernel: String,
+    /// Blocks in x, y and z
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sizes, default_value = "1")]
+    pub(crate) grid: Sizes,
+    /// Threads of a block in x, y and z
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sizes, default_value = "1")]
+    pub(crate) block: Sizes,
+    /// Bytes of shared memory of a block, besides what the kernel declares
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    pub(crate) shared: u32,
+    /// An argument, in the order of the parameters (forms below)
+    #[arg(long = "arg", value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<String>,
+    /// What becomes of the buffer of parameter N, from 0: `N=print`, or `N=PATH` to write it
+    #[arg(long, value_name = "N=WHERE")]
+    pub(crate) out: Vec<String>,
+    /// Replace files that are there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// The chip, if the file has code for several: 30, 35, 37
+    #[arg(long, value_name = "N")]
+    pub(crate) sm: Option<u32>,
+    /// Print each instruction: block, warp, active lanes, address, what it wrote
+    #[arg(long)]
+    pub(crate) trace: bool,
+    /// Trace this warp of each block only
+    #[arg(long, value_name = "N", requires = "trace")]
+    pub(crate) trace_warp: Option<u32>,
+    /// Trace this lane only, and show its registers; otherwise those of the first active lane
+    #[arg(long, value_name = "N", requires = "trace")]
+    pub(crate) trace_lane: Option<u32>,
+    /// How many instructions of warps may be run
+    #[arg(long, value_name = "N", default_value_t = 1 << 32)]
+    pub(crate) steps: u64,
+    /// How many seconds it may take
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "600")]
+    pub(crate) time: std::time::Duration,
+    /// How much memory there is, such as 512MiB
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "1GiB")]
+    pub(crate) memory: u64,
+    /// Local memory of a thread, if the kernel asks for less
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "16KiB")]
+    pub(crate) local: u64,
+    /// How many entries the reconvergence stack of a warp may have
+    #[arg(long, value_name = "N", default_value_t = 4096)]
+    pub(crate) stack: usize,
+}
+
+/// Sizes in x, y and z.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes(pub(crate) [u32; 3]);
+
+/// `X`, `X,Y` or `X,Y,Z`; what is left out is 1.
+fn sizes(text: &str) -> Result<Sizes, String> {
+    let mut sizes = [1; 3];
+    let mut words = text.split([',', 'x']);
+    for (size, word) in sizes.iter_mut().zip(&mut words) {
+        *size = word.trim().parse().map_err(|_| format!("'{word}' is no number"))?;
+    }
+    if words.next().is_some() { Err("at most three numbers".into()) } else { Ok(Sizes(sizes)) }
+}
+
+fn seconds(text: &str) -> Result<std::time::Duration, String> {
+    let seconds = text.parse::<f64>().map_err(|_| format!("'{text}' is no number"))?;
+    std::time::Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 #[derive(Debug, ClapArgs)]
@@ -825,8 +929,8 @@ pub(crate) struct SurveyArgs {
     /// Show only what nobody has named yet, and what goes together with it
     #[arg(long)]
     pub(crate) unknown: bool,
-    /// Count the records of bitcode inside of programs, too
-    #[arg(long)]
+    /// Count the records of bitcode inside of programs, and the instructions of NVIDIA's machine code, too
+    #[arg(long, visible_alias = "code")]
     pub(crate) bitcode: bool,
     /// Show fields down to this depth
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]

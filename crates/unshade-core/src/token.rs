@@ -86,6 +86,11 @@ pub trait TokenSink {
         false
     }
 
+    /// Whether it keeps nothing but the text of tokens: printers may then give many as one.
+    fn is_plain_text(&self) -> bool {
+        false
+    }
+
     /// A token without a link.
     #[inline(always)]
     fn put(&mut self, kind: TokenKind, text: &str) {
@@ -108,6 +113,10 @@ impl TokenSink for String {
     #[inline(always)]
     fn token(&mut self, token: Token<'_>) {
         self.push_str(token.text);
+    }
+
+    fn is_plain_text(&self) -> bool {
+        true
     }
 
     fn mark(&self) -> usize {
@@ -137,6 +146,10 @@ impl<S: TokenSink + ?Sized> TokenSink for &mut S {
 
     fn wants_sources(&self) -> bool {
         (**self).wants_sources()
+    }
+
+    fn is_plain_text(&self) -> bool {
+        (**self).is_plain_text()
     }
 
     fn mark(&self) -> usize {

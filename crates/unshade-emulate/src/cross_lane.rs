@@ -69,7 +69,7 @@ pub(crate) fn vote(values: &[Values], lanes: u32, out: &mut Values) {
     *out = [holds.into(); 32];
 }
 
-/// `swizzle_add(a, b, s3, s2, s1, s0, pattern)`: adds, with signs for each lane of the quad, a of another lane of the quad
+/// `swizzle_add(a, b, s3, s2, s1, s0, pattern, rounding, …)`: adds, with signs for each lane of the quad, a of another lane of the quad
 /// and b of its own.
 pub(crate) fn swizzle_add(values: &[Values], lanes: u32, out: &mut Values) {
     for lane in Bits(lanes) {
@@ -89,7 +89,7 @@ pub(crate) fn swizzle_add(values: &[Values], lanes: u32, out: &mut Values) {
             3 => (0, b),
             _ => (a, b),
         };
-        out[lane] = functions::call("fadd_round", &[a, b, 0]).unwrap_or(0);
+        out[lane] = functions::call("fadd_round", &[a, b, argument(values, 7, lane)]).unwrap_or(0);
     }
 }
 

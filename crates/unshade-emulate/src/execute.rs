@@ -13,7 +13,7 @@ use crate::lanes::{Bits, Registers, Values};
 use crate::outside::{self, Outside};
 use crate::stack::Token;
 use crate::world::{LANES, World};
-use crate::{atomic, cross_lane, simd, special, texture};
+use crate::{atomic, cross_lane, special, texture};
 
 /// What an instruction did to the flow of the warp.
 #[derive(Debug, Default)]
@@ -251,10 +251,6 @@ fn call(
                 result[lane] = functions::call(name, inputs).ok_or((lane as u32, Reason::Undefined))?;
             }
         }
-        Outside::Simd => Bits(*lanes).for_each(|lane| result[lane] = simd::run(&of_lane(lane))),
-        Outside::MultiplyAddByDescriptor => {
-            Bits(*lanes).for_each(|lane| result[lane] = simd::multiply_add_by_descriptor(&of_lane(lane)));
-        }
         Outside::LaneInQuad => {
             let quad = of_lane(first_lane as usize & 31)[0];
             Bits(*lanes).for_each(|lane| result[lane] = quad >> (lane & 3) & 1);
@@ -341,7 +337,6 @@ fn call(
         Outside::Nothing => return Ok(None),
         Outside::Undefined => return Err((first_lane, Reason::Undefined)),
         Outside::Debugger => return Err((first_lane, Reason::Trap)),
-        Outside::MinMaxStep => return Err((first_lane, Reason::Unsupported("IMNMX in steps".into()))),
         Outside::ShiftStep => return Err((first_lane, Reason::Unsupported("shifts in steps".into()))),
         Outside::BarrierScan => return Err((first_lane, Reason::Unsupported("BAR.SCAN".into()))),
         Outside::Unsupported(name) => return Err((first_lane, Reason::Unsupported(name.replace('_', " ")))),

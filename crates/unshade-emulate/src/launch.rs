@@ -14,6 +14,8 @@
 use std::time::{Duration, Instant};
 
 use unshade_sass::Instruction;
+use unshade_sass::semantics::table::FIRST_PREDICATE;
+use unshade_sass::semantics::{Lifted, Space};
 
 use crate::block::{Block, Context};
 use crate::device::{Device, DevicePointer};
@@ -107,6 +109,32 @@ pub struct Step<'a> {
     pub registers: &'a Registers,
     /// How many entries the reconvergence stack had before it.
     pub depth: usize,
+    pub(crate) lifted: &'a Lifted,
+}
+
+impl Step<'_> {
+    /// The general registers that the instruction may have written.
+    pub fn written(&self) -> Vec<u8> {
+        self.outputs(Space::Register, 0)
+    }
+
+    /// The predicates that the instruction may have written.
+    pub fn written_predicates(&self) -> Vec<u8> {
+        self.outputs(Space::Flag, FIRST_PREDICATE)
+    }
+
+    fn outputs(&self, space: Space, first: u64) -> Vec<u8> {
+        let mut written = Vec::new();
+        for place in self.lifted.ops().iter().filter_map(|op| op.output).filter(|place| place.space == space)
+        {
+            let further = if place.width > 32 { 1 } else { 0 };
+            let number = place.offset.checked_sub(first);
+            written.extend(number.into_iter().flat_map(|number| number..=number + further));
+        }
+        written.sort_unstable();
+        written.dedup();
+        written.into_iter().filter_map(|number| u8::try_from(number).ok()).collect()
+    }
 }
 
 /// What a launch took.

@@ -10,7 +10,7 @@
 //! | [`module`] | a loaded cubin: [`Module`], its kernels and variables |
 //! | [`launch`] | grids, arguments, limits, traces |
 //! | `program`, `execute`, `lanes` | decoded code, and running an instruction for all lanes |
-//! | `outside` | what p-code calls by name: `atomic`, `cross_lane`, `simd`, [`texture`] |
+//! | `outside` | what p-code calls by name: `atomic`, `cross_lane`, [`texture`] |
 //! | `warp`, [`stack`], `block`, `barrier` | who runs next |
 //! | `world`, `special` | memories and special registers as a thread sees them |
 //! | `host` | `printf`, `malloc`, `free`, `assert` |
@@ -48,7 +48,6 @@ pub mod launch;
 pub mod module;
 mod outside;
 mod program;
-mod simd;
 mod special;
 pub mod stack;
 pub mod texture;

@@ -11,8 +11,6 @@ use crate::stack::Token;
 pub(crate) enum Outside {
     /// A number made of numbers: `unshade_sass` computes it.
     Pure(&'static str),
-    /// Sums and selections of bytes and halves.
-    Simd,
     /// Pushes an entry of the reconvergence stack.
     Push(Token),
     /// Waits for an entry of the reconvergence stack.
@@ -23,8 +21,6 @@ pub(crate) enum Outside {
     Vote,
     LaneInQuad,
     SwizzleAdd,
-    MultiplyAddByDescriptor,
-    MinMaxStep,
     ShiftStep,
     BarrierSync,
     BarrierArrive,
@@ -69,7 +65,6 @@ pub(crate) enum Atomic {
 
 /// By name; those of 64 bits have `64` behind it.
 const NAMES: &[(&str, Outside)] = &[
-    ("video_simd", Outside::Simd),
     ("reconverge", Outside::Pop(Token::Join)),
     ("push_reconvergence", Outside::Push(Token::Join)),
     ("push_break", Outside::Push(Token::Break)),
@@ -85,8 +80,6 @@ const NAMES: &[(&str, Outside)] = &[
     ("vote", Outside::Vote),
     ("lane_in_quad", Outside::LaneInQuad),
     ("swizzle_add", Outside::SwizzleAdd),
-    ("multiply_add_by_descriptor", Outside::MultiplyAddByDescriptor),
-    ("minmax_step", Outside::MinMaxStep),
     ("shift_step", Outside::ShiftStep),
     ("barrier_sync", Outside::BarrierSync),
     ("barrier_arrive", Outside::BarrierArrive),

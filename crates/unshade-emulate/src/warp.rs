@@ -98,6 +98,7 @@ impl Warp {
                 active,
                 registers: &self.registers,
                 depth: self.stack.entries().len(),
+                lifted: fetched.lifted,
             });
         }
         self.go_on(program.following(address), scratch, context).map_err(whole)

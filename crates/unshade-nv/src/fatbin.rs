@@ -26,7 +26,8 @@
 //! In the host program the container stands in the section `.nv_fatbin`, and `.nvFatBinSegment` has a [`Wrapper`] that
 //! points at it. Several containers can follow each other.
 //!
-//! Source: 10 files of the corpus and those that fatbinary 11.2 and 13.5 make with each of their options.
+//! Source: 10 files of the corpus, those that fatbinary 11.2 and 13.5 make with each of their options, and what
+//! cuobjdump 11.2 says of each of the lowest 24 flags.
 
 use crate::compression::{Compression, unpack};
 use crate::cubin::Cubin;
@@ -65,8 +66,16 @@ impl Flags {
     pub const BITS_64: u64 = 0x1;
     /// Made with debug information.
     pub const DEBUG: u64 = 0x2;
+    /// Made of CUDA.
+    pub const CUDA: u64 = 0x4;
+    /// Made of OpenCL.
+    pub const OPENCL: u64 = 0x8;
     /// Made on Linux.
     pub const LINUX: u64 = 0x10;
+    /// Made on macOS.
+    pub const MACOS: u64 = 0x20;
+    /// Made on Windows.
+    pub const WINDOWS: u64 = 0x40;
     /// Packed with LZ4.
     pub const LZ4: u64 = 0x2000;
     /// Packed with Zstandard.
@@ -82,7 +91,11 @@ impl Flags {
     pub const NAMED: &'static [(u64, &'static str)] = &[
         (Self::BITS_64, "64-bit"),
         (Self::DEBUG, "debug"),
+        (Self::CUDA, "CUDA"),
+        (Self::OPENCL, "OpenCL"),
         (Self::LINUX, "Linux"),
+        (Self::MACOS, "macOS"),
+        (Self::WINDOWS, "Windows"),
         (Self::LZ4, "LZ4"),
         (Self::ZSTD, "Zstandard"),
         (Self::CHIP_SPECIFIC, "chip-specific"),

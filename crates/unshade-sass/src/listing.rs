@@ -75,6 +75,9 @@ impl Word {
 /// Where mnemonics stand, as cuobjdump has it; guards end before.
 const MNEMONIC_COLUMN: usize = 35;
 
+/// So much text is put at once where only text is wanted.
+const CHUNK: usize = 1 << 14;
+
 impl<'a> Function<'a> {
     /// Addresses and words, in order. Bytes at the end that are less than a word are left out.
     pub fn words(&self) -> impl Iterator<Item = (u64, Word)> + use<'a> {
@@ -93,6 +96,19 @@ impl<'a> Function<'a> {
         })
     }
 
+    /// The address of the instruction that comes first from an address on: what steers the scheduler is passed over.
+    pub fn instruction_from(&self, address: u64) -> u64 {
+        let place = usize::try_from(address.wrapping_sub(self.address)).ok();
+        let bytes = place.and_then(|place| self.bytes.get(place..));
+        let slot = address.checked_div(self.isa.word_bytes as u64).unwrap_or(0);
+        match bytes.and_then(|bytes| self.isa.word(bytes)) {
+            Some(word) if control::is_scheduling(self.isa, slot, word) => {
+                address.wrapping_add(self.isa.word_bytes as u64)
+            }
+            _ => address,
+        }
+    }
+
     /// Words that no instruction has.
     pub fn undecoded(&self) -> impl Iterator<Item = Undecoded> + use<'a> {
         let Self { address: base, file_offset, .. } = *self;
@@ -108,38 +124,84 @@ impl<'a> Function<'a> {
     /// Prints it as `cuobjdump -sass` prints the lines of a function: words in comments in one column.
     pub fn raw<S: TokenSink + ?Sized>(&self, sink: &mut S) {
         // The column is known only when all instructions were printed: they are kept.
+        if sink.is_plain_text() {
+            self.raw_text(sink);
+        } else {
+            self.raw_tokens(sink);
+        }
+    }
+
+    fn raw_tokens<S: TokenSink + ?Sized>(&self, sink: &mut S) {
         let mut record = Record::default();
+        let column = self.record(&mut record, Record::guard);
+        for ((address, word), line) in self.words().zip(record.lines()) {
+            self.source(address, sink);
+            self.raw_line(address, &word, line.guard, line.width, column, sink, |sink| line.replay(sink));
+        }
+    }
+
+    /// The same where kinds and links of tokens are not wanted: a line at a time.
+    fn raw_text<S: TokenSink + ?Sized>(&self, sink: &mut S) {
+        let mut record = TextRecord::default();
+        let column = self.record(&mut record, TextRecord::guard);
+        let mut start = 0;
+        let mut out = String::new();
+        for ((address, word), &(guard, end)) in self.words().zip(&record.lines) {
+            let (guard, end) = (usize::from(guard), end as usize);
+            let line = record.text.get(start..end).unwrap_or("");
+            start = end;
+            self.raw_line(address, &word, guard, line.len(), column, &mut out, |out| out.push_str(line));
+            if out.len() >= CHUNK {
+                sink.put(TokenKind::Text, &out);
+                out.clear();
+            }
+        }
+        sink.put(TokenKind::Text, &out);
+    }
+
+    /// Keeps the text of all instructions, and says where words stand behind them.
+    fn record<R: TokenSink + Lines>(&self, record: &mut R, guard_of: impl Fn(&R) -> usize) -> usize {
         let mut widest = 0;
         for (address, word) in self.words() {
             let guard = match word {
                 Word::Schedule(_) => 0,
                 Word::Instruction(instruction) => {
-                    print::instruction(&instruction, address, &mut record);
+                    print::instruction(&instruction, address, record);
                     record.put(TokenKind::Punctuation, ";");
-                    record.guard()
+                    guard_of(record)
                 }
                 Word::Unknown(bits) => {
-                    unknown(bits, &mut record);
+                    unknown(bits, record);
                     0
                 }
             };
             widest = widest.max(record.end_line(guard));
         }
-        let column = MNEMONIC_COLUMN.saturating_add(widest).saturating_add(2);
-        for ((address, word), line) in self.words().zip(record.lines()) {
-            self.source(address, sink);
-            let used = match word {
-                Word::Schedule(_) => 0,
-                Word::Instruction(_) | Word::Unknown(_) => {
-                    self.place(address, line.guard, sink);
-                    line.replay(sink);
-                    MNEMONIC_COLUMN.saturating_sub(line.guard).saturating_add(line.width)
-                }
-            };
-            spaces(column.saturating_sub(used), sink);
-            self.word_comment(word.bits(), sink);
-            sink.put(TokenKind::Space, "\n");
-        }
+        MNEMONIC_COLUMN.saturating_add(widest).saturating_add(2)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a line and where its columns are")]
+    fn raw_line<S: TokenSink + ?Sized>(
+        &self,
+        address: u64,
+        word: &Word,
+        guard: usize,
+        width: usize,
+        column: usize,
+        sink: &mut S,
+        text: impl FnOnce(&mut S),
+    ) {
+        let used = match word {
+            Word::Schedule(_) => 0,
+            Word::Instruction(_) | Word::Unknown(_) => {
+                self.place(address, guard, sink);
+                text(sink);
+                MNEMONIC_COLUMN.saturating_sub(guard).saturating_add(width)
+            }
+        };
+        spaces(column.saturating_sub(used), sink);
+        self.word_comment(word.bits(), sink);
+        sink.put(TokenKind::Space, "\n");
     }
 
     /// Prints it for reading: labels at the targets of branches, parameters by name.
@@ -368,19 +430,65 @@ struct RecordedLine<'a> {
     width: usize,
 }
 
+/// What keeps lines.
+trait Lines {
+    /// Ends the line, and says how long it is.
+    fn end_line(&mut self, guard: usize) -> usize;
+}
+
+/// How long the guard of a line is, with the space behind it.
+fn guard_of(line: &str) -> usize {
+    if line.starts_with('@') { line.find(' ').map_or(0, |end| end.saturating_add(1)) } else { 0 }
+}
+
+/// The text of many lines.
+#[derive(Default)]
+struct TextRecord {
+    text: String,
+    /// For each line its guard, and where its text ends.
+    lines: Vec<(u8, u32)>,
+}
+
+impl TextRecord {
+    fn guard(&self) -> usize {
+        let start = self.lines.last().map_or(0, |line| line.1 as usize);
+        guard_of(self.text.get(start..).unwrap_or(""))
+    }
+}
+
+impl Lines for TextRecord {
+    fn end_line(&mut self, guard: usize) -> usize {
+        let start = self.lines.last().map_or(0, |line| line.1 as usize);
+        let end = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+        self.lines.push((u8::try_from(guard).unwrap_or(u8::MAX), end));
+        self.text.len().saturating_sub(start)
+    }
+}
+
+impl TokenSink for TextRecord {
+    #[inline]
+    fn token(&mut self, token: Token<'_>) {
+        self.text.push_str(token.text);
+    }
+
+    fn mark(&self) -> usize {
+        self.text.len()
+    }
+
+    fn truncate(&mut self, mark: usize) {
+        self.text.truncate(mark);
+    }
+
+    fn insert(&mut self, _mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
+        write(self);
+    }
+}
+
 impl Record {
     /// How long the guard of the line is that was put last, with the space behind it.
     fn guard(&self) -> usize {
         let start = self.ends.last().map_or(0, |end| end.2);
-        let line = self.text.get(start..).unwrap_or("");
-        if line.starts_with('@') { line.find(' ').map_or(0, |end| end.saturating_add(1)) } else { 0 }
-    }
-
-    /// Ends the line, and says how long it is.
-    fn end_line(&mut self, guard: usize) -> usize {
-        let start = self.ends.last().map_or(0, |end| end.2);
-        self.ends.push((self.tokens.len(), guard, self.text.len()));
-        self.text.len().saturating_sub(start)
+        guard_of(self.text.get(start..).unwrap_or(""))
     }
 
     fn lines(&self) -> impl Iterator<Item = RecordedLine<'_>> {
@@ -395,6 +503,14 @@ impl Record {
                 width: end.saturating_sub(start),
             }
         })
+    }
+}
+
+impl Lines for Record {
+    fn end_line(&mut self, guard: usize) -> usize {
+        let start = self.ends.last().map_or(0, |end| end.2);
+        self.ends.push((self.tokens.len(), guard, self.text.len()));
+        self.text.len().saturating_sub(start)
     }
 }
 

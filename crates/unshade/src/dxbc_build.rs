@@ -1,7 +1,8 @@
 //! Token programs put into containers: SHEX or SHDR, and what of STAT the program tells.
 
-use unshade_core::Result;
+use unshade_core::{Error, ErrorKind, Reader, Result};
 use unshade_dxbc::Program;
+use unshade_dxbc::d3d9::{self, Level9};
 use unshade_dxbc::statistics::{COUNTERS, COUNTERS_4, Statistics};
 use unshade_dxcontainer::DxFile;
 use unshade_dxcontainer::bytes::Bytes;
@@ -49,6 +50,24 @@ pub fn put_program(file: &mut DxFile, program: &Program) -> Result<()> {
         Some(part) => *part = OwnedPart::new(*b"STAT", statistics),
         None => file.add(OwnedPart::new(*b"STAT", statistics)),
     }
+    Ok(())
+}
+
+/// Puts a program for feature level 9 in the place of the one that a container's part of that name has: the first for
+/// 0, and so on.
+///
+/// # Errors
+/// If there is no such part, or the program can't be written.
+pub fn put_level9(file: &mut DxFile, number: usize, program: &d3d9::Program) -> Result<()> {
+    let is_one = |part: &&mut OwnedPart| matches!(&part.name.0, b"Aon9" | b"XNAS" | b"XNAP");
+    let part = file.parts.iter_mut().filter(is_one).nth(number).ok_or_else(|| {
+        Error::without_offset(ErrorKind::BadValue, "the container has no such part for feature level 9")
+            .expected(format!("{} of them", number.saturating_add(1)))
+    })?;
+    let old = part.data.write()?;
+    let level9 = Level9::read(Reader::new(&old)).map_err(|error| error.within(part.name.to_string()))?;
+    let written = level9.with_program(&old, program)?;
+    *part = OwnedPart::new(part.name.0, PartData::Raw(Bytes(written)));
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! The checks of a DXContainer that need its module: what the parts say beside what the module's metadata says.
+//! The checks of a DXContainer that need its program: what the parts say beside what the module's metadata says, and
+//! whether token programs can be read.
 //!
 //! | part | beside the module's |
 //! |---|---|
@@ -8,6 +9,7 @@
 //! | PSV0 | entry point's name, threads of a group, resources |
 //! | RDAT | functions and their flags |
 
+use crate::disassembly::{TokenSource, has_token_program, token_programs};
 use crate::dxil::{DxilModule, EntryPoint, Resource, ResourceClass, SignatureElement, main_part};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -38,6 +40,12 @@ pub fn check(container: &Container<'_>) -> Diagnostics {
         check.psv0();
         check.rdat();
         diagnostics.append(check.diagnostics);
+    }
+    if has_token_program(container) {
+        let (source, mut faults) = (TokenSource::Container(container.clone()), Diagnostics::new());
+        let programs = token_programs("", &source, &mut faults);
+        faults.take("dxbc-program", programs);
+        diagnostics.append(faults);
     }
     diagnostics.sort_by_offset();
     diagnostics

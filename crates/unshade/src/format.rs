@@ -7,6 +7,7 @@
 //! | DXContainer | `DXBC` | DXC's `DxilContainer.h`; every real file |
 //! | CUDA fat binary | `0xBA55ED50`, version 1, header of 16 bytes | every real file |
 //! | cubin | `\x7fELF` for machine 190 | the ELF specification; every real file |
+//! | Direct3D 9 shader | a version token of Shader Model 1 to 3, instructions up to an end token, nothing after it | Microsoft's reference of the Direct3D shader codes |
 //! | PTX | comments, `.version`, `.target` | NVIDIA's *PTX ISA* |
 //! | zip | `PK\x03\x04`, or `PK\x05\x06` when empty | PKWARE's APPNOTE |
 //! | gzip, zlib, bzip2, Zstandard | `1f 8b 08`; a valid two-byte header and a first block that inflates; `BZh` and a block's magic; `28 b5 2f fd` or a skippable frame | RFC 1952, RFC 1950, bzip2's manual, RFC 8878 |
@@ -44,12 +45,21 @@ pub enum Format {
     Cubin,
     /// PTX: text that NVIDIA's driver compiles.
     Ptx,
+    /// A token program of Shader Model 1 to 3 by itself.
+    Direct3d9,
 }
 
 impl Format {
     /// Every format, in the order of the declaration.
-    pub const ALL: &'static [Self] =
-        &[Self::MetalLibrary, Self::MetalUniversal, Self::DxContainer, Self::Fatbin, Self::Cubin, Self::Ptx];
+    pub const ALL: &'static [Self] = &[
+        Self::MetalLibrary,
+        Self::MetalUniversal,
+        Self::DxContainer,
+        Self::Fatbin,
+        Self::Cubin,
+        Self::Ptx,
+        Self::Direct3d9,
+    ];
 
     /// Whether it is one of NVIDIA's.
     pub fn is_nvidia(self) -> bool {
@@ -65,6 +75,7 @@ impl Format {
             Self::Fatbin => "CUDA fat binary",
             Self::Cubin => "cubin",
             Self::Ptx => "PTX",
+            Self::Direct3d9 => "Direct3D 9 shader",
         }
     }
 
@@ -76,6 +87,7 @@ impl Format {
             Self::Fatbin => "fatbin",
             Self::Cubin => "cubin",
             Self::Ptx => "ptx",
+            Self::Direct3d9 => "cso",
         }
     }
 }

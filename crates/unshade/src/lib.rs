@@ -55,6 +55,7 @@
 pub mod air;
 pub mod build;
 pub mod carve;
+mod d3d9_outline;
 pub mod decompile;
 mod demangle;
 mod demangled_comments;

@@ -28,6 +28,8 @@ pub enum Program<'a> {
     Cubin(Cubin<'a>),
     /// PTX.
     Ptx(Ptx<'a>),
+    /// A token program of Shader Model 1 to 3.
+    Direct3d9(Reader<'a>),
 }
 
 /// A library in a program, with the name of the slice that it is in.
@@ -53,6 +55,7 @@ impl<'a> Program<'a> {
             Format::Fatbin => Fatbin::read(Reader::at(find.data, base)).map(Self::Fatbin),
             Format::Cubin => Cubin::read(Reader::at(find.data, base)).map(Self::Cubin),
             Format::Ptx => Ok(Self::Ptx(Ptx::new(Reader::at(find.data, base)))),
+            Format::Direct3d9 => Ok(Self::Direct3d9(Reader::at(find.data, base))),
             _ => Library::parse_at(find.data, base).map(Self::Library),
         }
     }
@@ -91,6 +94,7 @@ impl<'a> Program<'a> {
             Self::Fatbin(fatbin) => unshade_nv::outline::fatbin(fatbin, sink),
             Self::Cubin(cubin) => unshade_nv::outline::cubin(cubin, sink),
             Self::Ptx(ptx) => unshade_nv::outline::ptx(ptx, sink),
+            Self::Direct3d9(data) => crate::d3d9_outline::program(*data, sink),
         }
     }
 }

@@ -9,6 +9,7 @@ use unshade_core::{Diagnostics, Escaped, Reader, TokenKind, TokenSink};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
+use unshade_nv::fatbin::{Entry, EntryKind, Flags};
 use unshade_nv::function::Function;
 use unshade_sass::isa;
 use unshade_sass::listing::{self, Context};
@@ -125,4 +126,40 @@ fn parameters(cubin: &Cubin<'_>, inside: &[&Function<'_>]) -> Vec<(Range<u64>, S
 fn headerflags(cubin: &Cubin<'_>) -> String {
     let arch = cubin.arch();
     format!("\n\t.headerflags    @\"EF_CUDA_SM{arch} EF_CUDA_PTX_SM(EF_CUDA_SM{arch})\"\n")
+}
+
+/// What `cuobjdump -sass` prints before an entry of a fat binary.
+pub fn entry_heading(entry: &Entry<'_>) -> String {
+    let flags = entry.flags;
+    let first = |named: &[(u64, &'static str)]| {
+        named.iter().find(|(flag, _)| flags.has(*flag)).map_or("<unknown>", |(_, name)| name)
+    };
+    let producer = first(&[(Flags::CUDA, "cuda"), (Flags::OPENCL, "opencl")]);
+    let host = first(&[(Flags::LINUX, "linux"), (Flags::MACOS, "mac"), (Flags::WINDOWS, "windows")]);
+    let kind = if entry.kind == EntryKind::PTX { "ptx" } else { "elf" };
+    let bits = if flags.has(Flags::BITS_64) { 64 } else { 32 };
+    let mut text = format!(
+        "\nFatbin {kind} code:\n================\narch = sm_{}\ncode version = [{},{}]\nproducer = {producer}\n\
+         host = {host}\ncompile_size = {bits}bit\n",
+        entry.arch, entry.major, entry.minor
+    );
+    if flags.has(Flags::DEBUG) {
+        text.push_str("has debug info\n");
+    }
+    if flags.has(Flags::LZ4) || flags.has(Flags::ZSTD) {
+        text.push_str("compressed\n");
+    }
+    if let Some(name) = entry.name() {
+        text.push_str(&format!("identifier = {}\n", Escaped(name)));
+    }
+    if let Ok(Some(options)) = entry.options()
+        && !flags.has(Flags::COMPATIBILITY)
+    {
+        let end = options.data().iter().position(|byte| *byte == 0).unwrap_or(options.data().len());
+        text.push_str(&format!(
+            "ptxasOptions = {}\n",
+            Escaped(options.data().get(..end).unwrap_or_default())
+        ));
+    }
+    text
 }

@@ -17,13 +17,14 @@ use crate::sh;
 type Parts = fn(&[u8]) -> Vec<Vec<u8>>;
 
 /// The targets that take a part, and whether they take whole files, too.
-const PARTS: [(&str, Parts, bool); 8] = [
+const PARTS: [(&str, Parts, bool); 9] = [
     ("reflection", |file| of_library(file, reflections), true),
     ("sources", |file| of_library(file, sources), true),
     ("bitcode", |file| of_library(file, bitcode), true),
     ("psv0", |file| of_container(file, b"PSV0"), false),
     ("rdat", |file| of_container(file, b"RDAT"), false),
     ("dxbc_tokens", |file| [of_container(file, b"SHEX"), of_container(file, b"SHDR")].concat(), false),
+    ("d3d9_tokens", |file| of_container(file, b"Aon9"), true),
     ("rdef", |file| of_container(file, b"RDEF"), false),
     ("root_signature", |file| of_container(file, b"RTS0"), false),
 ];

@@ -19,6 +19,7 @@ use unshade::metallib::gpu_object::NamedRange;
 use unshade::metallib::universal::{Slice, SliceContent};
 use unshade::program::Program;
 use unshade::source_files::visit_files;
+use unshade::view::Direct3d9View;
 use unshade::view::nvidia::NvidiaView;
 use unshade::view::{ContainerView, FindingView, HashesView, LibraryView};
 
@@ -42,6 +43,9 @@ struct InfoJson {
     /// What a fat binary, a cubin or PTX has.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     nvidia: Option<NvidiaView>,
+    /// What a program of Shader Model 1 to 3 has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    direct3d9: Option<Direct3d9View>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingView>,
 }
@@ -121,6 +125,7 @@ fn read(find: &Find<'_>) -> InfoJson {
         slices,
         container,
         nvidia,
+        direct3d9: super::direct3d9::view(find, &mut diagnostics),
         findings: findings(&diagnostics),
     }
 }
@@ -185,6 +190,10 @@ fn print(input: &Input, programs: &[InfoJson], stdout: &mut Stdout) -> Result<()
     if let Some(view) = &program.nvidia {
         super::nvidia::print_facts(view, stdout)?;
         fact(stdout, "more", &faint(format!("unshade list {}", quoted(&program.head.path))).to_string())?;
+    }
+    if let Some(view) = &program.direct3d9 {
+        super::direct3d9::print_facts(view, stdout)?;
+        fact(stdout, "more", &faint(format!("unshade dis {}", quoted(&program.head.path))).to_string())?;
     }
     for finding in &program.findings {
         writeln!(stdout, "  {}: {}", finding.severity, finding.message)?;
@@ -261,6 +270,9 @@ fn summary(program: &InfoJson) -> String {
     }
     if let Some(view) = &program.nvidia {
         text.push_str(&format!(", {}", super::nvidia::summary(view)));
+    }
+    if let Some(view) = &program.direct3d9 {
+        text.push_str(&format!(", {}", super::direct3d9::summary(view)));
     }
     if let Some(library) = program.libraries.first() {
         let functions = program.libraries.iter().map(|library| u64::from(library.view.function_count)).sum();

@@ -12,6 +12,7 @@ use std::io::Write;
 use unshade::core::Diagnostics;
 use unshade::metallib::FunctionType;
 use unshade::program::Program;
+use unshade::view::Direct3d9View;
 use unshade::view::FunctionRow;
 use unshade::view::nvidia::KernelRow;
 
@@ -24,6 +25,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
     let mut stdout = Stdout::new(!global.no_pager && !global.json);
     let mut programs = Vec::new();
     let mut containers = Vec::new();
+    let mut direct3d9 = Vec::new();
     let mut kernels = Vec::new();
     let mut listed = 0u64;
     let mut headings = Headings { file: &input.name, printed: 0 };
@@ -63,6 +65,15 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
             }
             return Ok(());
         }
+        if let Some(view) = super::direct3d9::view(find, &mut diagnostics) {
+            if global.json {
+                direct3d9.push(Direct3d9Json { head: ProgramJson::new(find), direct3d9: view });
+            } else {
+                headings.print(&ProgramJson::new(find), "", &mut stdout)?;
+                super::direct3d9::print_list(&view, &mut stdout)?;
+            }
+            return Ok(());
+        }
         let findings = findings(&diagnostics);
         let program = FunctionsJson { head: ProgramJson::new(find), libraries, findings };
         if global.json {
@@ -86,6 +97,7 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
             .map(Listed::Functions)
             .chain(containers.into_iter().map(Listed::Container))
             .chain(kernels.into_iter().map(Listed::Kernels))
+            .chain(direct3d9.into_iter().map(Listed::Direct3d9))
             .collect();
         stdout.json(&FileJson::new(&input, programs, &carving), false)?;
     }
@@ -104,6 +116,15 @@ enum Listed {
     Functions(FunctionsJson<FunctionRow>),
     Container(Box<ContainerJson>),
     Kernels(super::nvidia::KernelsJson<KernelRow>),
+    Direct3d9(Direct3d9Json),
+}
+
+/// A program of Shader Model 1 to 3.
+#[derive(Serialize)]
+struct Direct3d9Json {
+    #[serde(flatten)]
+    head: ProgramJson,
+    direct3d9: Direct3d9View,
 }
 
 /// The line before a program's rows; none if the file is the program.

@@ -3,6 +3,7 @@
 mod assemble;
 mod check;
 mod diff;
+mod direct3d9;
 mod disassemble;
 mod dump;
 mod dxcontainer;
@@ -14,6 +15,7 @@ mod isa;
 mod list;
 mod metallib;
 mod nvidia;
+mod run;
 mod scan;
 mod shell;
 mod show;
@@ -52,6 +54,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Check(args) => check::run(&args, &global),
         Command::Diff(args) => diff::run(&args, &global),
         Command::Disassemble(args) => disassemble::run(&args, &global),
+        Command::Run(args) => run::run(&args, &global),
         Command::Assemble(args) => assemble::run(&args, &global),
         Command::Ghidra(args) => ghidra::run(&args, &global),
         Command::Isa { mnemonic } => isa::run(mnemonic.as_deref(), &global),

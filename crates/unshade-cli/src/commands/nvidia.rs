@@ -6,9 +6,11 @@ use crate::paint::{self, bad, bytes, counted, faint, grouped, name, offset};
 use anyhow::Result;
 use rayon::prelude::*;
 use serde::Serialize;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use unshade::carve::Find;
 use unshade::core::Diagnostics;
+use unshade::demangle;
 use unshade::program::Program;
 use unshade::select::Selection;
 use unshade::view::FindingView;
@@ -47,9 +49,20 @@ pub(super) fn rows(find: &Find<'_>, selection: &Selection, demangled: bool) -> K
         });
     }
     if demangled {
-        rows.par_iter_mut().for_each(KernelRow::demangle);
+        demangle_all(&mut rows);
     }
     KernelsJson { head: ProgramJson::new(find), kernels: rows, findings: findings(&diagnostics) }
+}
+
+/// Demangles the names of rows, each name once: a fat binary has the same functions for several chips.
+fn demangle_all(rows: &mut [KernelRow]) {
+    let distinct: HashSet<&str> = rows.iter().map(KernelRow::own_name).collect();
+    let names: Vec<&str> = distinct.into_iter().collect();
+    let demangled = names.par_iter().map(|name| ((*name).to_owned(), demangle(name.as_bytes())));
+    let demangled: HashMap<String, Option<String>> = demangled.collect();
+    for row in rows {
+        row.demangled = demangled.get(row.own_name()).cloned().flatten();
+    }
 }
 
 /// Everything of the functions that a selection means; the program is one of NVIDIA's.

@@ -118,6 +118,9 @@ fn describe(find: &Find<'_>) -> FoundJson {
         };
     }
     let mut ignored = Diagnostics::new();
+    if let Some(view) = super::direct3d9::view(find, &mut ignored) {
+        return FoundJson { head: ProgramJson::new(find), target: Some(view.profile), functions: 1 };
+    }
     let program = Program::open(find).ok();
     let nvidia = program.as_ref().and_then(|program| super::nvidia::view(program, &mut ignored));
     if let Some(view) = &nvidia {

@@ -56,6 +56,13 @@ pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
                 }
                 return Ok(());
             }
+            if let Some(view) = super::direct3d9::view(find, &mut diagnostics).filter(|_| !global.json) {
+                shown += 1;
+                let summary = super::direct3d9::summary(&view);
+                writeln!(stdout, "{}   {}, {summary}", name(&find.path), find.format)?;
+                super::direct3d9::print_facts(&view, &mut stdout)?;
+                return super::direct3d9::print_list(&view, &mut stdout);
+            }
             if !args.names_functions() {
                 bail!("{}: which functions? `unshade list` shows them", input.name);
             }

@@ -17,6 +17,7 @@ use std::path::Path;
 use unshade::carve::{Find, Limits};
 use unshade::core::Diagnostics;
 use unshade::llvm::bitstream;
+use unshade::nv_units::{Unit, each_unit};
 use unshade::program::Program;
 use unshade::survey::{Dependency, FieldReport, RecordReport, Show, Survey, SurveyReport};
 
@@ -95,6 +96,11 @@ fn survey_program(find: &Find<'_>, with_bitcode: bool, survey: &mut Survey) {
     if !with_bitcode {
         return;
     }
+    each_unit(&program, false, &mut Diagnostics::new(), &mut |_, unit| {
+        if let Unit::Cubin(cubin) = unit {
+            survey.machine_code(cubin);
+        }
+    });
     if let Program::DxContainer(container) = &program {
         for part in container.found_parts() {
             if let Ok((_, code)) = unshade::dxcontainer::program::bitcode(part.data) {

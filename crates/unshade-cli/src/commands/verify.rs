@@ -16,7 +16,7 @@ use unshade::metallib::verify::Verdict;
 use unshade::nv;
 use unshade::program::Program;
 use unshade::source_files::visit_files;
-use unshade::view::FindingView;
+use unshade::view::{Direct3d9View, FindingView};
 
 #[derive(Serialize)]
 struct VerifyJson {
@@ -103,6 +103,10 @@ fn check_program(find: &Find<'_>) -> Verdict {
         }
         Program::Cubin(cubin) => verdict.diagnostics.append(nv::verify::cubin(cubin)),
         Program::Ptx(ptx) => verdict.diagnostics.append(nv::verify::ptx(ptx)),
+        Program::Direct3d9(data) => {
+            let view = Direct3d9View::new(*data, &mut verdict.diagnostics);
+            verdict.diagnostics.take("dxbc-legacy-tokens", view);
+        }
         _ => {}
     }
     for named in program.libraries(&mut verdict.diagnostics) {

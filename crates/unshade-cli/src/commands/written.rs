@@ -104,7 +104,9 @@ pub(super) fn one_program(
 
 /// The bytes of a program; a file that is one is taken with what follows, so that nothing of it is lost.
 fn whole<'d>(input: &'d Input, find: &Find<'d>) -> &'d [u8] {
-    let is_file = find.file_offset == Some(0) && input.bytes().starts_with(find.data);
+    // Compared by its place: as bytes it would be read twice.
+    let start = input.bytes().get(..find.data.len());
+    let is_file = find.file_offset == Some(0) && start.is_some_and(|start| std::ptr::eq(start, find.data));
     if is_file { input.bytes() } else { find.data }
 }
 

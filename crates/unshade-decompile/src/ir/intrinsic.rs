@@ -218,7 +218,6 @@ pub static TABLE: &[Entry] = &[
     pure("max.ll", "III"),
     pure("max.ull", "UUU"),
     helper("mad_descriptor", "uuuu"),
-    helper("minmax_step", "uuubc"),
     pure("min.i", "iii"),
     pure("min.u", "uuu"),
     pure("min.ll", "III"),

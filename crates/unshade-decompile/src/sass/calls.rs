@@ -54,6 +54,11 @@ impl Lifting<'_> {
         Given::Value(match name {
             "flush" => self.call("flush_to_zero", width, &[at(0)]),
             "saturate" => self.call("__saturatef", width, &[at(0)]),
+            "saturate_double" => {
+                let (zero, one) = (self.number(0, 64), self.number(0x3ff0_0000_0000_0000, 64));
+                let at_least = self.call("fmax", width, &[at(0), zero]);
+                self.call("fmin", width, &[at_least, one])
+            }
             "fadd_round" => match self.rounded("fadd", at(2), width, &two) {
                 Some(value) => value,
                 None => self.make(Op::FloatAdd, width, &two),
@@ -79,7 +84,7 @@ impl Lifting<'_> {
                 None => self.call("fma", width, &three),
             },
             "fmul_scaled" => self.call("fmul_scaled", width, inputs),
-            "fmul_fmz" => self.call("fmul_zero_wins", width, inputs),
+            "fmul_fmz" if self.known(at(3)) == 0 => self.call("fmul_zero_wins", width, &three),
             "fma" => self.call("fmaf", width, &three),
             "dfma" => self.call("fma", width, &three),
             "fma_fmz" => self.call("fma_zero_wins", width, inputs),
@@ -132,7 +137,9 @@ impl Lifting<'_> {
                 }
             },
             "byte_perm_mode" => self.call("select_bytes", width, inputs),
-            "video_part" | "video_clamp" => self.call(name, width, inputs),
+            "video_part" | "video_clamp" | "video_simd" => self.call(name, width, inputs),
+            "multiply_add_by_descriptor" => self.call("mad_descriptor", width, inputs),
+            _ if name.starts_with("surface_") => self.call(name, width, inputs),
             _ => return Given::Nothing,
         })
     }
@@ -217,8 +224,7 @@ impl Lifting<'_> {
             | "texture_phase"
             | "trigger"
             | "release_locks" => return none,
-            "multiply_add_by_descriptor" => self.call("mad_descriptor", width, inputs),
-            "minmax_step" | "shift_step" | "video_simd" => self.call(name, width, inputs),
+            "shift_step" => self.call(name, width, inputs),
             "shuffle" => self.shuffle(inputs, width),
             "shuffle_inside" => self.call(name, width, inputs),
             "ballot" => self.call("__ballot", width, &[at(0)]),

@@ -12,7 +12,7 @@ use super::operand::{
     IDENTITY, IS_RELATIVE, Operand, PRECISIONS, RESULT_MODIFIERS, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES,
 };
 use super::print::END;
-use super::program::{Instruction, Program, Version};
+use super::program::{Instruction, KINDS, Program, Version};
 use crate::names::{MASKS, number_of};
 use alloc::format;
 use alloc::string::String;
@@ -96,12 +96,9 @@ fn code_of(line: &str) -> String {
 
 fn parse_version(text: &str) -> Parsed<Version> {
     let fault = || expected("a kind of program and its version, such as ps_2_0", text);
-    let (kind, model) = text.split_once('_').ok_or_else(fault)?;
-    let kind = match kind {
-        "ps" => 0xffff,
-        "vs" => 0xfffe,
-        _ => return Err(fault()),
-    };
+    let known =
+        KINDS.iter().find_map(|(kind, name)| Some((*kind, text.strip_prefix(name)?.strip_prefix('_')?)));
+    let (kind, model) = known.ok_or_else(fault)?;
     let (major, minor) = model.split_once('_').ok_or_else(fault)?;
     let major: u8 = major.parse().map_err(|_| fault())?;
     let minor = match (major, minor) {

@@ -53,7 +53,7 @@ pub fn decode(mut data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Pro
         let offset = data.offset().saturating_add(unread as u64);
         let fault = Error::new(ErrorKind::Truncated, offset, "the program does not end with an end token");
         diagnostics
-            .error("dxbc-d3d9-tokens", fault.expected("0x0000ffff").hint("what is left is kept as bytes"));
+            .error("dxbc-legacy-tokens", fault.expected("0x0000ffff").hint("what is left is kept as bytes"));
     }
     program.trailing = data.rest().get(unread..).unwrap_or_default().to_vec();
     for instruction in &program.instructions {
@@ -65,7 +65,8 @@ pub fn decode(mut data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Pro
 /// How many bytes of a program these start with, if they are one: a version token, instructions up to an end token.
 pub fn measure(bytes: &[u8]) -> Option<usize> {
     let version = Version(bytes.first_chunk().map(|chunk| u32::from_le_bytes(*chunk))?);
-    if !version.is_one() {
+    let has_minor = matches!(version.minor(), 0..=4 | 255);
+    if !version.is_one() || version.is_library() || !has_minor {
         return None;
     }
     let mut tokens = Tokens { bytes: bytes.get(4..)?, position: 0 };
@@ -91,7 +92,7 @@ fn check(version: Version, instruction: &Instruction, start: u64, diagnostics: &
     let offset = start.saturating_add(u64::from(instruction.position).saturating_mul(4));
     let Some(row) = instruction.opcode().row(version) else {
         let fault = Error::new(ErrorKind::Unsupported, offset, "an opcode is not known");
-        diagnostics.warning("dxbc-d3d9-opcode", fault.found(format!("{}", instruction.opcode().0)));
+        diagnostics.warning("dxbc-legacy-opcode", fault.found(format!("{}", instruction.opcode().0)));
         return;
     };
     let expected = row.operands().saturating_add(usize::from(instruction.is_predicated()));
@@ -99,7 +100,7 @@ fn check(version: Version, instruction: &Instruction, start: u64, diagnostics: &
         let found = format!("{} and {} other tokens", instruction.operands.len(), instruction.rest.len());
         let fault = Error::new(ErrorKind::BadValue, offset, format!("`{}` has other operands", row.mnemonic));
         diagnostics
-            .warning("dxbc-d3d9-operands", fault.expected(format!("{expected} operands")).found(found));
+            .warning("dxbc-legacy-operands", fault.expected(format!("{expected} operands")).found(found));
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | token | bits | meaning |
 //! |---|---|---|
-//! | version | 0 to 7, 8 to 15, 16 to 31 | minor, major; `0xffff` pixel shader, `0xfffe` vertex shader |
+//! | version | 0 to 7, 8 to 15, 16 to 31 | minor, major; `0xffff` pixel shader, `0xfffe` vertex shader, `0x4c50` and `0x4c56` functions of a library for these |
 //! | opcode | 0 to 15, 16 to 23, 24 to 27, 28, 30 | opcode, controls, how many tokens follow (from version 2 on), predicated, at the same time as the one before |
 //! | comment | 0 to 15, 16 to 30 | `0xfffe`, how many tokens follow |
 //! | end | 0 to 15 | `0xffff` |
@@ -16,6 +16,10 @@ use alloc::format;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Result};
 
+/// Kinds of programs, by the upper half of the version token.
+pub(super) const KINDS: [(u32, &str); 4] =
+    [(0xffff, "ps"), (0xfffe, "vs"), (0x4c50, "lib_4_0_ps"), (0x4c56, "lib_4_0_vs")];
+
 /// A version token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Version(pub u32);
@@ -23,12 +27,17 @@ pub struct Version(pub u32);
 impl Version {
     /// Whether a token is the version token of a pixel or vertex shader of version 1 to 3.
     pub fn is_one(self) -> bool {
-        matches!(self.0 >> 16, 0xfffe | 0xffff) && (1..=3).contains(&self.major())
+        KINDS.iter().any(|(kind, _)| *kind == self.0 >> 16) && (1..=3).contains(&self.major())
     }
 
     /// Whether it is of a pixel shader; if not, it is of a vertex shader.
     pub fn is_pixel(self) -> bool {
-        self.0 >> 16 == 0xffff
+        matches!(self.0 >> 16, 0xffff | 0x4c50)
+    }
+
+    /// Whether it is of a function in a library, which has no file of its own.
+    pub fn is_library(self) -> bool {
+        matches!(self.0 >> 16, 0x4c50 | 0x4c56)
     }
 
     /// The major version.
@@ -55,7 +64,7 @@ impl Version {
 
 impl core::fmt::Display for Version {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let kind = if self.is_pixel() { "ps" } else { "vs" };
+        let kind = KINDS.iter().find(|(kind, _)| *kind == self.0 >> 16).map_or("", |(_, name)| name);
         match (self.major(), self.minor()) {
             (2, 1) => write!(f, "{kind}_2_x"),
             (major @ (2 | 3), 255) => write!(f, "{kind}_{major}_sw"),

@@ -246,8 +246,8 @@ impl Apart {
                 table.fields.insert(slot, value);
             }
         }
-        let beyond = record.schema().slots.len()..record.table().slot_count();
-        if beyond.into_iter().any(|slot| record.table().entry(slot) != 0) {
+        let mut beyond = record.schema().slots.len()..record.table().slot_count();
+        if beyond.any(|slot| record.table().entry(slot) != 0) {
             return Err(no_place(record, "a field that the schema does not have"));
         }
         // A truth value is read as one whatever its byte is; only 0 and 1 come back.

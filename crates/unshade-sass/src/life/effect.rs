@@ -152,21 +152,71 @@ impl Guard {
     }
 }
 
-/// Branches inside of an instruction that are still to arrive: where, and what was written up to them.
-type Pending = Vec<(usize, Set)>;
+/// Memory to work in.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    lifted: Lifted,
+    /// Branches inside of an instruction that are still to arrive: where, and what was written up to them.
+    pending: Vec<(usize, Set)>,
+    /// By temporary: whether something comes of it.
+    used: Vec<bool>,
+    /// By operation: the same.
+    counts: Vec<bool>,
+}
+
+impl Scratch {
+    /// Finds the operations of which something comes: what only goes into names that nobody uses is not read.
+    fn find_used(&mut self) {
+        let Self { lifted, used, counts, .. } = self;
+        used.clear();
+        used.resize(lifted.temporaries(), false);
+        counts.clear();
+        counts.resize(lifted.ops().len(), true);
+        let place = |varnode: &Varnode| {
+            let is_temporary = varnode.space == Space::Temporary;
+            usize::try_from(varnode.offset).ok().filter(|_| is_temporary)
+        };
+        // Branches inside of an instruction lead forward.
+        for (op, counts) in lifted.ops().iter().zip(counts.iter_mut()).rev() {
+            let output = op.output.as_ref().and_then(place);
+            *counts = has_effect(op) || output.is_none_or(|output| used.get(output) == Some(&true));
+            if *counts {
+                for input in lifted.inputs(op).iter().filter_map(place) {
+                    if let Some(used) = used.get_mut(input) {
+                        *used = true;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether an operation does more than to make its output.
+fn has_effect(op: &Op) -> bool {
+    match op.code {
+        Code::Function(number) => functions().get(usize::from(number)).is_none_or(|function| !function.pure),
+        Code::Load(_) => true,
+        _ => false,
+    }
+}
 
 impl Effect {
-    /// What an instruction does. `lifted` and `pending` are memory to work in.
-    pub(super) fn of(instruction: &Instruction, lifted: &mut Lifted, pending: &mut Pending) -> Self {
-        lifted.lift(instruction, 0);
+    /// What an instruction does.
+    pub(super) fn of(instruction: &Instruction, scratch: &mut Scratch) -> Self {
+        scratch.lifted.lift(instruction, 0);
+        scratch.find_used();
+        let Scratch { lifted, pending, counts, .. } = scratch;
         pending.clear();
         let mut effect = Self { guard: Guard::of(instruction), ..Self::default() };
         // The guard is the first branch, over everything: what follows is as if it held.
         let mut is_guard = effect.guard.is_some();
         // What was written so far; none where nothing comes to.
         let mut written = Some(Set::default());
-        for (index, op) in lifted.ops().iter().enumerate() {
+        for ((index, op), counts) in lifted.ops().iter().enumerate().zip(counts.iter()) {
             written = arrive(written, index, pending);
+            if !counts {
+                continue;
+            }
             let inputs = lifted.inputs(op);
             let inputs = inputs.get(..read_count(instruction, op, inputs.len())).unwrap_or(inputs);
             let mut read = Set::default();
@@ -197,7 +247,7 @@ impl Effect {
 }
 
 /// What was written in any case where an operation begins to which branches arrive.
-fn arrive(mut written: Option<Set>, index: usize, pending: &mut Pending) -> Option<Set> {
+fn arrive(mut written: Option<Set>, index: usize, pending: &mut Vec<(usize, Set)>) -> Option<Set> {
     pending.retain(|&(to, set)| {
         let is_here = to <= index;
         if is_here {

@@ -14,7 +14,7 @@ mod effect;
 
 pub use effect::{Effect, Guard, Set};
 
-use effect::Backward;
+use effect::{Backward, Scratch};
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -22,7 +22,6 @@ use alloc::vec::Vec;
 
 use crate::control_flow::{ControlFlow, Leaving};
 use crate::listing::{Function, Word, instruction_target};
-use crate::semantics::Lifted;
 use crate::table::Flow;
 
 /// So many times callers and callees are told of each other.
@@ -92,16 +91,36 @@ pub struct Lives<'f, 'a> {
     functions: &'f [(Function<'a>, ControlFlow)],
     /// By address of the function.
     summaries: BTreeMap<u64, Summary>,
+    /// By function: what its instructions do.
+    steps: Vec<Vec<Step>>,
     /// By function and block: what is live before it.
     blocks: Vec<Vec<Set>>,
+}
+
+/// What an instruction does by itself, and the call that it is.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    address: u64,
+    effect: Effect,
+    call: Option<Callee>,
+}
+
+/// What is called.
+#[derive(Clone, Copy, Debug)]
+enum Callee {
+    /// The function at an address, one of those that are solved together.
+    Known(u64),
+    Elsewhere,
 }
 
 impl<'f, 'a> Lives<'f, 'a> {
     /// Solves functions with their control flow.
     pub fn new(functions: &'f [(Function<'a>, ControlFlow)]) -> Self {
-        let summaries =
+        let summaries: BTreeMap<u64, Summary> =
             functions.iter().map(|(function, _)| (function.address, Summary::default())).collect();
-        let mut lives = Self { functions, summaries, blocks: Vec::new() };
+        let mut scratch = Scratch::default();
+        let steps = functions.iter().map(|(function, _)| steps(function, &summaries, &mut scratch)).collect();
+        let mut lives = Self { functions, summaries, steps, blocks: Vec::new() };
         for _ in 0..ROUNDS {
             let before = lives.summaries.clone();
             lives.blocks = (0..functions.len()).map(|index| lives.solve(index)).collect();
@@ -115,21 +134,41 @@ impl<'f, 'a> Lives<'f, 'a> {
     /// The rows of a function, in the order of addresses.
     pub fn rows(&self, function: usize) -> Vec<Row> {
         let mut rows = Vec::new();
-        let Some((words, flow)) = self.functions.get(function) else { return rows };
-        let mut work = Work::default();
+        let Some((_, flow)) = self.functions.get(function) else { return rows };
+        let before = self.blocks.get(function).map_or(&[][..], Vec::as_slice);
         for (block, number) in flow.blocks().iter().zip(0..) {
-            work.read(words, block.addresses.clone(), &self.summaries);
-            let before = self.blocks.get(function).map_or(&[][..], Vec::as_slice);
             let mut state = Backward::new(self.behind(function, number, before));
             let start = rows.len();
-            for &(address, effect, _) in work.effects.iter().rev() {
-                let after = state.live();
+            for step in self.steps_of(function, &block.addresses).iter().rev() {
+                let (after, effect) = (state.live(), self.effect(step));
                 state.step(&effect);
-                rows.push(Row { address, effect, before: state.live(), after });
+                rows.push(Row { address: step.address, effect, before: state.live(), after });
             }
             rows.get_mut(start..).unwrap_or_default().reverse();
         }
         rows
+    }
+
+    /// The steps at some addresses.
+    fn steps_of(&self, function: usize, addresses: &core::ops::Range<u64>) -> &[Step] {
+        let steps = self.steps.get(function).map_or(&[][..], Vec::as_slice);
+        let place = |address: u64| steps.partition_point(|step| step.address < address);
+        steps.get(place(addresses.start)..place(addresses.end)).unwrap_or_default()
+    }
+
+    /// What an instruction does, with what it calls.
+    fn effect(&self, step: &Step) -> Effect {
+        let mut effect = step.effect;
+        let called = match step.call {
+            None => return effect,
+            Some(Callee::Known(address)) => self.summaries.get(&address).copied().unwrap_or_default(),
+            Some(Callee::Elsewhere) => Summary { writes: Set::of_registers(4..16), ..Summary::default() },
+        };
+        effect.reads = effect.reads.union(called.reads);
+        effect.writes = effect.writes.union(called.writes);
+        // A register that is saved first and restored at the end is read.
+        effect.replaces = effect.replaces.union(called.writes.without(called.reads));
+        effect
     }
 
     /// What is live behind the last instruction of a block.
@@ -149,15 +188,13 @@ impl<'f, 'a> Lives<'f, 'a> {
     /// Finds what is live before each block of a function, and tells its summary and those of what it calls.
     fn solve(&mut self, function: usize) -> Vec<Set> {
         let Some((words, flow)) = self.functions.get(function) else { return Vec::new() };
-        let count = flow.blocks().len();
-        let mut work = Work::default();
-        let mut through = Vec::with_capacity(count);
+        let mut through = Vec::with_capacity(flow.blocks().len());
         let mut writes = Set::default();
         for block in flow.blocks() {
-            work.read(words, block.addresses.clone(), &self.summaries);
             let (mut state, mut replaces) = (Backward::default(), Set::default());
-            for (_, effect, _) in work.effects.iter().rev() {
-                state.step(effect);
+            for step in self.steps_of(function, &block.addresses).iter().rev() {
+                let effect = self.effect(step);
+                state.step(&effect);
                 if effect.guard.is_none() {
                     replaces = replaces.union(effect.replaces);
                 }
@@ -167,17 +204,23 @@ impl<'f, 'a> Lives<'f, 'a> {
         }
         let before = self.settle(function, flow, &through);
         // What is live where others return to is what they have to leave.
+        let mut returns = Vec::new();
         for (block, number) in flow.blocks().iter().zip(0..) {
-            work.read(words, block.addresses.clone(), &self.summaries);
-            if work.effects.iter().all(|(_, _, callee)| callee.is_none()) {
+            let steps = self.steps_of(function, &block.addresses);
+            if steps.iter().all(|step| step.call.is_none()) {
                 continue;
             }
             let mut state = Backward::new(self.behind(function, number, &before));
-            for (_, effect, callee) in work.effects.iter().rev() {
-                if let Some(summary) = callee.and_then(|callee| self.summaries.get_mut(&callee)) {
-                    summary.returns = summary.returns.union(state.live().intersection(summary.writes));
+            for step in steps.iter().rev() {
+                if let Some(Callee::Known(callee)) = step.call {
+                    returns.push((callee, state.live()));
                 }
-                state.step(effect);
+                state.step(&self.effect(step));
+            }
+        }
+        for (callee, live) in returns {
+            if let Some(summary) = self.summaries.get_mut(&callee) {
+                summary.returns = summary.returns.union(live.intersection(summary.writes));
             }
         }
         if let Some(summary) = self.summaries.get_mut(&words.address) {
@@ -214,47 +257,17 @@ impl<'f, 'a> Lives<'f, 'a> {
     }
 }
 
-/// What the instructions of a block do.
-#[derive(Default)]
-struct Work {
-    lifted: Lifted,
-    pending: Vec<(usize, Set)>,
-    /// Address, effect, and the function that is called.
-    effects: Vec<(u64, Effect, Option<u64>)>,
-}
-
-impl Work {
-    fn read(
-        &mut self,
-        words: &Function<'_>,
-        addresses: core::ops::Range<u64>,
-        summaries: &BTreeMap<u64, Summary>,
-    ) {
-        self.effects.clear();
-        let place = |address: u64| usize::try_from(address.wrapping_sub(words.address)).unwrap_or(usize::MAX);
-        let (start, end) = (place(addresses.start), place(addresses.end).min(words.bytes.len()));
-        let Some(bytes) = words.bytes.get(start..end) else { return };
-        let part = Function { bytes, address: addresses.start, ..*words };
-        for (address, word) in part.words() {
-            let Word::Instruction(instruction) = word else { continue };
-            let mut effect = Effect::of(&instruction, &mut self.lifted, &mut self.pending);
-            let mut callee = None;
-            if instruction.operation().flow == Flow::Call {
-                callee = instruction_target(&instruction, address).filter(|at| summaries.contains_key(at));
-                let summary = callee.and_then(|callee| summaries.get(&callee)).copied();
-                let Summary { reads, writes, .. } = summary.unwrap_or(Summary {
-                    reads: Set::default(),
-                    writes: Set::of_registers(4..16),
-                    returns: Set::default(),
-                });
-                effect.reads = effect.reads.union(reads);
-                effect.writes = effect.writes.union(writes);
-                // A register that is saved first and restored at the end is read.
-                effect.replaces = effect.replaces.union(writes.without(reads));
-            }
-            self.effects.push((address, effect, callee));
-        }
-    }
+/// What the instructions of a function do.
+fn steps(words: &Function<'_>, known: &BTreeMap<u64, Summary>, scratch: &mut Scratch) -> Vec<Step> {
+    let step = |(address, word)| {
+        let Word::Instruction(instruction) = word else { return None };
+        let call = (instruction.operation().flow == Flow::Call).then(|| {
+            let target = instruction_target(&instruction, address).filter(|at| known.contains_key(at));
+            target.map_or(Callee::Elsewhere, Callee::Known)
+        });
+        Some(Step { address, effect: Effect::of(&instruction, scratch), call })
+    };
+    words.words().filter_map(step).collect()
 }
 
 #[cfg(test)]

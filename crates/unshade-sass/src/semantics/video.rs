@@ -84,10 +84,10 @@ impl Simd<'_> {
         let by_digit = |digits: u16| u32::from(digits.wrapping_shr(lane.wrapping_mul(4)) & 15);
         let index = usize::try_from(selected).unwrap_or(usize::MAX);
         let small = u32::try_from(selected).unwrap_or(0);
+        let lanes = 32_u32.wrapping_div(u32::from(self.width).max(1));
         match (self.width, second) {
-            // An immediate is in every lane.
-            (8, true) if selected == IMMEDIATE => 4,
-            (_, true) if selected == IMMEDIATE => 2,
+            // An immediate is a number of 32 bits, as it is: ptxas takes one for 7, and a register for 0x07070707.
+            (_, true) if selected == IMMEDIATE => lanes.wrapping_add(lane),
             (8, false) => by_digit(FIRST_BYTES.get(index).copied().unwrap_or(0x3210)),
             (8, true) => by_digit(SECOND_BYTES.get(index).copied().unwrap_or(0x7654)),
             // Beside an immediate, only halves of the first source are selected, by a bit each.
@@ -205,6 +205,6 @@ mod tests {
             |first, second| simd(&[8, 0, 0, 0x0403_0201, 0x40, 0, first, second, 0, 0, 15, 0, 0, 0, 0]);
         assert_eq!(bytes(4, 4), 0x0403_0241);
         assert_eq!(bytes(0, 0), 0x4141_4141);
-        assert_eq!(bytes(4, 255), 0x4443_4241);
+        assert_eq!(bytes(4, 255), 0x0403_0241);
     }
 }

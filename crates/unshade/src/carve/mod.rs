@@ -329,6 +329,12 @@ impl<'c> Carver<'c> {
         if range.is_empty() {
             return Continue(());
         }
+        if range.start == 0 && scan::is_direct3d9(run.data) {
+            let stated = Some(run.data.len() as u64);
+            self.found(run, Hit { start: 0, format: Format::Direct3d9, stated })?;
+            run.skip_to(range.end);
+            return Continue(());
+        }
         // The scanner is lent out, so that a hit can be reported through `self`; nothing scans meanwhile.
         let mut scanner = self.scanner.take().unwrap_or_else(Scanner::new);
         let mut flow = Continue(());

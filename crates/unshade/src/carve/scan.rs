@@ -124,10 +124,19 @@ const MAX_SLICES: u32 = 256;
 /// cache.
 const WINDOW: usize = 256 << 10;
 
+/// Whether a run of bytes is a program of Shader Model 1 to 3 and nothing else. Its first token is too little to find it
+/// among other bytes.
+pub(crate) fn is_direct3d9(bytes: &[u8]) -> bool {
+    unshade_dxbc::d3d9::measure(bytes) == Some(bytes.len())
+}
+
 /// The format of a run of bytes that begins with a program, or with something that can be nothing else.
 pub(crate) fn format_at_start(bytes: &[u8]) -> Option<Format> {
     if starts_ptx(bytes) {
         return Some(Format::Ptx);
+    }
+    if is_direct3d9(bytes) {
+        return Some(Format::Direct3d9);
     }
     let magic = MAGICS.iter().find(|magic| bytes.starts_with(magic.bytes))?;
     (magic.unmistakable || (magic.check)(bytes).is_some()).then_some(magic.format)

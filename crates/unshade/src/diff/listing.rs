@@ -1,4 +1,4 @@
-//! The difference of two listings of LLVM assembly, where numbers that only shifted make no difference.
+//! The difference of two listings of LLVM assembly or machine code, where numbers that only shifted make no difference.
 //!
 //! Values, blocks, metadata and groups of attributes without a name are numbered one after the other: a single new
 //! instruction gives new numbers to all that follow. So lines are aligned by keys in which such numbers are left out.
@@ -44,6 +44,11 @@ impl Listing {
         // What can't be read is for `dis` to tell.
         let _ = module(bitcode, &options, &mut listing);
         listing
+    }
+
+    /// How many bytes of text it has.
+    pub(super) fn size(&self) -> usize {
+        self.text.len()
     }
 
     fn lines(&self) -> Lines<'_> {
@@ -110,7 +115,14 @@ impl<'t> Lines<'t> {
         if let Some(Link::Definition(entity) | Link::Reference(entity)) = link {
             let is_definition = matches!(link, Some(Link::Definition(_)));
             let name = text.trim_start_matches(SIGILS).trim_end_matches(':');
-            let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+            // Addresses of machine code are hexadecimal.
+            let digits = name.strip_prefix("0x").unwrap_or(name);
+            let is_number = !digits.is_empty()
+                && if digits.len() < name.len() {
+                    digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+                } else {
+                    digits.bytes().all(|byte| byte.is_ascii_digit())
+                };
             if is_number || is_definition && text.is_empty() {
                 self.links.push((entity, is_definition));
                 let sigil = text.len() - text.trim_start_matches(SIGILS).len();

@@ -5,6 +5,7 @@
 //! | `fields` | the fields of their outlines, without what only says where things stand |
 //! | `listing` | their code, without numbers that only shifted |
 //! | `lines` | hunks of lines |
+//! | `machine_code` | functions of cubins |
 //!
 //! Functions of Metal libraries are matched by name; one that is gone and one that is new are a renaming if they alone
 //! have the same module. Parts of containers are matched by name. [`LibraryDiff`] and [`ContainerDiff`] find out what
@@ -27,6 +28,7 @@
 mod fields;
 mod lines;
 mod listing;
+mod machine_code;
 
 pub use fields::FieldChange;
 pub use lines::{Change, Hunk, HunkLine, LineDiff, MAX_LINES, MAX_SHOWN};
@@ -364,11 +366,17 @@ impl ContainerDiff {
         diff
     }
 
-    /// Finds out what has changed between two programs of any format, by their outlines alone.
-    pub fn of_outlines(before: &Program<'_>, after: &Program<'_>, identical: bool) -> Self {
+    /// Finds out what has changed between two programs of any format, by their outlines, and of NVIDIA's their machine
+    /// code, with so many lines around each change of it.
+    pub fn of_outlines(before: &Program<'_>, after: &Program<'_>, identical: bool, context: usize) -> Self {
         let mut diff = Self { identical, parts: Vec::new(), same: 0 };
         let fields = |program: &Program<'_>| fields::of_parts(|sink| program.outline(sink));
         diff.compare(fields(before), fields(after), |_, _| ());
+        if !identical {
+            let (changes, same) = machine_code::compare(before, after, context);
+            diff.parts.extend(changes);
+            diff.same += same;
+        }
         diff
     }
 

@@ -14,9 +14,12 @@ pub use parts::{ProgramPart, program_parts};
 pub use unit::Unit;
 
 use crate::{DemangledComments, dxbc_names, dxc_tables, fxc_listing, has_mangled_names};
-use unshade_core::{Diagnostics, Result, TokenKind, TokenSink};
+use std::ops::Range;
+use unshade_core::{Diagnostics, Reader, Result, TokenKind, TokenSink};
+use unshade_dxbc::control_flow::ControlFlow;
+use unshade_dxbc::d3d9::{self, Level9};
 use unshade_dxbc::decode;
-use unshade_dxbc::print::{Options, print};
+use unshade_dxbc::print::{Options, print, print_instruction};
 use unshade_dxcontainer::Container;
 use unshade_llvm::Module;
 use unshade_llvm::print::{Dialect, PrintOptions, module};
@@ -64,21 +67,93 @@ pub fn has_token_program(container: &Container<'_>) -> bool {
     fxc_listing::token_program(container).is_some() || container.find(b"LIBH").is_some()
 }
 
+/// What holds token programs.
+#[derive(Clone, Debug)]
+pub enum TokenSource<'a> {
+    /// A container, perhaps of functions of a library.
+    Container(Container<'a>),
+    /// A program of Shader Model 1 to 3 by itself.
+    Direct3d9(Reader<'a>),
+}
+
+/// A token program.
+#[derive(Clone, Debug)]
+pub enum TokenProgram {
+    /// Of Shader Model 4 to 5.1.
+    Direct3d10(unshade_dxbc::Program),
+    /// Of Shader Model 1 to 3.
+    Direct3d9(d3d9::Program),
+}
+
+impl TokenProgram {
+    /// Its blocks, and how they follow each other.
+    pub fn control_flow(&self) -> ControlFlow {
+        match self {
+            Self::Direct3d10(program) => ControlFlow::of(program),
+            Self::Direct3d9(program) => ControlFlow::of_d3d9(program),
+        }
+    }
+
+    /// The lines of a block, without indentation; comments of a program of Shader Model 1 to 3 have none.
+    pub fn lines(&self, block: &Range<usize>) -> Vec<String> {
+        let line = |write: &dyn Fn(&mut String)| {
+            let mut line = String::new();
+            write(&mut line);
+            line.trim_end().to_owned()
+        };
+        match self {
+            Self::Direct3d10(program) => {
+                let inside = program.instructions.get(block.clone()).unwrap_or_default();
+                let text =
+                    |one| line(&|out| print_instruction(program.version, one, Options::default(), out));
+                inside.iter().map(text).collect()
+            }
+            Self::Direct3d9(program) => {
+                let inside = program.instructions.get(block.clone()).unwrap_or_default();
+                let options = d3d9::print::Options::default;
+                let shown = inside.iter().filter(|one| one.opcode() != d3d9::opcode::Opcode::COMMENT);
+                let text =
+                    |one| line(&|out| d3d9::print::print_instruction(program.version, one, options(), out));
+                shown.map(text).collect()
+            }
+        }
+    }
+}
+
 /// Prints the token programs of a container, or with `raw` what FXC's disassembler writes of it.
 ///
 /// # Errors
 /// There is no token program, or it can't be read.
 pub fn token_program(
     path: &str,
-    container: &Container<'_>,
+    source: &TokenSource<'_>,
     raw: bool,
     sink: &mut dyn TokenSink,
     diagnostics: &mut Diagnostics,
 ) -> Result<()> {
+    let container = match source {
+        TokenSource::Container(container) => container,
+        TokenSource::Direct3d9(data) => {
+            let program = d3d9::decode(*data, diagnostics)?;
+            if raw {
+                d3d9::listing::print_fxc(&program, data.offset(), sink, diagnostics);
+            } else {
+                print_d3d9(&program, data.offset(), sink, diagnostics);
+            }
+            return Ok(());
+        }
+    };
     if raw {
         return fxc_listing::print_fxc(container, sink, diagnostics);
     }
-    for (path, container) in token_programs(path, container) {
+    for (path, container) in containers(path, container) {
+        for part in fxc_listing::level9_programs(&container) {
+            let level9 = Level9::read(part.data).map_err(|error| error.within(part.label()))?;
+            let program = level9.program(part.data, diagnostics)?;
+            let code = level9.code(part.data)?;
+            sink.put(TokenKind::Comment, &format!("// part {} of {path}\n", part.name));
+            print_d3d9(&program, code.offset(), sink, diagnostics);
+        }
         let Some(part) = fxc_listing::token_program(&container) else { continue };
         let program = decode(part.data, diagnostics).map_err(|error| error.within(part.label()))?;
         sink.put(TokenKind::Comment, &format!("// part {} of {path}\n", part.name));
@@ -93,8 +168,53 @@ pub fn token_program(
     Ok(())
 }
 
+/// Prints a program of Shader Model 1 to 3 with names of constants, source lines and variables, as far as it has them.
+fn print_d3d9(program: &d3d9::Program, offset: u64, sink: &mut dyn TokenSink, diagnostics: &mut Diagnostics) {
+    let constants = d3d9::ConstantTable::of(program);
+    let constants = constants.and_then(|table| diagnostics.take("dxbc-legacy-constants", table));
+    let debug = d3d9::DebugInfo::of(program);
+    let options = d3d9::print::Options {
+        constants: constants.as_ref(),
+        debug: debug.as_ref(),
+        offset,
+        ..d3d9::print::Options::default()
+    };
+    d3d9::print::print(program, options, sink);
+}
+
+/// The token programs that are meant, with their paths: those for feature level 9 before the others.
+///
+/// # Errors
+/// One can't be read.
+pub fn token_programs(
+    path: &str,
+    source: &TokenSource<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Result<Vec<(String, TokenProgram)>> {
+    let container = match source {
+        TokenSource::Container(container) => container,
+        TokenSource::Direct3d9(data) => {
+            let program = d3d9::decode(*data, diagnostics)?;
+            return Ok(vec![(path.to_owned(), TokenProgram::Direct3d9(program))]);
+        }
+    };
+    let mut programs = Vec::new();
+    for (path, container) in containers(path, container) {
+        for part in fxc_listing::level9_programs(&container) {
+            let level9 = Level9::read(part.data).map_err(|error| error.within(part.label()))?;
+            let program = level9.program(part.data, diagnostics)?;
+            let path = format!("{path}!{}#{}", part.name, part.index);
+            programs.push((path, TokenProgram::Direct3d9(program)));
+        }
+        if let Some(part) = fxc_listing::token_program(&container) {
+            programs.push((path, TokenProgram::Direct3d10(decode(part.data, diagnostics)?)));
+        }
+    }
+    Ok(programs)
+}
+
 /// The containers whose programs are meant: the container, or those of a library's functions.
-pub fn token_programs<'a>(path: &str, container: &Container<'a>) -> Vec<(String, Container<'a>)> {
+fn containers<'a>(path: &str, container: &Container<'a>) -> Vec<(String, Container<'a>)> {
     if fxc_listing::token_program(container).is_some() {
         return vec![(path.to_owned(), container.clone())];
     }

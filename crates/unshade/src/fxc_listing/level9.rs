@@ -11,11 +11,20 @@ const CONVERSIONS: [&str; 4] = ["FLT", "BOOL", "INT", "UINT"];
 /// What the runtime makes, by number.
 const MADE: [&str; 2] = ["Vertex Shader position offset", "Instance ID"];
 
-/// Writes an Aon9 part.
+/// Parts that hold such a program, and what FXC calls it. The other two are of compilers for feature level 9.0; the
+/// text for XNAP was not seen.
+pub(super) const PARTS: [(&[u8; 4], &str); 3] = [(b"Aon9", "Level9"), (b"XNAS", "XNA"), (b"XNAP", "XNA")];
+
+/// Writes a part. `what` is what FXC calls the program.
 ///
 /// # Errors
 /// If its header or its program can't be read.
-pub(super) fn write(data: Reader<'_>, sink: &mut dyn TokenSink, diagnostics: &mut Diagnostics) -> Result<()> {
+pub(super) fn write(
+    data: Reader<'_>,
+    what: &str,
+    sink: &mut dyn TokenSink,
+    diagnostics: &mut Diagnostics,
+) -> Result<()> {
     let part = Level9::read(data)?;
     let mut text = String::new();
     constants(&mut text, &part);
@@ -39,7 +48,7 @@ pub(super) fn write(data: Reader<'_>, sink: &mut dyn TokenSink, diagnostics: &mu
         }
         text.push_str("//\n");
     }
-    text.push_str("//\n// Level9 shader bytecode:\n//\n");
+    let _ = write!(text, "//\n// {what} shader bytecode:\n//\n");
     sink.put(TokenKind::Comment, &text);
     let code = part.code(data)?;
     let program = part.program(data, diagnostics)?;

@@ -36,6 +36,12 @@ pub fn token_program<'a>(container: &Container<'a>) -> Option<Part<'a>> {
     PROGRAMS.iter().find_map(|name| container.find(name))
 }
 
+/// The parts of a container that hold programs for feature level 9.
+pub fn level9_programs<'a>(container: &Container<'a>) -> Vec<Part<'a>> {
+    let is_one = |part: &Part<'_>| level9::PARTS.iter().any(|(name, _)| **name == part.name.0);
+    container.found_parts().filter(is_one).collect()
+}
+
 /// Writes a container with a token program, or a library of such, as FXC does. What is wrong with its parts is told
 /// of, and written as far as it is sound.
 ///
@@ -71,10 +77,12 @@ pub fn print_fxc(
         diagnostics.error("dxbc-interfaces", fault);
     }
     sink.put(TokenKind::Comment, &text);
-    for part in container.found_parts().filter(|part| part.name.0 == *b"Aon9") {
-        let written = level9::write(part.data, sink, diagnostics);
-        if let Err(error) = written {
-            diagnostics.error("dxbc-level9", error.within(part.label()));
+    for (name, what) in level9::PARTS {
+        for part in container.found_parts().filter(|part| part.name.0 == *name) {
+            let written = level9::write(part.data, what, sink, diagnostics);
+            if let Err(error) = written {
+                diagnostics.error("dxbc-feature-level", error.within(part.label()));
+            }
         }
     }
     let options = Options { dialect: Dialect::Fxc, names: None, offset: part.data.offset() };

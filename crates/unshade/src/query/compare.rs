@@ -85,7 +85,8 @@ fn programs(before: &Parsed<'_>, after: &Parsed<'_>) -> Answer<CompareAnswer> {
                     answer.take_library(&LibraryDiff::new(one, other));
                 }
             } else if before.format == after.format {
-                answer.take_parts(&ContainerDiff::of_outlines(one, other, before.data == after.data));
+                let identical = before.data == after.data;
+                answer.take_parts(&ContainerDiff::of_outlines(one, other, identical, CONTEXT));
             } else {
                 return Err(different_kinds());
             }

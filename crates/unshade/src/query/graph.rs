@@ -5,12 +5,11 @@ use super::listing::{lines_of, with_unit};
 use super::session::{Content, Parsed, Session};
 use super::tape::Lines;
 use super::*;
-use crate::disassembly::{Unit, program_parts, token_programs};
+use crate::disassembly::{TokenSource, Unit, program_parts, token_programs};
 use crate::program::Program;
 use crate::view::ControlFlowView;
 use rows::Row;
 use unshade_core::{Diagnostics, Escaped, FourCc, TokenKind, TokenSink};
-use unshade_dxbc::print::{Options, print_instruction};
 use unshade_sass::control_flow::ControlFlow;
 
 /// The most blocks in an answer.
@@ -39,6 +38,9 @@ impl Session {
                     of_module(&Unit::Function { library, function: function.clone() }, request.function)
                 })?,
             (Content::Program(Program::DxContainer(_)), row) => of_container(&parsed, row, request.function)?,
+            (Content::Program(Program::Direct3d9(data)), _) => {
+                of_token_programs(parsed.path, &TokenSource::Direct3d9(*data), request.function)?
+            }
             (Content::Program(Program::Fatbin(_) | Program::Cubin(_)), Some(row)) => {
                 let printed = self.printed(&Pane {
                     file: place.file,
@@ -118,22 +120,23 @@ fn of_container(parsed: &Parsed<'_>, row: Option<&Row>, wanted: u32) -> Answer<G
         let program = program_parts(container, name, parsed.path, &mut faults).into_iter().next();
         return of_module(&Unit::Part(program.ok_or_else(no_graph)?), wanted);
     }
-    let programs = token_programs(parsed.path, container);
+    of_token_programs(parsed.path, &TokenSource::Container(container.clone()), wanted)
+}
+
+fn of_token_programs(path: &str, source: &TokenSource<'_>, wanted: u32) -> Answer<GraphAnswer> {
+    let programs = token_programs(path, source, &mut Diagnostics::new())?;
     let functions = programs.iter().take(MAX_FUNCTIONS).map(|(path, _)| path.clone()).collect();
-    let (_, container) = programs.get(wanted as usize).ok_or_else(no_graph)?;
-    let part = crate::fxc_listing::token_program(container).ok_or_else(no_graph)?;
-    let program = unshade_dxbc::decode(part.data, &mut Diagnostics::new())?;
-    let flow = unshade_dxbc::control_flow::ControlFlow::of(&program);
+    let (_, program) = programs.get(wanted as usize).ok_or_else(no_graph)?;
+    let flow = program.control_flow();
     let graph = flow.graph();
     let (dominators, mut answer) = (graph.dominators(0), GraphAnswer { functions, ..GraphAnswer::default() });
     let loops = graph.loops(&dominators);
     for (index, block) in (0..).zip(&flow.blocks) {
-        let instructions = program.instructions.get(block.clone()).unwrap_or_default();
         answer.blocks.push(GraphBlock {
             label: index.to_string(),
             lines: lines_of(|tape| {
-                for instruction in instructions {
-                    print_instruction(program.version, instruction, Options::default(), tape);
+                for line in program.lines(block) {
+                    tape.put(TokenKind::Text, &line);
                     tape.put(TokenKind::Space, "\n");
                 }
             }),

@@ -8,7 +8,7 @@ use super::tape::{Lines, MAX_TAPE, Tape, entity};
 use super::*;
 use crate::decompile;
 use crate::disassembly::{
-    ModuleOptions, Unit, has_token_program, print_module, program_parts, token_program,
+    ModuleOptions, TokenSource, Unit, has_token_program, print_module, program_parts, token_program,
 };
 use crate::format::Format;
 use crate::program::Program;
@@ -98,6 +98,7 @@ pub(super) fn panes(parsed: &Parsed<'_>, row: Option<&Row>) -> Vec<String> {
                 Ok(())
             });
         }
+        (Content::Program(Program::Direct3d9(_)), _) => panes.extend(code.map(str::to_owned)),
         (Content::Program(Program::DxContainer(container)), row) => {
             let has_code = match row {
                 None => has_token_program(container) || crate::dxil::main_part(container).is_some(),
@@ -243,6 +244,9 @@ pub(super) fn print(parsed: &Parsed<'_>, row: Option<&Row>, pane: &str) -> Answe
                 unit_lines(&unit, raw, &mut tape, &mut diagnostics)
             })?;
         }
+        (Content::Program(Program::Direct3d9(data)), _, Some(raw), _) => {
+            token_program(parsed.path, &TokenSource::Direct3d9(*data), raw, &mut tape, &mut diagnostics)?;
+        }
         (Content::Program(Program::DxContainer(container)), row, Some(raw), _) => {
             container_lines(parsed, container, row, raw, &mut tape, &mut diagnostics)?;
         }
@@ -303,7 +307,8 @@ fn container_lines(
     };
     let has_module = crate::dxil::main_part(container).is_some();
     if wanted.is_none() && (part.is_some() || !has_module) && has_token_program(container) {
-        return Ok(token_program(parsed.path, container, raw, tape, diagnostics)?);
+        let source = TokenSource::Container(container.clone());
+        return Ok(token_program(parsed.path, &source, raw, tape, diagnostics)?);
     }
     let programs = program_parts(container, wanted, parsed.path, diagnostics);
     for (index, program) in programs.into_iter().enumerate() {

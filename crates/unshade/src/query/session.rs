@@ -515,6 +515,10 @@ impl Session {
             }
             Content::Program(Program::Cubin(cubin)) => diagnostics.append(unshade_nv::verify::cubin(cubin)),
             Content::Program(Program::Ptx(ptx)) => diagnostics.append(unshade_nv::verify::ptx(ptx)),
+            Content::Program(Program::Direct3d9(data)) => {
+                let view = crate::view::Direct3d9View::new(*data, &mut diagnostics);
+                diagnostics.take("dxbc-legacy-tokens", view);
+            }
         }
         diagnostics.sort_by_offset();
         Ok(VerifyAnswer {
@@ -557,6 +561,7 @@ fn format_word(format: Option<Format>) -> &'static str {
         Some(Format::Fatbin) => "fatbin",
         Some(Format::Cubin) => "cubin",
         Some(Format::Ptx) => "ptx",
+        Some(Format::Direct3d9) => "direct3d9",
         None => "bitcode",
     }
 }

@@ -10,6 +10,7 @@
 //! | `values` | the values of a field |
 //! | `together` | which values go together |
 //! | `bitcode` | blocks and records of LLVM bitcode as an outline |
+//! | `machine_code` | instructions of NVIDIA's machine code as an outline |
 //!
 //! Memory is bounded: fields, values and combinations past a limit are counted, not kept.
 //!
@@ -33,6 +34,7 @@
 
 mod bitcode;
 mod collect;
+mod machine_code;
 #[cfg(test)]
 mod tests;
 mod together;
@@ -42,9 +44,12 @@ pub use collect::{MAX_FIELDS, MAX_SIGNATURES, Survey};
 pub use together::{Case, Dependency, RecordReport};
 pub use values::MAX_VALUES;
 
+use crate::sass_code::{Code, FunctionCode};
 use crate::view::SCHEMA;
 use serde::Serialize;
+use unshade_core::Diagnostics;
 use unshade_core::outline::UNKNOWN;
+use unshade_nv::Cubin;
 
 /// What a report is to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +139,9 @@ pub struct ValueReport {
 /// What modules are counted as.
 const BITCODE: &str = "LLVM bitcode";
 
+/// What instructions of cubins are counted as.
+const MACHINE_CODE: &str = "machine code";
+
 /// Whether the words for a value say that nobody knows it. Types and tags without a name are shown so everywhere.
 fn says_unknown(meaning: &str) -> bool {
     meaning.contains("(unknown)")
@@ -150,6 +158,15 @@ impl Survey {
         let mut result = Ok(());
         self.program(BITCODE, bytes.len() as u64, |sink| result = bitcode::outline(bytes, base, sink));
         result
+    }
+
+    /// Counts the instructions of a cubin, if their encoding is known.
+    pub fn machine_code(&mut self, cubin: &Cubin<'_>) {
+        let Some(code) = Code::new(cubin, &mut Diagnostics::new()) else { return };
+        let format = format!("{MACHINE_CODE} of {}", code.isa().name);
+        let functions = code.functions(&|_| true, &mut Diagnostics::new());
+        let size = functions.iter().map(FunctionCode::size).sum();
+        self.program(&format, size, |sink| machine_code::outline(&functions, sink));
     }
 
     /// Puts what was counted into words.
@@ -216,7 +233,7 @@ impl Survey {
         while let Some(parent) = root.parent.and_then(|parent| self.entries.get(parent as usize)) {
             root = parent;
         }
-        if root.name == BITCODE { 0 } else { entry.uncovered }
+        if root.name == BITCODE || root.name.starts_with(MACHINE_CODE) { 0 } else { entry.uncovered }
     }
 
     fn field(&self, field: u32, depth: usize) -> FieldReport {

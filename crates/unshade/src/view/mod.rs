@@ -13,6 +13,7 @@ pub mod nvidia;
 pub mod sass;
 mod sass_flow;
 mod statistics;
+mod token_program;
 
 pub use control_flow::{BlockView, ControlFlowView, EdgeView, LeaveView, LoopView};
 pub use dxcontainer::{ContainerView, ExportView, NodeView, PartView, ResourceView, SignatureView};
@@ -22,6 +23,7 @@ pub use function::{
 };
 pub use library::{HashesView, LibraryView, LinkView, SourcesView, TypeCount, VersionCount};
 pub use statistics::{CallCount, MemoryCount, NameCount, StatisticsView, Tally};
+pub use token_program::{ConstantRow, Direct3d9View, TokenStatisticsView};
 
 /// The version of the shapes. It goes up when a field changes its meaning or goes away, not when one is added.
 pub const SCHEMA: u32 = 1;

@@ -183,9 +183,13 @@ impl KernelRow {
     /// Demangles the name: of `$kernel$function` what follows the second mark. That takes longer than everything else of a
     /// row, so that whoever has many rows does it on several threads, or not at all.
     pub fn demangle(&mut self) {
+        self.demangled = demangle(self.own_name().as_bytes());
+    }
+
+    /// The name that is demangled.
+    pub fn own_name(&self) -> &str {
         let own = self.name.strip_prefix('$').filter(|_| self.kind == FunctionKind::Inner.to_string());
-        let own = own.and_then(|rest| Some(rest.split_once('$')?.1)).unwrap_or(&self.name);
-        self.demangled = demangle(own.as_bytes());
+        own.and_then(|rest| Some(rest.split_once('$')?.1)).unwrap_or(&self.name)
     }
 
     /// The name that people read: demangled if it is mangled.

@@ -21,6 +21,10 @@ use unshade::nv::info::records;
 use unshade::nv::line_table::LineTable;
 use unshade::nv::relocation::Relocations;
 use unshade::nv::{Cubin, Fatbin, Ptx, outline, verify};
+use unshade::sass::control_flow::Leaving;
+use unshade::sass::isa;
+use unshade::sass::listing::Word;
+use unshade::sass_code::Code;
 
 use self::oracle::{ElfText, Scratch, Tool};
 use crate::{corpus, sh};
@@ -50,6 +54,13 @@ struct Counts {
     /// What is compared: equal, of how many.
     compared: BTreeMap<&'static str, (u64, u64)>,
     not_known: u64,
+    /// By chip: instructions and words that none has.
+    code: BTreeMap<u32, (u64, u64)>,
+    blocks: u64,
+    /// Ways out of functions that are no end of a thread and no return, by what they are.
+    leaves: BTreeMap<&'static str, u64>,
+    /// Functions that were not walked with every stack.
+    cut: u64,
     faults: Vec<String>,
 }
 
@@ -215,7 +226,40 @@ impl Counts {
             self.line_tables += 1;
             self.line_rows += table.rows.len() as u64;
         }
+        self.machine_code(cubin, name);
         self.beside(cubin, data, name, shared)
+    }
+
+    /// Decodes every word of a chip whose encoding is known, and walks the control flow of every function.
+    fn machine_code(&mut self, cubin: &Cubin<'_>, name: &str) {
+        if isa::by_architecture(cubin.arch()).is_none() {
+            return;
+        }
+        let mut diagnostics = Diagnostics::new();
+        let Some(code) = Code::new(cubin, &mut diagnostics) else { return };
+        for function in code.functions(&|_| true, &mut diagnostics) {
+            let words = function.words();
+            let row = self.code.entry(cubin.arch()).or_default();
+            row.0 += words.words().filter(|(_, word)| matches!(word, Word::Instruction(_))).count() as u64;
+            for fault in words.undecoded() {
+                row.1 += 1;
+                let (word, at) = (fault.word, fault.address);
+                self.faults
+                    .push(format!("{name}: {} at {at:#06x}: no instruction {word:#018x}", function.name));
+            }
+            let flow = code.control_flow(&function);
+            self.blocks += flow.blocks().len() as u64;
+            self.cut += u64::from(flow.is_cut());
+            for (block, leaving) in flow.leaves() {
+                let is_end = matches!(leaving, Leaving::Exit | Leaving::Return);
+                if !is_end && flow.dominators().is_reached(*block) {
+                    *self.leaves.entry(leaving.name()).or_default() += 1;
+                }
+            }
+        }
+        for diagnostic in &diagnostics {
+            self.faults.push(format!("{name}: {}", diagnostic.error));
+        }
     }
 
     /// What cuobjdump prints of a cubin, beside ours.
@@ -357,6 +401,8 @@ impl Counts {
             (&mut self.text_kernels, other.text_kernels),
             (&mut self.unknown_bytes, other.unknown_bytes),
             (&mut self.not_known, other.not_known),
+            (&mut self.blocks, other.blocks),
+            (&mut self.cut, other.cut),
         ] {
             *into += from;
         }
@@ -364,6 +410,11 @@ impl Counts {
         merge(&mut self.toolkits, other.toolkits);
         merge(&mut self.attributes, other.attributes);
         merge(&mut self.findings, other.findings);
+        merge(&mut self.leaves, other.leaves);
+        for (chip, (instructions, unknown)) in other.code {
+            let row = self.code.entry(chip).or_default();
+            *row = (row.0 + instructions, row.1 + unknown);
+        }
         for (chip, (cubins, kernels)) in other.chips {
             let row = self.chips.entry(chip).or_default();
             *row = (row.0 + cubins, row.1 + kernels);
@@ -391,6 +442,13 @@ impl Counts {
         for (chip, (cubins, kernels)) in &self.chips {
             println!("  sm_{chip:<14} {cubins:>8}   {kernels} kernels");
         }
+        for (chip, (instructions, unknown)) in &self.code {
+            println!("machine code of sm_{chip}: {instructions} instructions decoded, {unknown} words not");
+        }
+        println!(
+            "basic blocks       {:>10}   ways out: {:?}; functions cut: {}",
+            self.blocks, self.leaves, self.cut
+        );
         println!("toolkits: {:?}", self.toolkits);
         println!("attributes: {:?}", self.attributes);
         println!("findings: {:?}", self.findings);

@@ -1,34 +1,100 @@
-//! Token programs of Shader Model 4 to 5.1, into the place of that of a container or by themselves.
+//! Token programs, into the place of those of a container or by themselves.
+//!
+//! A listing may have several: that of a container for feature level 9 has a program of Shader Model 2 before the one
+//! of Shader Model 4. Each starts with a line that names its model and nothing else.
 
 use super::save;
 use crate::Outcome;
 use crate::args::{AssembleArgs, GlobalArgs};
 use crate::commands::written::one_program;
 use anyhow::{Context, Result, bail};
+use unshade::dxbc::d3d9;
+use unshade::dxbc_build::{put_level9, put_program};
 use unshade::dxcontainer::file::DxFile;
 use unshade::format::Format;
+
+/// The major version of the model that a line names, if it names one.
+fn model(line: &str) -> Option<u32> {
+    let code = line.split("//").next().unwrap_or_default().trim();
+    let (kind, model) = match code.strip_prefix("lib_4_0_") {
+        Some(code) => code.split_once('_')?,
+        None => code.split_once('_')?,
+    };
+    let is_kind = matches!(kind, "ps" | "vs" | "gs" | "hs" | "ds" | "cs" | "lib");
+    let major = model.split('_').next()?.parse().ok()?;
+    (is_kind && !code.contains(char::is_whitespace)).then_some(major)
+}
 
 /// Whether the first line of code names a shader model.
 pub(super) fn is_listing(text: &str) -> bool {
     let code = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("//"));
-    let Some((kind, model)) = code.and_then(|line| line.split_once('_')) else { return false };
-    matches!(kind, "ps" | "vs" | "gs" | "hs" | "ds" | "cs" | "lib")
-        && model.starts_with(|c: char| c.is_ascii_digit())
+    code.is_some_and(|line| model(line).is_some())
+}
+
+/// The last model that is written as Direct3D 9 has it.
+const LAST_OF_DIRECT3D_9: u32 = 3;
+
+/// The programs of a listing.
+#[derive(Default)]
+struct Programs {
+    /// Of Shader Model 1 to 3.
+    direct3d9: Vec<d3d9::Program>,
+    /// Of Shader Model 4 to 5.1.
+    direct3d10: Option<unshade::dxbc::Program>,
+}
+
+impl Programs {
+    fn assemble(text: &str) -> Result<Self> {
+        let mut programs = Self::default();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let starts: Vec<usize> = (0..lines.len()).filter(|line| model(lines[*line]).is_some()).collect();
+        for (place, start) in starts.iter().enumerate() {
+            let end = starts.get(place + 1).copied().unwrap_or(lines.len());
+            // Lines before it keep the numbers of the lines in messages right.
+            let text = format!("{}{}", "\n".repeat(*start), lines[*start..end].concat());
+            if model(lines[*start]).is_some_and(|major| major <= LAST_OF_DIRECT3D_9) {
+                programs.direct3d9.push(d3d9::assemble(&text)?);
+            } else if programs.direct3d10.replace(unshade::dxbc::assemble(&text)?).is_some() {
+                bail!(
+                    "line {}: a second program; of those from Shader Model 4 on a container has one",
+                    start + 1
+                );
+            }
+        }
+        Ok(programs)
+    }
+
+    fn put(&self, file: &mut DxFile) -> Result<()> {
+        for (number, program) in self.direct3d9.iter().enumerate() {
+            put_level9(file, number, program)?;
+        }
+        self.direct3d10.iter().try_for_each(|program| Ok(put_program(file, program)?))
+    }
 }
 
 pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Result<Outcome> {
-    let program = unshade::dxbc::assemble(text).with_context(|| args.listing.clone())?;
-    let Some(into) = &args.into else { return put(args, DxFile::default(), &program) };
+    let programs = Programs::assemble(text).with_context(|| args.listing.clone())?;
+    let Some(into) = &args.into else {
+        return match (&programs.direct3d9[..], &programs.direct3d10) {
+            ([program], None) => written(args, &program.write()?, "a token program"),
+            ([], _) => put(args, DxFile::default(), &programs),
+            _ => bail!("several programs are assembled into a container: name it with --into"),
+        };
+    };
     one_program(into, global, |format, data| match format {
-        Format::DxContainer => put(args, DxFile::parse(data)?, &program),
+        Format::DxContainer => put(args, DxFile::parse(data)?, &programs),
         _ => bail!("{into}: token programs are assembled into DXContainers"),
     })
 }
 
-fn put(args: &AssembleArgs, mut file: DxFile, program: &unshade::dxbc::Program) -> Result<Outcome> {
-    unshade::dxbc_build::put_program(&mut file, program)?;
-    if !save(args, &file.write_signed()?)? {
-        bail!("a DXContainer is binary: name the file to write with -o");
+fn put(args: &AssembleArgs, mut file: DxFile, programs: &Programs) -> Result<Outcome> {
+    programs.put(&mut file)?;
+    written(args, &file.write_signed()?, "a DXContainer")
+}
+
+fn written(args: &AssembleArgs, data: &[u8], what: &str) -> Result<Outcome> {
+    if !save(args, data)? {
+        bail!("{what} is binary: name the file to write with -o");
     }
     Ok(Outcome::Done)
 }

@@ -133,7 +133,7 @@ fn compare_programs(one: &Find<'_>, two: &Find<'_>, context: usize, writer: &mut
             Some(ContainerDiff::new(before, after, context))
         }
         _ if has_libraries(one) => None,
-        _ => Some(ContainerDiff::of_outlines(&before, &after, identical)),
+        _ => Some(ContainerDiff::of_outlines(&before, &after, identical, context)),
     };
     let is_empty = match parts {
         Some(diff) => {

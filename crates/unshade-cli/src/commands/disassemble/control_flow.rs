@@ -70,8 +70,8 @@ pub(super) fn run(
                 whole.as_mut().map_or(Ok(()), |whole| writer.add(whole.end_library()))
             })?;
         }
-        if let Some(container) = &token_program {
-            super::write_token_program(&mut writer, &head.path, container, args, &mut diagnostics)?;
+        if let Some(source) = &token_program {
+            super::write_token_program(&mut writer, &head.path, source, args, &mut diagnostics)?;
         }
         if is_unread {
             writer.note_unread();

@@ -8,6 +8,7 @@ use super::writer::Writer;
 use crate::args::LifeFormat;
 use crate::paint;
 use anyhow::Result;
+use rayon::prelude::*;
 use std::fmt::Write;
 use unshade::carve::Find;
 use unshade::core::Diagnostics;
@@ -17,6 +18,9 @@ use unshade::sass::listing::Word;
 use unshade::sass_code::{FunctionCode, lives};
 use unshade::select::Selection;
 use unshade::view::sass::{begins_and_ends, names};
+
+/// So many sections are worked on before what came of them is written.
+const BATCH: usize = 32;
 
 /// Where what begins and ends stands behind an instruction, if that is not longer.
 const NOTES: usize = 44;
@@ -35,11 +39,13 @@ pub(super) fn program(
         let wanted = |function: &Function<'_>| selection.matches_name(function.index, function.name());
         let mut text = String::new();
         let mut count = 0;
-        for section in code.sections(&wanted, diagnostics) {
-            for (function, rows) in section.iter().zip(lives(code, &section)) {
+        let sections = code.sections(&wanted, diagnostics);
+        for batch in sections.chunks(BATCH) {
+            let solved: Vec<_> = batch.par_iter().map(|section| lives(code, section)).collect();
+            for (function, rows) in batch.iter().flatten().zip(solved.iter().flatten()) {
                 if wanted(&function.function) {
                     count += 1;
-                    one(function, arch, &rows, format, &mut text);
+                    one(function, arch, rows, format, &mut text);
                 }
             }
         }

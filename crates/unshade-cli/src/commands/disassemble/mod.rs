@@ -30,8 +30,7 @@ use anyhow::{Result, bail};
 use byte_lines::ByteLines;
 use modules::{Units, each_program, in_batches, is_bitcode};
 use unshade::core::{Diagnostics, FourCc};
-use unshade::disassembly::{ModuleOptions, Unit, print_module};
-use unshade::dxcontainer::Container;
+use unshade::disassembly::{ModuleOptions, TokenSource, Unit, print_module};
 use unshade::llvm::print::Dialect;
 use writer::{Made, Text, Writer};
 
@@ -88,8 +87,8 @@ pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome
             })?;
         }
         let mut diagnostics = program.diagnostics;
-        if let Some(container) = &program.token_program {
-            write_token_program(&mut writer, &program.head.path, container, args, &mut diagnostics)?;
+        if let Some(source) = &program.token_program {
+            write_token_program(&mut writer, &program.head.path, source, args, &mut diagnostics)?;
         }
         for diagnostic in &diagnostics {
             anstream::eprintln!("{}", paint::diagnostic(&program.head.path, diagnostic));
@@ -102,15 +101,15 @@ pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome
     writer.finish(&input)
 }
 
-/// Writes what is asked for of a container with a token program.
+/// Writes what is asked for of a token program, or of a container with some.
 fn write_token_program(
     writer: &mut Writer<'_>,
     path: &str,
-    container: &Container<'_>,
+    source: &TokenSource<'_>,
     args: &DisassembleArgs,
     diagnostics: &mut Diagnostics,
 ) -> Result<()> {
-    match token_programs::text(path, container, args, writer.in_color, diagnostics) {
+    match token_programs::text(path, source, args, writer.in_color, diagnostics) {
         Ok(text) => writer.write_named(path, Text::Plain(text)),
         Err(error) => {
             diagnostics.error("dxbc-program", error);

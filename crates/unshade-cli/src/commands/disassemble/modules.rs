@@ -9,7 +9,7 @@ use anyhow::Result;
 use rayon::prelude::*;
 use unshade::carve::{Find, Limits};
 use unshade::core::{Diagnostics, FourCc};
-use unshade::disassembly::{self, Unit};
+use unshade::disassembly::{self, TokenSource, Unit};
 use unshade::dxcontainer::Container;
 use unshade::llvm::{self, bitstream};
 use unshade::program::Program;
@@ -33,8 +33,8 @@ pub(super) struct Opened<'a> {
     pub(super) is_unread: bool,
     /// Where it was found, if it is one of NVIDIA's, which have no modules.
     pub(super) nvidia: Option<&'a Find<'a>>,
-    /// A container with a token program.
-    pub(super) token_program: Option<Container<'a>>,
+    /// A token program, or a container with some.
+    pub(super) token_program: Option<TokenSource<'a>>,
 }
 
 /// Whether an input is bitcode and nothing else.
@@ -87,6 +87,16 @@ pub(super) fn each_program(
         if let Some(Program::DxContainer(container)) = program {
             return visit(of_container(find, container, part, diagnostics));
         }
+        if let Some(Program::Direct3d9(data)) = program {
+            return visit(Opened {
+                head: ProgramJson::new(find),
+                libraries: Vec::new(),
+                diagnostics,
+                is_unread: false,
+                nvidia: None,
+                token_program: Some(TokenSource::Direct3d9(data)),
+            });
+        }
         let named = program.map(|program| program.libraries(&mut diagnostics)).unwrap_or_default();
         let libraries = named.iter().map(|named| {
             let library = &named.library;
@@ -115,7 +125,7 @@ fn of_container<'a>(
 ) -> Opened<'a> {
     let has_module = unshade::dxil::main_part(&container).is_some();
     if part.is_none() && !has_module && disassembly::has_token_program(&container) {
-        let token_program = Some(container);
+        let token_program = Some(TokenSource::Container(container));
         return Opened {
             head: ProgramJson::new(find),
             libraries: Vec::new(),

@@ -16,7 +16,7 @@ use unshade::program::Program;
 use unshade::sass::isa;
 use unshade::sass::listing::{self, Context};
 use unshade::sass_code::Code;
-use unshade::sass_listing::{self, SassOptions};
+use unshade::sass_listing::{self, SassOptions, entry_heading};
 use unshade::select::Selection;
 
 /// Prints words, the first at address 0.
@@ -69,15 +69,23 @@ pub(super) fn program(
     let mut texts = Vec::new();
     if let Some(program) = diagnostics.take("program", Program::open(find)) {
         let mut faults = Diagnostics::new();
-        each_unit(&program, false, &mut diagnostics, &mut |_, unit| {
+        let has_headings = args.raw && !writer.has_folder();
+        each_unit(&program, false, &mut diagnostics, &mut |entry, unit| {
+            let heading = entry.filter(|_| has_headings).map(entry_heading).unwrap_or_default();
             if let Unit::Cubin(cubin) = unit {
-                texts.push(one(cubin, selection, args, writer.in_color, &mut faults));
+                let (functions, arch, text) = one(cubin, selection, args, writer.in_color, &mut faults);
+                let heading =
+                    if functions > 0 || selection.is_everything() { heading } else { String::new() };
+                texts.push((heading, functions, arch, text));
+            } else if selection.is_everything() {
+                texts.push((heading, 0, 0, String::new()));
             }
         });
         diagnostics.append(faults);
     }
     let path = find.path.to_string();
-    for (functions, arch, text) in texts {
+    for (heading, functions, arch, text) in texts {
+        writer.add(&heading)?;
         writer.write_listing(&format!("{path}.sm_{arch}"), functions, text)?;
     }
     for diagnostic in &diagnostics {

@@ -12,7 +12,7 @@ use crate::args::{DisassembleArgs, GlobalArgs};
 use crate::input::Input;
 use crate::output::Stdout;
 use crate::paint::{self, bytes, counted, faint, grouped, name};
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::io::Write;
@@ -21,7 +21,7 @@ use unshade::demangle;
 use unshade::disassembly::Unit;
 use unshade::llvm::print::TypeNames;
 use unshade::select::Selection;
-use unshade::view::{FindingView, FunctionRow, StatisticsView, Tally};
+use unshade::view::{FindingView, FunctionRow, StatisticsView, Tally, TokenStatisticsView};
 
 /// The counts of a function of a library, or of a function of a module that is a program.
 #[derive(Serialize)]
@@ -60,6 +60,8 @@ struct ProgramCountsJson {
     head: ProgramJson,
     libraries: Vec<LibraryJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    token_programs: Vec<TokenStatisticsView>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingView>,
 }
 
@@ -76,11 +78,13 @@ pub(super) fn run(input: &Input, args: &DisassembleArgs, global: &GlobalArgs) ->
     let (mut count, mut outcome) = (0u64, Outcome::Done);
     let carving = each_program(input, &selection, args.part.map(FourCc), &global.limits(), |program| {
         let Opened { head, libraries, mut diagnostics, is_unread, token_program, .. } = program;
-        if let Some(container) = &token_program {
-            if global.json {
-                bail!("{}: the counts of token programs have no JSON", head.path);
-            }
-            let text = token_programs::text(&head.path, container, args, false, &mut diagnostics);
+        let mut counts = Vec::new();
+        if let Some(source) = token_program.as_ref().filter(|_| global.json) {
+            let counted = token_programs::counts(&head.path, source, &mut diagnostics);
+            counts = diagnostics.take("dxbc-program", counted).unwrap_or_default();
+            count += counts.len() as u64;
+        } else if let Some(source) = &token_program {
+            let text = token_programs::text(&head.path, source, args, false, &mut diagnostics);
             if let Some(text) = diagnostics.take("dxbc-program", text) {
                 count += 1;
                 stdout.write_all(text.as_bytes())?;
@@ -104,7 +108,7 @@ pub(super) fn run(input: &Input, args: &DisassembleArgs, global: &GlobalArgs) ->
         }
         if global.json {
             let findings = findings(&diagnostics);
-            programs.push(ProgramCountsJson { head, libraries: described, findings });
+            programs.push(ProgramCountsJson { head, libraries: described, token_programs: counts, findings });
             return Ok(());
         }
         for diagnostic in &diagnostics {

@@ -1,4 +1,4 @@
-//! Containers with token programs: Shader Model 4 to 5.1.
+//! Token programs: those of containers, and of Shader Model 1 to 3 by themselves.
 //!
 //! `--raw` is FXC's text, its tables included. Else the program is printed so that `unshade asm` gives the same tokens
 //! again, with the names of constants and bindings in comments. `--stats` counts, `--cfg` draws.
@@ -9,51 +9,50 @@ use crate::paint::PaintedTokens;
 use serde_json::json;
 use std::fmt::Write;
 use unshade::core::{Diagnostics, Result};
-use unshade::disassembly::{token_program, token_programs};
-use unshade::dxbc::control_flow::ControlFlow;
-use unshade::dxbc::print::{Options, print_instruction};
-use unshade::dxbc::statistics::Statistics;
-use unshade::dxbc::{Program, decode};
-use unshade::dxcontainer::Container;
-use unshade::fxc_listing;
+use unshade::disassembly::{TokenProgram, TokenSource, token_program, token_programs};
+use unshade::view::TokenStatisticsView;
 
-/// What is asked for of a container.
+/// What is asked for of a container or program.
 pub(super) fn text(
     path: &str,
-    container: &Container<'_>,
+    source: &TokenSource<'_>,
     args: &DisassembleArgs,
     in_color: bool,
     diagnostics: &mut Diagnostics,
 ) -> Result<String> {
     if args.stats {
-        return each(path, container, diagnostics, statistics);
+        return each(path, source, diagnostics, statistics);
     }
     if let Some(format) = args.cfg {
-        return each(path, container, diagnostics, |path, program| match format {
+        return each(path, source, diagnostics, |path, program| match format {
             GraphFormat::Dot => dot(path, program),
             GraphFormat::Json => graph_json(path, program),
         });
     }
-    let (bytes, base) = (container.file().data(), container.file().base());
+    let file = match source {
+        TokenSource::Container(container) => container.file(),
+        TokenSource::Direct3d9(data) => data,
+    };
+    let (bytes, base) = (file.data(), file.base());
     Ok(match (in_color, args.bytes) {
         (true, true) => {
             let mut sink = ByteLines::new(bytes, base, PaintedTokens::default());
-            token_program(path, container, args.raw, &mut sink, diagnostics)?;
+            token_program(path, source, args.raw, &mut sink, diagnostics)?;
             sink.sink.0
         }
         (false, true) => {
             let mut sink = ByteLines::new(bytes, base, String::new());
-            token_program(path, container, args.raw, &mut sink, diagnostics)?;
+            token_program(path, source, args.raw, &mut sink, diagnostics)?;
             sink.sink
         }
         (true, false) => {
             let mut sink = PaintedTokens::default();
-            token_program(path, container, args.raw, &mut sink, diagnostics)?;
+            token_program(path, source, args.raw, &mut sink, diagnostics)?;
             sink.0
         }
         (false, false) => {
             let mut sink = String::new();
-            token_program(path, container, args.raw, &mut sink, diagnostics)?;
+            token_program(path, source, args.raw, &mut sink, diagnostics)?;
             sink
         }
     })
@@ -61,51 +60,43 @@ pub(super) fn text(
 
 fn each(
     path: &str,
-    container: &Container<'_>,
+    source: &TokenSource<'_>,
     diagnostics: &mut Diagnostics,
-    write: impl Fn(&str, &Program) -> String,
+    write: impl Fn(&str, &TokenProgram) -> String,
 ) -> Result<String> {
-    let mut text = String::new();
-    for (path, container) in token_programs(path, container) {
-        if let Some(part) = fxc_listing::token_program(&container) {
-            text.push_str(&write(&path, &decode(part.data, diagnostics)?));
-        }
-    }
-    Ok(text)
+    let programs = token_programs(path, source, diagnostics)?;
+    Ok(programs.iter().map(|(path, program)| write(path, program)).collect())
 }
 
-fn statistics(path: &str, program: &Program) -> String {
-    let counted = Statistics::of(program);
-    let flow = ControlFlow::of(program);
+/// The counts of the programs.
+pub(super) fn counts(
+    path: &str,
+    source: &TokenSource<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Result<Vec<TokenStatisticsView>> {
+    let programs = token_programs(path, source, diagnostics)?;
+    Ok(programs.iter().map(|(path, program)| TokenStatisticsView::new(path, program)).collect())
+}
+
+fn statistics(path: &str, program: &TokenProgram) -> String {
+    let view = TokenStatisticsView::new(path, program);
     let mut text = format!("{path}\n");
-    let named = unshade::dxcontainer::stat::COUNTERS.iter().zip(counted.counters);
-    let _ = writeln!(text, "  {:28} {:>6}", "blocks", flow.blocks.len());
-    for (name, count) in named.filter(|(_, count)| *count > 0) {
-        let _ = writeln!(text, "  {name:28} {count:>6}");
+    let _ = writeln!(text, "  {:28} {:>6}", "blocks", view.blocks);
+    for counter in &view.counters {
+        let _ = writeln!(text, "  {:28} {:>6}", counter.name, counter.count);
     }
-    for (name, count) in &counted.opcodes {
-        let _ = writeln!(text, "    {name:26} {count:>6}");
+    for opcode in &view.opcodes {
+        let _ = writeln!(text, "    {:26} {:>6}", opcode.name, opcode.count);
     }
     text
 }
 
-/// The lines of a block.
-fn lines(program: &Program, block: &std::ops::Range<usize>) -> Vec<String> {
-    let inside = program.instructions.get(block.clone()).unwrap_or_default();
-    let line = |instruction| {
-        let mut line = String::new();
-        print_instruction(program.version, instruction, Options::default(), &mut line);
-        line.trim_end().to_owned()
-    };
-    inside.iter().map(line).collect()
-}
-
-fn dot(path: &str, program: &Program) -> String {
-    let flow = ControlFlow::of(program);
+fn dot(path: &str, program: &TokenProgram) -> String {
+    let flow = program.control_flow();
     let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
     let mut text = format!("digraph \"{}\" {{\n  node [shape=box, fontname=monospace];\n", quoted(path));
     for (number, block) in flow.blocks.iter().enumerate() {
-        let label: String = lines(program, block).iter().map(|line| format!("{}\\l", quoted(line))).collect();
+        let label: String = program.lines(block).iter().map(|line| format!("{}\\l", quoted(line))).collect();
         let _ = writeln!(text, "  b{number} [label=\"{label}\"];");
     }
     for (from, to) in &flow.edges {
@@ -115,10 +106,10 @@ fn dot(path: &str, program: &Program) -> String {
     text
 }
 
-fn graph_json(path: &str, program: &Program) -> String {
-    let flow = ControlFlow::of(program);
+fn graph_json(path: &str, program: &TokenProgram) -> String {
+    let flow = program.control_flow();
     let blocks: Vec<_> =
-        flow.blocks.iter().map(|block| json!({ "instructions": lines(program, block) })).collect();
+        flow.blocks.iter().map(|block| json!({ "instructions": program.lines(block) })).collect();
     let value = json!({
         "schema": unshade::view::SCHEMA,
         "file": path,

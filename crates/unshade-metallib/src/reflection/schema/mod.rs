@@ -29,8 +29,8 @@ impl NodeType {
 
     /// The type of this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        let all = GROUPS.iter().flat_map(|group| group.iter());
-        all.into_iter().find(|schema| schema.table.name == name).map(|schema| schema.kind)
+        let mut all = GROUPS.iter().flat_map(|group| group.iter());
+        all.find(|schema| schema.table.name == name).map(|schema| schema.kind)
     }
 
     /// What is known of the type.

@@ -1,0 +1,253 @@
+//! What `--arg` means: numbers, and buffers with something in them.
+
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::Path;
+
+/// Buffers larger than this are refused before they are made.
+const MOST_BYTES: u64 = 1 << 32;
+
+/// A scalar type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scalar {
+    Signed(usize),
+    Unsigned(usize),
+    Float(usize),
+}
+
+impl Scalar {
+    fn read(text: &str) -> Option<Self> {
+        let bytes = match text.get(1..)? {
+            "8" => 1,
+            "16" => 2,
+            "32" => 4,
+            "64" => 8,
+            _ => return None,
+        };
+        match (text.get(..1)?, bytes) {
+            ("i", _) => Some(Self::Signed(bytes)),
+            ("u", _) => Some(Self::Unsigned(bytes)),
+            ("f", 4 | 8) => Some(Self::Float(bytes)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn size(self) -> usize {
+        match self {
+            Self::Signed(bytes) | Self::Unsigned(bytes) | Self::Float(bytes) => bytes,
+        }
+    }
+
+    /// The name that selects it.
+    pub(super) fn name(self) -> String {
+        let letter = match self {
+            Self::Signed(_) => 'i',
+            Self::Unsigned(_) => 'u',
+            Self::Float(_) => 'f',
+        };
+        format!("{letter}{}", 8 * self.size())
+    }
+
+    /// The bytes of a number.
+    fn bytes(self, text: &str) -> Result<Vec<u8>> {
+        let fits = || format!("'{text}' is no {}", self.name());
+        if let Self::Float(size) = self {
+            let value: f64 = text.parse().with_context(fits)?;
+            return Ok(if size == 4 {
+                (value as f32).to_le_bytes().to_vec()
+            } else {
+                value.to_le_bytes().to_vec()
+            });
+        }
+        let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+        let magnitude = match digits.strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16),
+            None => digits.parse::<u64>(),
+        }
+        .with_context(fits)?;
+        let value = if negative { -i128::from(magnitude) } else { i128::from(magnitude) };
+        let bits = 8 * self.size();
+        // Either reading of the bits will do: -1 and 0xffffffff are the same.
+        if value >= 1_i128 << bits || value < -(1_i128 << (bits - 1)) {
+            bail!("{}", fits());
+        }
+        Ok(value.to_le_bytes()[..self.size()].to_vec())
+    }
+
+    /// A number of the type in words.
+    pub(super) fn show(self, bytes: &[u8]) -> String {
+        let number = bytes.iter().rev().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+        match self {
+            Self::Unsigned(_) => number.to_string(),
+            Self::Signed(size) => {
+                let unused = 64 - 8 * size as u32;
+                ((number << unused).cast_signed() >> unused).to_string()
+            }
+            Self::Float(4) => f32::from_bits(number as u32).to_string(),
+            Self::Float(_) => f64::from_bits(number).to_string(),
+        }
+    }
+}
+
+/// An argument as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Given {
+    /// The bytes of a number or a structure.
+    Value(Vec<u8>),
+    /// A number whose type is that of the parameter's size.
+    Number(String),
+    /// Memory: how its elements are read, and what is in it.
+    Buffer(Option<Scalar>, Vec<u8>),
+}
+
+/// Reads an argument.
+pub(super) fn read(text: &str) -> Result<Given> {
+    one(text).with_context(|| format!("--arg '{text}'"))
+}
+
+fn one(text: &str) -> Result<Given> {
+    if let Some(size) = text.strip_prefix("buf:") {
+        return Ok(Given::Buffer(None, vec![0; length(size, 1)?]));
+    }
+    if let Some(path) = text.strip_prefix("file:") {
+        return Ok(Given::Buffer(None, file(path)?));
+    }
+    if let Some(digits) = text.strip_prefix("hex:") {
+        return Ok(Given::Value(hexadecimal(digits)?));
+    }
+    if let Some((ty, rest)) = text.split_once('[')
+        && let Some(scalar) = Scalar::read(ty)
+    {
+        let (count, content) =
+            rest.split_once(']').context("a buffer is TYPE[COUNT] or TYPE[COUNT]=CONTENT")?;
+        let content = match content.strip_prefix('=') {
+            Some(content) => content,
+            None if content.is_empty() => "0",
+            None => bail!("behind the count stands =CONTENT or nothing"),
+        };
+        return buffer(scalar, count, content);
+    }
+    if let Some((ty, value)) = text.split_once(':')
+        && let Some(scalar) = Scalar::read(ty)
+    {
+        return Ok(Given::Value(scalar.bytes(value)?));
+    }
+    if text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) || matches!(text, "inf" | "nan") {
+        return Ok(Given::Number(text.to_owned()));
+    }
+    bail!("neither a number nor a buffer; `unshade run --help` shows the forms")
+}
+
+fn length(text: &str, size: usize) -> Result<usize> {
+    let count: u64 = text.parse().with_context(|| format!("'{text}' is no size"))?;
+    let bytes = count.saturating_mul(size as u64);
+    if bytes > MOST_BYTES {
+        bail!("a buffer has at most {MOST_BYTES} bytes");
+    }
+    Ok(usize::try_from(bytes)?)
+}
+
+fn file(path: &str) -> Result<Vec<u8>> {
+    fs::read(Path::new(path)).with_context(|| format!("can't read {path}"))
+}
+
+fn hexadecimal(digits: &str) -> Result<Vec<u8>> {
+    if digits.len() % 2 != 0 || !digits.is_ascii() {
+        bail!("a byte has two digits");
+    }
+    let byte =
+        |start: usize| u8::from_str_radix(&digits[start..start + 2], 16).context("no hexadecimal digits");
+    (0..digits.len()).step_by(2).map(byte).collect()
+}
+
+/// `TYPE[COUNT]=CONTENT`: numbers (the last one repeated), `range`, `random:SEED` or `file:PATH`.
+fn buffer(scalar: Scalar, count: &str, content: &str) -> Result<Given> {
+    if let Some(path) = content.strip_prefix("file:") {
+        let mut bytes = file(path)?;
+        if !count.is_empty() {
+            bytes.resize(length(count, scalar.size())?, 0);
+        }
+        return Ok(Given::Buffer(Some(scalar), bytes));
+    }
+    let size = length(count, scalar.size())?;
+    let mut bytes = Vec::with_capacity(size);
+    if let Some(seed) = content.strip_prefix("random:") {
+        let mut state = seed.parse::<u64>().with_context(|| format!("'{seed}' is no seed"))?;
+        while bytes.len() < size {
+            bytes.extend(random(scalar, &mut state));
+        }
+    } else if content == "range" {
+        for number in 0..size / scalar.size() {
+            let value = number as u64;
+            match scalar {
+                Scalar::Float(4) => bytes.extend((value as f32).to_le_bytes()),
+                Scalar::Float(_) => bytes.extend((value as f64).to_le_bytes()),
+                _ => bytes.extend(&value.to_le_bytes()[..scalar.size()]),
+            }
+        }
+    } else {
+        let numbers =
+            content.split(',').map(|number| scalar.bytes(number.trim())).collect::<Result<Vec<_>>>()?;
+        let last = numbers.last().cloned().unwrap_or_default();
+        let rest = std::iter::repeat_n(last, (size / scalar.size()).saturating_sub(numbers.len()));
+        bytes.extend(numbers.into_iter().chain(rest).flatten().take(size));
+    }
+    Ok(Given::Buffer(Some(scalar), bytes))
+}
+
+/// Integers of all bits; floats from -1 to 1. The numbers of a seed are the same everywhere.
+fn random(scalar: Scalar, state: &mut u64) -> Vec<u8> {
+    // SplitMix64.
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut bits = *state;
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^= bits >> 31;
+    let fraction = (bits >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
+    match scalar {
+        Scalar::Float(4) => (fraction as f32).to_le_bytes().to_vec(),
+        Scalar::Float(_) => fraction.to_le_bytes().to_vec(),
+        _ => bits.to_le_bytes()[..scalar.size()].to_vec(),
+    }
+}
+
+/// The bytes of a number whose type nobody said: a float if it is written as one, and of the parameter's size.
+pub(super) fn number(text: &str, size: usize) -> Result<Vec<u8>> {
+    let digits = text.trim_start_matches(['-', '+']);
+    let is_float = !digits.starts_with("0x") && digits.contains(['.', 'e', 'E', 'n']);
+    match (is_float, size) {
+        (true, 4 | 8) => Scalar::Float(size).bytes(text),
+        (false, 1 | 2 | 4 | 8) => Scalar::Signed(size).bytes(text.trim_start_matches('+')),
+        _ => bail!("no number has {size} bytes; give them as hex:…"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        assert_eq!(read("f32:1.5").unwrap(), Given::Value(1.5_f32.to_le_bytes().to_vec()));
+        assert_eq!(read("u64:0xffffffffffffffff").unwrap(), Given::Value(vec![255; 8]));
+        assert_eq!(read("-3").unwrap(), Given::Number("-3".into()));
+        assert_eq!(number("-3", 4).unwrap(), (-3_i32).to_le_bytes());
+        assert_eq!(number("2.5", 8).unwrap(), 2.5_f64.to_le_bytes());
+        assert_eq!(number("0x1e", 4).unwrap(), 30_i32.to_le_bytes());
+        assert!(number("1", 24).is_err());
+        assert!(read("i8:300").is_err());
+        assert!(read("what").is_err());
+    }
+
+    #[test]
+    fn buffers() {
+        assert_eq!(read("buf:3").unwrap(), Given::Buffer(None, vec![0; 3]));
+        assert_eq!(read("u8[4]=1,2").unwrap(), Given::Buffer(Some(Scalar::Unsigned(1)), vec![1, 2, 2, 2]));
+        assert_eq!(read("u16[2]=range").unwrap(), Given::Buffer(Some(Scalar::Unsigned(2)), vec![0, 0, 1, 0]));
+        let Given::Buffer(_, bytes) = read("f32[100]=random:7").unwrap() else { panic!() };
+        assert_eq!(bytes.len(), 400);
+        assert_eq!(read("f32[100]=random:7").unwrap(), read("f32[100]=random:7").unwrap());
+        assert!(read("u8[99999999999999]").is_err());
+        assert!(read("u8[4").is_err());
+    }
+}

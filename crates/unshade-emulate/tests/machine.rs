@@ -1,0 +1,231 @@
+//! The machine around the instructions: faults, limits, barriers, textures, calls to the host.
+
+use std::time::Duration;
+
+use unshade_emulate::fault::Memory;
+use unshade_emulate::texture::Filter;
+use unshade_emulate::{Argument, Device, DevicePointer, Fault, Grid, Limits, Module, Reason, Texture};
+
+fn load(name: &str) -> (Device, Module) {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/nvidia/kernels/sm_35");
+    let cubin = std::fs::read(format!("{folder}/{name}.cubin")).expect("a fixture");
+    let mut device = Device::new();
+    let module = Module::load(&mut device, &cubin).expect("a cubin that loads");
+    (device, module)
+}
+
+fn ints(device: &mut Device, values: &[i32]) -> DevicePointer {
+    let pointer = device.allocate(4 * values.len() as u64, "ints").unwrap();
+    device.write(pointer, &values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>()).unwrap();
+    pointer
+}
+
+fn read(device: &mut Device, pointer: DevicePointer, count: usize) -> Vec<i32> {
+    let bytes = device.read(pointer, 4 * count).unwrap();
+    bytes.chunks_exact(4).map(|word| i32::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+fn fault(result: Result<unshade_emulate::Summary, Fault>) -> Fault {
+    result.expect_err("a fault")
+}
+
+#[test]
+fn an_access_beyond_a_buffer_names_the_instruction_and_the_thread() {
+    let (mut device, module) = load("axpy");
+    let y = device.allocate(128, "y").unwrap();
+    let x = device.allocate(40, "x").unwrap();
+    let arguments = [Argument::from(1.0_f32), y.into(), x.into()];
+    let fault =
+        fault(module.launch(&mut device, "axpy", Grid::new(1, 32), &arguments, Limits::default(), None));
+    assert!(matches!(fault.reason, Reason::OutOfBounds { memory: Memory::Global, bytes: 4, .. }), "{fault}");
+    let place = fault.place.clone().unwrap();
+    assert_eq!((place.address, place.text.as_str(), place.thread), (0x30, "LD.E R2, [R2]", [10, 0, 0]));
+    assert_eq!(
+        fault.to_string(),
+        format!(
+            "axpy at 0x0030: LD.E R2, [R2]: block (0, 0, 0), thread (10, 0, 0), warp 0 lane 10: 4 bytes at {:#x} are \
+             outside of global memory (0 bytes behind the end of x, which has 40 bytes at {:#x})",
+            x.0 + 40,
+            x.0
+        )
+    );
+}
+
+#[test]
+fn a_misaligned_access_is_told() {
+    let (mut device, module) = load("axpy");
+    let y = device.allocate(128, "y").unwrap();
+    let arguments = [Argument::from(1.0_f32), y.into(), DevicePointer(y.0 + 2).into()];
+    let fault =
+        fault(module.launch(&mut device, "axpy", Grid::new(1, 1), &arguments, Limits::default(), None));
+    assert_eq!(fault.reason, Reason::Misaligned { memory: Memory::Global, address: y.0 + 2, bytes: 4 });
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_refused() {
+    let (mut device, module) = load("axpy");
+    let launch = |device: &mut Device, kernel: &str, grid, arguments: &[Argument]| {
+        fault(module.launch(device, kernel, grid, arguments, Limits::default(), None)).to_string()
+    };
+    let one = Grid::new(1, 1);
+    assert_eq!(launch(&mut device, "axpy", one, &[]), "axpy takes 3 arguments, not 0");
+    let wrong = [Argument::from(1.0_f64), 0_u64.into(), 0_u64.into()];
+    assert_eq!(launch(&mut device, "axpy", one, &wrong), "parameter 0 of axpy has 4 bytes, the argument 8");
+    assert_eq!(launch(&mut device, "axpi", one, &[]), "there is no kernel axpi; there are axpy");
+    let text = launch(&mut device, "axpy", Grid::new(1, 2000), &wrong);
+    assert_eq!(text, "a block has 1 to 1024 threads, not 2000");
+}
+
+#[test]
+fn a_barrier_that_can_never_be_passed_is_told() {
+    let (mut device, module) = load("faults");
+    let out = ints(&mut device, &[0; 96]);
+    let arguments = [out.into()];
+    let fault =
+        fault(module.launch(&mut device, "stuck", Grid::new(1, 64), &arguments, Limits::default(), None));
+    let expected = "warp 0, 1 at barrier 1, where 2 of 3 warps arrived";
+    assert_eq!(fault.reason, Reason::Deadlock(expected.into()));
+    assert!(fault.place.unwrap().text.starts_with("BAR.SYNC 0x1"));
+    // With as many threads as it is for, it is passed.
+    module.launch(&mut device, "stuck", Grid::new(1, 96), &arguments, Limits::default(), None).unwrap();
+    assert_eq!(read(&mut device, out, 96), [1; 96]);
+}
+
+#[test]
+fn limits_end_what_does_not_end() {
+    let (mut device, module) = load("faults");
+    let arguments = [ints(&mut device, &[0]).into()];
+    let limits = Limits { steps: 10_000, ..Limits::default() };
+    let steps = fault(module.launch(&mut device, "endless", Grid::new(1, 32), &arguments, limits, None));
+    assert_eq!(steps.reason, Reason::Steps(10_000));
+    let limits = Limits { time: Duration::from_millis(10), ..Limits::default() };
+    let time = fault(module.launch(&mut device, "endless", Grid::new(1, 32), &arguments, limits, None));
+    assert_eq!(time.reason, Reason::Time(Duration::from_millis(10)));
+    device.limit_memory(100);
+    assert_eq!(device.allocate(101, "more"), Err(Reason::Memory(100)));
+}
+
+#[test]
+fn shared_local_and_global_memory_have_generic_addresses() {
+    let (mut device, module) = load("faults");
+    let mut values = vec![0; 64];
+    values[..4].copy_from_slice(&[100, 101, 102, 103]);
+    let out = ints(&mut device, &values);
+    let arguments = [out.into(), Argument::from(50_i32)];
+    module.launch(&mut device, "generic", Grid::new(1, 32), &arguments, Limits::default(), None).unwrap();
+    let found = read(&mut device, out, 64);
+    for t in 0..32_i32 {
+        let index = t >> 2 & 3;
+        let expected = if t & 1 != 0 {
+            index * 3
+        } else if t & 2 != 0 {
+            50 + index
+        } else {
+            100 + index
+        };
+        assert_eq!(found[32 + t as usize], expected, "thread {t}");
+    }
+}
+
+#[test]
+fn shared_memory_has_an_end() {
+    let (mut device, module) = load("faults");
+    let out = ints(&mut device, &[0; 16]);
+    let arguments = [out.into(), Argument::from(4_i32)];
+    let result =
+        module.launch(&mut device, "beyond_shared", Grid::new(1, 16), &arguments, Limits::default(), None);
+    let fault = fault(result);
+    assert!(
+        matches!(fault.reason, Reason::OutOfBounds { memory: Memory::Shared, address: 64, .. }),
+        "{fault}"
+    );
+    assert_eq!(fault.place.unwrap().thread, [12, 0, 0]);
+}
+
+#[test]
+fn the_host_prints_allocates_and_tells_of_assertions() {
+    let (mut device, module) = load("printk");
+    let launch = |device: &mut Device, values: &[i32]| {
+        let arguments = [ints(device, values).into()];
+        module.launch(device, "pr", Grid::new(1, 2), &arguments, Limits::default(), None)
+    };
+    launch(&mut device, &[3, 4]).unwrap();
+    assert_eq!(device.take_printed(), b"t 0 v 3\nt 1 v 4\n");
+    let fault = fault(launch(&mut device, &[7, 4]));
+    let text = fault.reason.to_string();
+    assert!(text.ends_with("block: [0,0,0], thread: [0,0,0] Assertion `o[0]!=7` failed."), "{text}");
+}
+
+#[test]
+fn memory_that_was_freed_is_gone() {
+    let (mut device, module) = load("faults");
+    let arguments = [ints(&mut device, &[1, 2]).into()];
+    let fault =
+        fault(module.launch(&mut device, "freed", Grid::new(1, 1), &arguments, Limits::default(), None));
+    assert!(matches!(fault.reason, Reason::OutOfBounds { memory: Memory::Global, .. }), "{fault}");
+}
+
+#[test]
+fn a_trap_is_a_fault() {
+    let (mut device, module) = load("misc");
+    let arguments = [ints(&mut device, &[1, 0]).into()];
+    let fault =
+        fault(module.launch(&mut device, "trapk", Grid::new(1, 1), &arguments, Limits::default(), None));
+    assert_eq!(fault.reason, Reason::Trap);
+}
+
+#[test]
+fn textures_are_bound_by_name() {
+    let (mut device, mut module) = load("texture");
+    let picture: Vec<f32> = (0..32).map(|index| index as f32).collect();
+    let linear = device.add_texture(Texture::floats([8, 4, 1], 1, &picture).filter(Filter::Linear));
+    let words: Vec<u32> = (0..32).collect();
+    let fetched = device.add_texture(Texture::words([8, 1, 1], 4, &words));
+    let out = ints(&mut device, &[0; 8]);
+    let vectors = ints(&mut device, &[0; 32]);
+    let arguments = [out.into(), vectors.into()];
+    let grid = Grid::new(1, 8);
+    let unbound = fault(module.launch(&mut device, "texk", grid, &arguments, Limits::default(), None));
+    assert!(matches!(unbound.reason, Reason::HostCall(_)), "{unbound}");
+    module.bind_texture("tex2", linear);
+    module.bind_texture("tex1", fetched);
+    module.launch(&mut device, "texk", grid, &arguments, Limits::default(), None).unwrap();
+    // tex2D(t + 0.5, 0): halfway to the row above, which is the first again.
+    let expected: Vec<i32> = (0..8).map(|t| (t as f32).to_bits().cast_signed()).collect();
+    assert_eq!(read(&mut device, out, 8), expected);
+    assert_eq!(read(&mut device, vectors, 32), (0..32).collect::<Vec<i32>>());
+}
+
+#[test]
+fn textures_are_passed_as_handles() {
+    let (mut device, module) = load("texture");
+    let volume: Vec<f32> = (0..4 * 4 * 4 * 4).map(|index| index as f32).collect();
+    let handle = device.add_texture(Texture::floats([4, 4, 4], 4, &volume));
+    let out = ints(&mut device, &[0; 4 * 8]);
+    let arguments = [Argument::from(handle), out.into()];
+    module.launch(&mut device, "texobj", Grid::new(1, 1), &arguments, Limits::default(), None).unwrap();
+    let found: Vec<f32> =
+        read(&mut device, out, 12).into_iter().map(|word| f32::from_bits(word as u32)).collect();
+    // tex3D(0, 0.5, 1), tex2DLod(1, 0), tex2DLayered(1, 2) of layer 3.
+    assert_eq!(found[..4], [64.0, 65.0, 66.0, 67.0]);
+    assert_eq!(found[4..8], [4.0, 5.0, 6.0, 7.0]);
+    assert_eq!(found[8..], [228.0, 229.0, 230.0, 231.0]);
+}
+
+#[test]
+fn a_trace_tells_what_each_instruction_wrote() {
+    let (mut device, module) = load("axpy");
+    let y = device.allocate(128, "y").unwrap();
+    let arguments = [Argument::from(1.0_f32), y.into(), y.into()];
+    let mut lines = Vec::new();
+    let mut trace = |step: &unshade_emulate::Step<'_>| {
+        let written = step.written();
+        lines.push(format!("{:x} {} {written:?}", step.address, step.instruction.text(step.address)));
+    };
+    let grid = Grid::new(1, 32);
+    let summary =
+        module.launch(&mut device, "axpy", grid, &arguments, Limits::default(), Some(&mut trace)).unwrap();
+    assert_eq!(lines[1], "10 S2R R0, SR_TID.X [0]");
+    assert_eq!(lines.last().unwrap(), "60 EXIT []");
+    assert_eq!(summary.blocks, 1);
+}

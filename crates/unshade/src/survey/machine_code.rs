@@ -1,0 +1,62 @@
+//! The instructions of NVIDIA's machine code as an outline: each a record of its guard, form and modifiers, and words
+//! that steer the scheduler with their codes.
+
+use crate::sass_code::FunctionCode;
+use std::ops::Range;
+use unshade_core::outline::UNKNOWN;
+use unshade_core::{Field, OutlineSink, Value};
+use unshade_sass::listing::Word;
+use unshade_sass::table::{Kind, NONE};
+use unshade_sass::{Instruction, control, isa};
+
+/// Emits the words of functions.
+pub(super) fn outline(functions: &[FunctionCode<'_>], sink: &mut dyn OutlineSink) {
+    for function in functions {
+        let words = function.words();
+        for (address, word) in words.words() {
+            let start = words.file_offset.saturating_add(address.wrapping_sub(words.address));
+            let range = start..start.saturating_add(words.isa.word_bytes as u64);
+            // The number makes a record of it.
+            match word {
+                Word::Instruction(instruction) => emit(&instruction, range, sink),
+                Word::Schedule(bits) => {
+                    sink.open(Field::group("scheduling word 0".to_owned(), range.clone()));
+                    for code in control::codes(words.isa, bits) {
+                        let text = code.describe();
+                        let field = Field::new("told", Value::Hex(code.0.into()), range.start..range.start);
+                        sink.leaf(field.meaning(text));
+                    }
+                    sink.close();
+                }
+                Word::Unknown(_) => {
+                    sink.open(Field::group(format!("{UNKNOWN} word 0"), range));
+                    sink.close();
+                }
+            }
+        }
+    }
+}
+
+fn emit(instruction: &Instruction, range: Range<u64>, sink: &mut dyn OutlineSink) {
+    let at = range.start..range.start;
+    sink.open(Field::group(format!("{} 0", instruction.operation().name), range));
+    let mut text = |name: &'static str, value: &'static str| {
+        sink.leaf(Field::new(name, Value::Text(value.as_bytes()), at.clone()));
+    };
+    let guard = instruction.operands().find(|operand| operand.kind == Kind::Guard);
+    if guard.is_some_and(|guard| instruction.number(guard.value) < 7 || instruction.flag(guard.not)) {
+        text("guard", "yes");
+    }
+    let form = instruction.isa.text(instruction.encoding.form);
+    if !form.is_empty() {
+        text("form", form);
+    }
+    for field in instruction.fields().filter(|field| field.modifier != NONE) {
+        let modifier = isa::modifiers().get(usize::from(field.modifier));
+        let choice = instruction.choice(field).map(usize::from);
+        if let Some((value, _)) = modifier.zip(choice).and_then(|(modifier, at)| modifier.values.get(at)) {
+            text(instruction.isa.text(field.slot), value);
+        }
+    }
+    sink.close();
+}

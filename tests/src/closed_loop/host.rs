@@ -1,0 +1,172 @@
+//! Cases, run by the host: C++ sources compiled by g++ behind `cuda/cuda_host.h`.
+//!
+//! All sources become one file, each in a namespace of its own, and all cases one run: compilers and processes take their
+//! time to start.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::cases::{Case, Inputs, Results};
+
+/// Why the host could not run the cases.
+#[derive(Debug)]
+pub enum HostError {
+    /// There is no compiler.
+    NoCompiler(String),
+    /// The compiler refused; what it said.
+    Compile(String),
+    /// The program failed; what it said.
+    Run(String),
+}
+
+/// A program of all sources and the cases that it can run.
+pub struct Program {
+    /// The text of the one C++ file.
+    pub text: String,
+}
+
+impl Program {
+    /// Puts sources together: for each file of the cases its text.
+    pub fn new(cases: &[Case], sources: &BTreeMap<String, String>) -> Self {
+        let mut text = String::from("#include \"cuda_host.h\"\n");
+        let mut kernels = BTreeSet::new();
+        let mut variables = BTreeSet::new();
+        for (file, source) in sources {
+            let _ = writeln!(text, "namespace in_{file} {{\n{}\n}}", prepared(source));
+            for case in cases.iter().filter(|case| case.file == *file) {
+                kernels.insert((case.kernel.as_str(), format!("in_{file}::{}", case.expression)));
+                for (name, _) in &case.variables {
+                    variables.insert((name.as_str(), format!("in_{file}::{name}")));
+                }
+            }
+        }
+        text.push_str("static const cuda_host::Kernel kernels[] = {\n");
+        for (name, expression) in kernels {
+            let _ = writeln!(
+                text,
+                "    {{\"{name}\", [](std::vector<cuda_host::Argument> &a) {{ cuda_host::launch({expression}, a); }}}},"
+            );
+        }
+        text.push_str("    {nullptr, nullptr}};\nstatic const cuda_host::Variable variables[] = {\n");
+        for (name, expression) in variables {
+            let _ = writeln!(text, "    {{\"{name}\", (void *)&{expression}, sizeof {expression}}},");
+        }
+        text.push_str("    {nullptr, nullptr, 0}};\n");
+        text.push_str("int main(int count, char **words) { return cuda_host::run_cases(kernels, variables, count, words); }\n");
+        Self { text }
+    }
+
+    /// Compiles it into a folder; the result is the program's path.
+    ///
+    /// # Errors
+    /// If there is no compiler, or it refuses.
+    pub fn compile(&self, folder: &Path) -> Result<PathBuf, HostError> {
+        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda");
+        let (source, program) = (folder.join("kernels.cpp"), folder.join("kernels"));
+        std::fs::write(&source, &self.text).map_err(|error| HostError::Run(error.to_string()))?;
+        let mut command = Command::new("g++");
+        command.args(["-std=c++14", "-O2", "-w", "-fwrapv", "-fno-strict-aliasing", "-frounding-math"]);
+        command.args(["-ffp-contract=fast", "-fno-math-errno", "-fno-tree-vectorize"]);
+        if cfg!(target_arch = "x86_64") {
+            command.arg("-mfma");
+        }
+        let output = command.arg("-I").arg(include).arg(&source).arg("-o").arg(&program).output();
+        match output {
+            Err(error) => Err(HostError::NoCompiler(format!("g++: {error}"))),
+            Ok(output) if !output.status.success() => {
+                Err(HostError::Compile(String::from_utf8_lossy(&output.stderr).into_owned()))
+            }
+            Ok(_) => Ok(program),
+        }
+    }
+}
+
+/// What a host compiler has to be told otherwise: memory whose size the launch says, assembly, headers of CUDA's.
+fn prepared(source: &str) -> String {
+    let mut text = String::new();
+    for line in source.lines() {
+        if line.trim_start().starts_with("#include") {
+            continue;
+        }
+        let mut line = line.replace("asm volatile(", "CUDA_HOST_ASM(").replace("asm(", "CUDA_HOST_ASM(");
+        while let Some(start) = line.find("extern __shared__ ") {
+            let end = line[start..].find(';').map_or(line.len(), |end| start + end);
+            let declared = line[start + "extern __shared__ ".len()..end].trim();
+            let (ty, name) = declared.rsplit_once(char::is_whitespace).unwrap_or(("int", declared));
+            let name = name.trim_end_matches("[]");
+            let pointer = format!("static {ty} *const {name} = ({ty} *)cuda_host::dynamic_shared");
+            line.replace_range(start..end, &pointer);
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    // Names that a source defines for itself end with it.
+    for line in source.lines() {
+        if let Some(name) = line.trim_start().strip_prefix("#define ").and_then(|rest| rest.split(['(', ' ']).next()) {
+            let _ = writeln!(text, "#undef {name}");
+        }
+    }
+    text
+}
+
+/// Runs cases; the result is what each left behind.
+///
+/// # Errors
+/// If the program fails.
+pub fn run(program: &Path, folder: &Path, cases: &[(&Case, Inputs)]) -> Result<Vec<Results>, HostError> {
+    let failed = |error: &dyn std::fmt::Display| HostError::Run(error.to_string());
+    let (input, output) = (folder.join("inputs"), folder.join("results"));
+    std::fs::write(&input, encode(cases)).map_err(|error| failed(&error))?;
+    let run = Command::new(program).arg(&input).arg(&output).output().map_err(|error| failed(&error))?;
+    if !run.status.success() {
+        return Err(HostError::Run(format!("{}: {}", run.status, String::from_utf8_lossy(&run.stderr))));
+    }
+    let bytes = std::fs::read(&output).map_err(|error| failed(&error))?;
+    let mut rest = bytes.as_slice();
+    let mut results = Vec::new();
+    for (case, _) in cases {
+        let buffers = case.parameters.iter().filter(|parameter| parameter.count.is_some()).count();
+        let take = |rest: &mut &[u8]| -> Result<Vec<u8>, HostError> {
+            let cut = || HostError::Run("the program's results end early".into());
+            let (size, after) = rest.split_first_chunk::<4>().ok_or_else(cut)?;
+            let (bytes, after) = after.split_at_checked(u32::from_le_bytes(*size) as usize).ok_or_else(cut)?;
+            *rest = after;
+            Ok(bytes.to_vec())
+        };
+        results.push(Results {
+            buffers: (0..buffers).map(|_| take(&mut rest)).collect::<Result<_, _>>()?,
+            variables: case.variables.iter().map(|_| take(&mut rest)).collect::<Result<_, _>>()?,
+            printed: take(&mut rest)?,
+        });
+    }
+    Ok(results)
+}
+
+fn encode(cases: &[(&Case, Inputs)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let number = |out: &mut Vec<u8>, value: usize| out.extend(u32::try_from(value).unwrap_or(0).to_le_bytes());
+    let bytes = |out: &mut Vec<u8>, value: &[u8]| {
+        number(out, value.len());
+        out.extend(value);
+    };
+    number(&mut out, cases.len());
+    for (case, inputs) in cases {
+        bytes(&mut out, case.kernel.as_bytes());
+        for size in case.blocks.iter().chain(&case.threads) {
+            number(&mut out, *size as usize);
+        }
+        number(&mut out, case.variables.len());
+        for ((name, _), value) in case.variables.iter().zip(&inputs.variables) {
+            bytes(&mut out, name.as_bytes());
+            bytes(&mut out, value);
+        }
+        number(&mut out, case.parameters.len());
+        for (parameter, value) in case.parameters.iter().zip(&inputs.parameters) {
+            number(&mut out, parameter.count.is_some().into());
+            bytes(&mut out, value);
+        }
+    }
+    out
+}
