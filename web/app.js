@@ -11,7 +11,7 @@ import { asNumbers, HexView } from './hex.js';
 import { listen, showKeys } from './keys.js';
 import { FunctionList } from './list.js';
 import { Outline } from './outline.js';
-import { aborted, problem } from './rows.js';
+import { aborted, nothing, problem, waiting } from './rows.js';
 import { openSearch } from './search.js';
 import { Store } from './store.js';
 import { keep, kept, nextTheme, restoreTheme } from './theme.js';
@@ -122,7 +122,7 @@ class App {
 
   /** Whether what is shown is code, rather than something that has code in it. */
   get hasCode() {
-    return this.state.item !== null || ['bitcode', 'dxcontainer', 'ptx'].includes(this.program?.format ?? '');
+    return this.state.item !== null || ['bitcode', 'dxcontainer', 'direct3d9', 'ptx'].includes(this.program?.format ?? '');
   }
 
   get twoColumns() {
@@ -193,7 +193,8 @@ class App {
         this.facts = null;
         this.factsKey = '';
         performance.mark('unshade:open');
-        const overview = await this.files.overview(entry.file);
+        const { promise, controller } = this.files.overview(entry.file);
+        const overview = await waiting(this.first.panel, `Opening ${baseName(entry.name)}…`, controller, promise);
         if (this.file !== entry) return;
         this.overview = overview;
         remember(entry.name);
@@ -201,6 +202,7 @@ class App {
       await this.show(origin);
     } catch (error) {
       if (!aborted(error)) this.cannot(entry, error);
+      else if (!this.overview && this.file === entry) this.stopped();
     }
   }
 
@@ -390,6 +392,14 @@ class App {
     this.first.message.replaceChildren(problem(error));
     this.second.element.hidden = true;
     this.fail(error);
+  }
+
+  /** Opening the file was stopped: it can be begun again. */
+  stopped() {
+    this.first.empty('');
+    this.first.message.replaceChildren(nothing('Stopped.', h('button', {
+      type: 'button', class: 'quiet', onclick: () => this.follow(this.state, this.state, undefined),
+    }, 'Try again')));
   }
 
   /**

@@ -87,7 +87,6 @@ const ICONS = {
   copy: 'M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z',
   plus: 'M8 3v10M3 8h10',
   minus: 'M3 8h10',
-  stop: 'M4 4h8v8H4z',
 };
 
 /**

@@ -7,6 +7,7 @@ import { Tree } from './tree.js';
 /** @typedef {import('./protocol.js').Overview} Overview */
 /** @typedef {import('./protocol.js').Program} Program */
 /** @typedef {{entry: FileEntry, program?: Program}} FileNode */
+/** @typedef {{promise: Promise<Overview>, controller: AbortController}} Opening */
 
 /** Rows that the list takes at most, before it scrolls. */
 const TALLEST = 9;
@@ -22,7 +23,7 @@ export class FileTree {
     this.files = [];
     this.marked = '';
     this.rows = 0;
-    /** @type {Map<number, Promise<Overview>>} */
+    /** @type {Map<number, Opening>} */
     this.overviews = new Map();
     this.api = api;
     /** @type {Tree<FileNode>} */
@@ -39,18 +40,20 @@ export class FileTree {
   }
 
   /**
-   * What is in a file; asked for once.
+   * What is in a file; asked for once. Whoever stops it may ask again.
    * @param {number} file
-   * @returns {Promise<Overview>}
+   * @returns {Opening}
    */
   overview(file) {
-    let promise = this.overviews.get(file);
-    if (!promise) {
-      promise = /** @type {Promise<Overview>} */ (this.api.call({ query: 'overview', file }));
+    let opening = this.overviews.get(file);
+    if (!opening) {
+      const controller = new AbortController();
+      const promise = this.api.call({ query: 'overview', file }, controller.signal);
       promise.catch(() => this.overviews.delete(file));
-      this.overviews.set(file, promise);
+      opening = { promise, controller };
+      this.overviews.set(file, opening);
     }
-    return promise;
+    return opening;
   }
 
   /**

@@ -13,6 +13,8 @@ import { aborted, nothing, problem, RowBox, waiting } from './rows.js';
 /** @typedef {{file: number, program: number, item?: number, pane: string}} Subject */
 
 const PAGE = 250;
+/** Milliseconds that the mouse has to rest on a line before it is explained. */
+const RESTING = 500;
 /** Kinds that have a colour; the rest is text. */
 const COLOURED = new Set(['keyword', 'type', 'function', 'variable', 'register', 'label', 'attribute', 'number', 'string', 'address', 'comment', 'punctuation']);
 
@@ -351,7 +353,7 @@ export class Listing {
       at = index;
       const line = this.pages.peek(index);
       const row = this.box.virtual.nodeOf(index);
-      if (line?.range && row) timer = window.setTimeout(() => onhover(line, row), 250);
+      if (line?.range && row) timer = window.setTimeout(() => onhover(line, row), RESTING);
     });
     this.box.element.addEventListener('pointerleave', leave);
     this.box.element.addEventListener('scroll', leave, { passive: true });

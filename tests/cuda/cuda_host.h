@@ -400,6 +400,10 @@ CUDA_HOST_ROUNDINGS(double, d, )
     static inline float __uint2float_##N(unsigned i) { return cuda_host::rounded(M, [=] { return (float)cuda_host::opaque(i); }); }  \
     static inline float __ll2float_##N(long long i) { return cuda_host::rounded(M, [=] { return (float)cuda_host::opaque(i); }); }   \
     static inline double __ll2double_##N(long long i) { return cuda_host::rounded(M, [=] { return (double)cuda_host::opaque(i); }); } \
+    static inline unsigned long long __float2ull_##N(float f) { return cuda_host::rounded(M, [=] { float w = nearbyintf(cuda_host::opaque(f)); return w > 0 ? (unsigned long long)w : 0ull; }); } \
+    static inline unsigned long long __double2ull_##N(double f) { return cuda_host::rounded(M, [=] { double w = nearbyint(cuda_host::opaque(f)); return w > 0 ? (unsigned long long)w : 0ull; }); } \
+    static inline float __ull2float_##N(unsigned long long i) { return cuda_host::rounded(M, [=] { return (float)cuda_host::opaque(i); }); } \
+    static inline double __ull2double_##N(unsigned long long i) { return cuda_host::rounded(M, [=] { return (double)cuda_host::opaque(i); }); } \
     static inline float __double2float_##N(double d) { return cuda_host::rounded(M, [=] { return (float)cuda_host::opaque(d); }); }
 CUDA_HOST_CONVERT(rn, FE_TONEAREST)
 CUDA_HOST_CONVERT(rz, FE_TOWARDZERO)

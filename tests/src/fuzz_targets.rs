@@ -410,6 +410,32 @@ pub fn cubin(data: &[u8]) {
 /// The name of a target, and the target.
 pub type Target = (&'static str, fn(&[u8]));
 
+/// Words of both instruction sets as a kernel: C, or a reason why not.
+pub fn decompile(data: &[u8]) {
+    use unshade::decompiler::{Source, decompile, sass};
+    for isa in unshade::sass::isa::ALL {
+        let code = sass::Code {
+            isa,
+            bytes: data,
+            base: 0,
+            entry: 0,
+            constants: vec![(2, data)],
+            variables: Vec::new(),
+            relocations: Vec::new(),
+        };
+        let source = Source {
+            name: String::from("fuzz"),
+            is_kernel: true,
+            parameters: Vec::new(),
+            code,
+            shared_size: 0,
+        };
+        if let Ok(decompiled) = decompile(&source, 4_000) {
+            assert!(!decompiled.lines.is_empty(), "a function has at least its head");
+        }
+    }
+}
+
 /// Words of every instruction set, the first byte says of which: what decodes is made again of its fields, and its text
 /// assembles to an instruction with the same text; functions are listed.
 pub fn sass(data: &[u8]) {
@@ -488,6 +514,7 @@ pub const ALL: &[Target] = &[
     ("rdef", rdef),
     ("sass", sass),
     ("sass_text", sass_text),
+    ("decompile", decompile),
     ("dx_yaml", dx_yaml),
     ("dxbc_tokens", dxbc_tokens),
     ("dxbc_text", dxbc_text),

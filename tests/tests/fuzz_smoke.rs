@@ -89,7 +89,7 @@ fn seeds(target: &str) -> Vec<Seed> {
             .collect(),
         "fatbin" => nvidia::all("fatbin").into_iter().map(|fixture| words(fixture.data)).collect(),
         "cubin" => nvidia::all("cubin").into_iter().map(|fixture| words(fixture.data)).collect(),
-        "sass" => sass_words().into_iter().map(words).collect(),
+        "sass" | "decompile" => sass_words().into_iter().map(words).collect(),
         "sass_text" => sass_texts().into_iter().map(|text| (text.into_bytes(), Vec::new())).collect(),
         "carve" => containers().into_iter().map(words).collect(),
         _ => fixtures().filter(|f| !f.name.starts_with("universal")).map(|f| f.build()).collect(),

@@ -102,6 +102,19 @@ Examples:
 
 {EXIT_STATUS}"))]
     Disassemble(DisassembleArgs),
+    /// CUDA C of NVIDIA's machine code
+    ///
+    /// Kernels of Kepler (sm_30 to sm_37) are written as C that compilers of CUDA accept and that does what the machine
+    /// code does. What can't be expressed is a comment in its place. docs/decompiler.md tells how it is made.
+    #[command(after_help = format!("\
+Examples:
+  unshade decompile kernel.cubin
+  unshade decompile libtorch.so /softmax/ -o softmax.cu
+  unshade decompile kernel.cubin axpy --lines        which instructions each line comes from
+  unshade decompile kernel.cubin axpy --json
+
+{EXIT_STATUS}"))]
+    Decompile(DecompileArgs),
     /// Run a kernel of a cubin, without a GPU
     ///
     /// Kepler's machine code (sm_30 to sm_37) is run as the tables of instructions have it: every block, warp and lane.
@@ -795,6 +808,35 @@ pub(crate) struct DisassembleArgs {
 }
 
 impl DisassembleArgs {
+    pub(crate) fn selection(&self) -> Result<Selection> {
+        self.selection.with(&self.selectors)
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DecompileArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    pub(crate) file: String,
+    /// Functions: a name, /regular expression/ or #index
+    #[arg(value_name = "FUNCTION")]
+    selectors: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    /// Show behind each line the addresses of the instructions that it comes from
+    #[arg(long)]
+    pub(crate) lines: bool,
+    /// The most instructions of a function, those of functions that it calls counted at each call
+    #[arg(long, value_name = "N", default_value_t = unshade::decompiler::DEFAULT_BUDGET)]
+    pub(crate) budget: usize,
+    /// The file to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+impl DecompileArgs {
     pub(crate) fn selection(&self) -> Result<Selection> {
         self.selection.with(&self.selectors)
     }

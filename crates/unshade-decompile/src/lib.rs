@@ -134,6 +134,7 @@ pub fn decompile(source: &Source<'_>, budget: usize) -> Result<Decompiled, Fault
     pass::run(&mut function);
     schedule::split_edges(&mut function);
     let graph = Graph::new(&function);
+    pass::hoist(&mut function, &graph);
     let used = pass::used(&function);
     let known: Vec<Known> = source
         .parameters

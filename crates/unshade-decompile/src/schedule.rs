@@ -193,15 +193,70 @@ impl Schedule {
             }
             let is_for_phi = |id: Id| users.of(id).iter().any(|user| matches!(user, User::Phi(_)));
             let rest = &pure[block as usize];
-            for for_phi in [false, true] {
-                for &id in rest {
-                    if is_for_phi(id) == for_phi {
-                        self.need(function, id, block, &mut done, &mut items);
-                    }
-                }
+            for &id in rest.iter().filter(|id| !is_for_phi(**id)) {
+                self.need(function, id, block, &mut done, &mut items);
+            }
+            let updates = rest.iter().copied().filter(|id| is_for_phi(*id)).collect();
+            for id in self.in_turn(function, block, updates) {
+                self.need(function, id, block, &mut done, &mut items);
             }
             self.items[block as usize] = items;
         }
+    }
+
+    /// The next values of variables of a loop: one that others read the old value of comes after these.
+    fn in_turn(&self, function: &Function, block: BlockId, updates: Vec<Id>) -> Vec<Id> {
+        if updates.len() < 2 || updates.len() > 64 {
+            return updates;
+        }
+        let mut target = vec![NONE; updates.len()];
+        let mut after = function.blocks[block as usize].end.successors();
+        for index in 0..after.len() {
+            after.extend(function.blocks[after[index] as usize].end.successors());
+        }
+        for next in after {
+            for &phi in &function.blocks[next as usize].phis {
+                for index in 0..function.inputs(phi).len() {
+                    if let Some(place) =
+                        updates.iter().position(|update| *update == function.input(phi, index))
+                    {
+                        target[place] = phi;
+                    }
+                }
+            }
+        }
+        let reads: Vec<Vec<Id>> = updates.iter().map(|update| self.reads(function, *update)).collect();
+        let mut left: Vec<usize> = (0..updates.len()).collect();
+        let mut order = Vec::new();
+        while !left.is_empty() {
+            let free = left.iter().position(|mine| {
+                left.iter().all(|other| other == mine || !reads[*other].contains(&target[*mine]))
+            });
+            order.push(updates[left.remove(free.unwrap_or(0))]);
+        }
+        order
+    }
+
+    /// The phis that an expression reads, through loads that will stand in it as well.
+    fn reads(&self, function: &Function, id: Id) -> Vec<Id> {
+        let mut found = Vec::new();
+        let mut list = vec![id];
+        while let Some(at) = list.pop() {
+            for index in 0..function.inputs(at).len() {
+                let input = function.input(at, index);
+                if input == NONE || found.len() > 64 {
+                    continue;
+                }
+                if function.op(input) == Op::Phi {
+                    found.push(input);
+                } else if self.inline[input as usize]
+                    || function.op(input).is_effect() && self.uses[input as usize] == 1
+                {
+                    list.push(input);
+                }
+            }
+        }
+        found
     }
 
     /// Puts a value down after all values of the block that it needs.
@@ -259,7 +314,11 @@ impl Schedule {
                     continue;
                 }
                 let [user] = users.of(id) else { continue };
-                let Some(root) = self.root(function, users, *user, block as BlockId) else { continue };
+                let Some(root) =
+                    self.root(function, users, *user, block as BlockId, matches!(op, Op::Call(_)))
+                else {
+                    continue;
+                };
                 let at = match root {
                     Root::End => items.len() as u32,
                     Root::Item(item) => {
@@ -297,13 +356,24 @@ impl Schedule {
     }
 
     /// The statement that an expression ends up in, if it is in this block.
-    fn root(&self, function: &Function, users: &Users, user: User, block: BlockId) -> Option<Root> {
+    fn root(
+        &self,
+        function: &Function,
+        users: &Users,
+        user: User,
+        block: BlockId,
+        is_call: bool,
+    ) -> Option<Root> {
         let mut user = user;
         for _ in 0..64 {
             match user {
                 User::End(at) => return (at == block).then_some(Root::End),
                 User::Phi(_) => return None,
                 User::Value(id) => {
+                    // What all lanes take part in is not left to a choice.
+                    if is_call && matches!(function.op(id), Op::Select | Op::BoolAnd | Op::BoolOr) {
+                        return None;
+                    }
                     if !self.inline[id as usize] {
                         return Some(Root::Item(id));
                     }
@@ -313,7 +383,6 @@ impl Schedule {
                 }
             }
         }
-        let _ = function;
         None
     }
 }
@@ -364,6 +433,9 @@ fn is_cheap(function: &Function, id: Id) -> bool {
         }
         Op::Mul if function.width(id) == 64 => {
             function.number(function.input(id, 1)).is_some_and(|number| number < 1 << 20)
+        }
+        Op::SignedToFloat | Op::UnsignedToFloat => {
+            input_is_leaf(0) || function.op(function.input(id, 0)) == Op::Add
         }
         Op::Add => {
             let number = function.number(function.input(id, 1));

@@ -7,7 +7,7 @@
 //! short blocks are written twice instead.
 
 use crate::ir::dominators::Graph;
-use crate::ir::{BlockId, End, Function, Id, NONE};
+use crate::ir::{BlockId, End, Function, Id, NONE, Op};
 
 /// So deep statements nest; what would be deeper is written behind the rest, and reached by `goto`.
 const MAX_NESTING: usize = 60;
@@ -151,7 +151,7 @@ impl<'a> Structurer<'a> {
         for _ in 0..16 {
             match self.end(block) {
                 End::Goto(next) if (self.weight)(block) == 0 && *next != block && !self.is_header(block) => {
-                    block = *next
+                    block = *next;
                 }
                 _ => break,
             }
@@ -176,6 +176,9 @@ impl<'a> Structurer<'a> {
     fn find_exits(&mut self) {
         let mut ways: Vec<Vec<(BlockId, BlockId)>> = vec![Vec::new(); self.function.blocks.len()];
         for &block in &self.graph.order {
+            if self.real(block) != block {
+                continue;
+            }
             let mut header = self.graph.header[block as usize];
             let mut levels = 0;
             while header != NONE && levels < 64 {
@@ -248,6 +251,10 @@ impl<'a> Structurer<'a> {
     fn find_behind(&mut self) {
         let mut before: Vec<Vec<BlockId>> = vec![Vec::new(); self.function.blocks.len()];
         for &block in &self.graph.order {
+            // Empty blocks are stepped over.
+            if self.real(block) != block {
+                continue;
+            }
             for next in self.successors(block) {
                 if self.graph.place[next as usize] > self.graph.place[block as usize] {
                     before[next as usize].push(block);
@@ -442,11 +449,30 @@ impl<'a> Structurer<'a> {
                 let inner = Context { depth: context.depth + 1, ..context };
                 self.way(yes, inner, &mut then);
                 self.way(no, inner, &mut otherwise);
+                if self.is_contrary(condition)
+                    && !then.is_empty()
+                    && !otherwise.is_empty()
+                    && !ends(&then)
+                    && !ends(&otherwise)
+                {
+                    return choice_of((condition, false), otherwise, then, out);
+                }
                 choice(condition, then, otherwise, out);
             }
             End::Switch { selector, cases, otherwise } => {
                 self.switch(selector, &cases, otherwise, context, out);
             }
+        }
+    }
+
+    /// Whether the contrary of a condition is what one would rather write.
+    fn is_contrary(&self, condition: Id) -> bool {
+        match self.function.op(condition) {
+            Op::NotEqual | Op::BoolNot => true,
+            Op::LessEqual | Op::SignedLessEqual => {
+                self.function.number(self.function.input(condition, 0)).is_some()
+            }
+            _ => false,
         }
     }
 
@@ -508,7 +534,7 @@ impl<'a> Structurer<'a> {
                 }
                 Statement::Loop { body, .. } => self.drop_labels(body),
                 Statement::Switch { cases, .. } => {
-                    cases.iter_mut().for_each(|case| self.drop_labels(&mut case.2))
+                    cases.iter_mut().for_each(|case| self.drop_labels(&mut case.2));
                 }
                 _ => {}
             }

@@ -148,8 +148,13 @@ impl Types {
         types.vote(function, used);
         types.pointers(function, used);
         types.decide(function, used, known);
-        types.accessed(function, used);
-        types.decide(function, used, known);
+        for _ in 0..3 {
+            types.accesses.clear();
+            types.spaces.clear();
+            types.accessed(function, used);
+            types.adopt(function, used);
+            types.decide(function, used, known);
+        }
         types
     }
 
@@ -260,7 +265,7 @@ impl Types {
                             votes.signed += 1;
                         }
                         b'u' if !call.name().starts_with("__shfl") && call.name() != "atomicExch" => {
-                            votes.integer += 1
+                            votes.integer += 1;
                         }
                         _ => {}
                     },
@@ -323,7 +328,7 @@ impl Types {
                 if is_new_base {
                     match function.op(base) {
                         Op::Phi | Op::Copy => {
-                            list.extend((0..function.inputs(base).len()).map(|i| function.input(base, i)))
+                            list.extend((0..function.inputs(base).len()).map(|i| function.input(base, i)));
                         }
                         Op::Select => list.extend([function.input(base, 1), function.input(base, 2)]),
                         _ => {}
@@ -368,15 +373,64 @@ impl Types {
             };
             let weight = match function.op(id) {
                 Op::Store(_) if matches!(function.op(function.input(id, 1)), Op::Constant(_)) => 1,
-                _ => 4,
+                _ => {
+                    let value = if let Op::Store(_) = function.op(id) { function.input(id, 1) } else { id };
+                    let votes = *self.votes_of(value);
+                    if votes.float + votes.integer == 0 && !gives_float(function.op(value)) {
+                        16
+                    } else {
+                        1 << 12
+                    }
+                }
             };
             if space == Space::Generic {
                 if let Some(base) = Address::new(function, address).base {
                     let root = self.find(base);
-                    *self.accesses.entry(root).or_default().entry((width, kind)).or_default() += weight;
+                    let count = self.accesses.entry(root).or_default().entry((width, kind)).or_default();
+                    *count = u32::saturating_add(*count, weight);
                 }
             } else {
-                *self.spaces.entry(space).or_default().entry((width, kind)).or_default() += weight;
+                let count = self.spaces.entry(space).or_default().entry((width, kind)).or_default();
+                *count = u32::saturating_add(*count, weight);
+            }
+        }
+    }
+
+    /// What is only moved is what stands where it is moved from or to.
+    fn adopt(&mut self, function: &Function, used: &[bool]) {
+        for id in 0..function.values.len() as Id {
+            if !used[id as usize] || function.is_replaced(id) {
+                continue;
+            }
+            let (space, value) = match function.op(id) {
+                Op::Load(space) => (space, id),
+                Op::Store(space) => (space, function.input(id, 1)),
+                _ => continue,
+            };
+            if matches!(function.op(value), Op::Constant(_) | Op::Undefined) {
+                continue;
+            }
+            let votes = *self.votes_of(value);
+            if votes.float + votes.integer > 0 || votes.pointer {
+                continue;
+            }
+            let found = if space == Space::Generic {
+                let base = Address::new(function, function.input(id, 0)).base;
+                base.and_then(|base| {
+                    let root = self.find(base);
+                    self.accesses.get(&root).and_then(most_usual)
+                })
+            } else {
+                self.spaces.get(&space).and_then(most_usual)
+            };
+            match found {
+                Some((bits, Kind::Float)) if bits == function.width(value) => self.votes_of(value).float += 1,
+                Some((bits, Kind::Signed)) if bits == function.width(value) => {
+                    let votes = self.votes_of(value);
+                    votes.integer += 1;
+                    votes.signed += 1;
+                }
+                _ => {}
             }
         }
     }

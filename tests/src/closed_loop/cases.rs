@@ -255,7 +255,8 @@ fn encode(scalar: Scalar, float: f64, integer: u64) -> Vec<u8> {
 impl Case {
     /// What the kernel is given in a round.
     pub fn inputs(&self, round: u64) -> Inputs {
-        let name = self.kernel.bytes().fold(round + 1, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
+        let name =
+            self.kernel.bytes().fold(round + 1, |seed, byte| seed.wrapping_mul(31).wrapping_add(byte.into()));
         let mut random = Random::new(name);
         Inputs {
             parameters: self.parameters.iter().map(|parameter| parameter.bytes(&mut random)).collect(),

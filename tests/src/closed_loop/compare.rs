@@ -28,7 +28,9 @@ fn of_buffer(parameter: &Parameter, expected: &[u8], found: &[u8]) -> Option<Str
     let mut at = 0;
     for (index, member) in (0..).zip(parameter.members.iter().cycle()) {
         let size = member.size();
-        let (Some(left), Some(right)) = (expected.get(at..at + size), found.get(at..at + size)) else { break };
+        let (Some(left), Some(right)) = (expected.get(at..at + size), found.get(at..at + size)) else {
+            break;
+        };
         at += size;
         let units = allowed(parameter, index / parameter.members.len());
         if left != right && !is_near(*member, left, right, units) {
@@ -39,9 +41,10 @@ fn of_buffer(parameter: &Parameter, expected: &[u8], found: &[u8]) -> Option<Str
 }
 
 fn allowed(parameter: &Parameter, element: usize) -> u64 {
-    let applies = parameter.tolerances.iter().filter(|tolerance| {
-        tolerance.places.is_none_or(|(place, modulo)| element % modulo.max(1) == place)
-    });
+    let applies = parameter
+        .tolerances
+        .iter()
+        .filter(|tolerance| tolerance.places.is_none_or(|(place, modulo)| element % modulo.max(1) == place));
     applies.map(|tolerance| tolerance.units).max().unwrap_or(0)
 }
 
@@ -55,7 +58,8 @@ fn is_near(scalar: Scalar, left: &[u8], right: &[u8], units: u64) -> bool {
         Scalar::Integer(..) => false,
         Scalar::Single => {
             let (a, b) = (f32::from_bits(left as u32), f32::from_bits(right as u32));
-            a.is_nan() && b.is_nan() || units > 0 && ordered(left << 32).abs_diff(ordered(right << 32)) >> 32 <= units
+            a.is_nan() && b.is_nan()
+                || units > 0 && ordered(left << 32).abs_diff(ordered(right << 32)) >> 32 <= units
         }
         Scalar::Double => {
             let (a, b) = (f64::from_bits(left), f64::from_bits(right));

@@ -1,7 +1,7 @@
 //! Cases, run by the emulator.
 
-use unshade_emulate::{Argument, Device, DevicePointer, Fault, Grid, Limits, Module, Summary};
 use unshade_emulate::module::Variable;
+use unshade_emulate::{Argument, Device, DevicePointer, Fault, Grid, Limits, Module, Summary};
 
 use super::cases::{Case, Inputs, Results};
 
@@ -11,7 +11,8 @@ use super::cases::{Case, Inputs, Results};
 /// What the emulator says.
 pub fn run(cubin: &[u8], case: &Case, inputs: &Inputs) -> Result<(Results, Summary), Fault> {
     let mut device = Device::new();
-    let mut module = Module::load(&mut device, cubin).unwrap_or_else(|error| panic!("{}: {error}", case.file));
+    let mut module =
+        Module::load(&mut device, cubin).unwrap_or_else(|error| panic!("{}: {error}", case.file));
     for ((name, _), bytes) in case.variables.iter().zip(&inputs.variables) {
         module.write_variable(&mut device, name, bytes)?;
     }

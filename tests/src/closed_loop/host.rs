@@ -104,7 +104,9 @@ fn prepared(source: &str) -> String {
     }
     // Names that a source defines for itself end with it.
     for line in source.lines() {
-        if let Some(name) = line.trim_start().strip_prefix("#define ").and_then(|rest| rest.split(['(', ' ']).next()) {
+        if let Some(name) =
+            line.trim_start().strip_prefix("#define ").and_then(|rest| rest.split(['(', ' ']).next())
+        {
             let _ = writeln!(text, "#undef {name}");
         }
     }
@@ -131,7 +133,8 @@ pub fn run(program: &Path, folder: &Path, cases: &[(&Case, Inputs)]) -> Result<V
         let take = |rest: &mut &[u8]| -> Result<Vec<u8>, HostError> {
             let cut = || HostError::Run("the program's results end early".into());
             let (size, after) = rest.split_first_chunk::<4>().ok_or_else(cut)?;
-            let (bytes, after) = after.split_at_checked(u32::from_le_bytes(*size) as usize).ok_or_else(cut)?;
+            let (bytes, after) =
+                after.split_at_checked(u32::from_le_bytes(*size) as usize).ok_or_else(cut)?;
             *rest = after;
             Ok(bytes.to_vec())
         };
@@ -146,7 +149,8 @@ pub fn run(program: &Path, folder: &Path, cases: &[(&Case, Inputs)]) -> Result<V
 
 fn encode(cases: &[(&Case, Inputs)]) -> Vec<u8> {
     let mut out = Vec::new();
-    let number = |out: &mut Vec<u8>, value: usize| out.extend(u32::try_from(value).unwrap_or(0).to_le_bytes());
+    let number =
+        |out: &mut Vec<u8>, value: usize| out.extend(u32::try_from(value).unwrap_or(0).to_le_bytes());
     let bytes = |out: &mut Vec<u8>, value: &[u8]| {
         number(out, value.len());
         out.extend(value);

@@ -1,6 +1,7 @@
 //! `cargo xtask conformance FORMAT`: reads every real file at hand and prints counts; fails if one is not read right.
 
 mod bitcode;
+mod decompile;
 mod dxbc;
 mod dxcontainer;
 mod metallib;
@@ -41,6 +42,8 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
     Bitcode,
+    /// C of NVIDIA's machine code.
+    Decompile,
     Dxbc,
     #[value(alias = "dx")]
     Dxcontainer,
@@ -55,6 +58,7 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
+        Format::Decompile => decompile::run(args.sample),
         Format::Dxbc => dxbc::run(),
         Format::Dxcontainer => dxcontainer::run(),
         Format::Metallib => metallib::run(),

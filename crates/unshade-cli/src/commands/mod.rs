@@ -2,6 +2,7 @@
 
 mod assemble;
 mod check;
+mod decompile;
 mod diff;
 mod direct3d9;
 mod disassemble;
@@ -54,6 +55,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Check(args) => check::run(&args, &global),
         Command::Diff(args) => diff::run(&args, &global),
         Command::Disassemble(args) => disassemble::run(&args, &global),
+        Command::Decompile(args) => decompile::run(&args, &global),
         Command::Run(args) => run::run(&args, &global),
         Command::Assemble(args) => assemble::run(&args, &global),
         Command::Ghidra(args) => ghidra::run(&args, &global),

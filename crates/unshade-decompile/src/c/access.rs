@@ -2,7 +2,7 @@
 
 use super::Printer;
 use crate::address::Address;
-use crate::ir::{Id, Intrinsic, NONE, Op, Space};
+use crate::ir::{Id, Intrinsic, Op, Space};
 use crate::sass::Place;
 use crate::types::{Kind, Type, letter, most_usual};
 
@@ -130,9 +130,9 @@ impl Printer<'_> {
                 index => format!("{text}[{index}]"),
             };
         }
-        let index = self.index(found, 1);
+        let index = bracketed(self.index(found, 1));
         self.casts += 2;
-        format!("*({})((char *){text} + ({index}))", ty.pointer().name())
+        format!("*({})((char *){text} + {index})", ty.pointer().name())
     }
 
     fn base_text(&mut self, base: Id, has: Type) -> String {
@@ -217,9 +217,9 @@ impl Printer<'_> {
                 if index.contains(' ') && index.starts_with('-') { format!("({index})") } else { index };
             return super::expression_wrapped(format!("{text} + {index}"), 12, tight);
         }
-        let index = self.index(&found, 1);
+        let index = bracketed(self.index(&found, 1));
         self.casts += 2;
-        super::expression_wrapped(format!("({})((char *){text} + ({index}))", ty.name()), 15, tight)
+        super::expression_wrapped(format!("({})((char *){text} + {index})", ty.name()), 15, tight)
     }
 
     fn integer_sum(&mut self, id: Id) -> String {
@@ -283,9 +283,12 @@ impl Printer<'_> {
             let index = self.index(&found, bytes);
             return format!("{name}[{index}]");
         }
-        let index = self.index(&found, 1);
+        let index = bracketed(self.index(&found, 1));
         self.casts += 2;
-        format!("*({})((char *){name} + ({index}))", ty.pointer().name())
+        if index == "0" {
+            return format!("*({}){name}", ty.pointer().name());
+        }
+        format!("*({})((char *){name} + {index})", ty.pointer().name())
     }
 
     /// The declaration of an array that is used.
@@ -381,6 +384,10 @@ impl Printer<'_> {
 /// Bytes of the stack that a thread is given in the text.
 const LOCAL_SIZE: i64 = 4096;
 
+fn bracketed(text: String) -> String {
+    if text.contains(' ') || text.starts_with('-') { format!("({text})") } else { text }
+}
+
 fn region_name(space: Space) -> &'static str {
     const CONSTANTS: [&str; 18] = [
         "constant_0",
@@ -408,6 +415,3 @@ fn region_name(space: Space) -> &'static str {
         Space::Constant(bank) => CONSTANTS[usize::from(bank).min(17)],
     }
 }
-
-#[expect(dead_code, reason = "no value")]
-const NO_VALUE: Id = NONE;

@@ -3,10 +3,9 @@
 use super::Printer;
 use crate::ir::fold::signed;
 use crate::ir::{Id, NONE, Op};
-use crate::types::{Type, letter};
+use crate::types::{Kind, Type, letter};
 
 /// How tightly C's operators bind.
-const PRIMARY: u8 = 16;
 const UNARY: u8 = 15;
 const PRODUCT: u8 = 13;
 const SUM: u8 = 12;
@@ -59,16 +58,19 @@ impl Printer<'_> {
         if self.has_variable(id) {
             return self.types.of[self.variables.of(id) as usize];
         }
+        self.natural_type(id)
+    }
+
+    /// The type that the operator of a value gives its text.
+    fn natural_type(&self, id: Id) -> Type {
         let width = self.function.width(id);
         let a = self.function.input(id, 0);
         match self.function.op(id) {
             Op::Special(_) => UNSIGNED,
             Op::Constant(_) => Type::Integer(width.max(32), true),
-            Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor
-                if !matches!(self.types.of[id as usize], Type::Pointer(..)) =>
-            {
-                self.common_type(id, width)
-            }
+            Op::Symbol(_) => Type::Pointer(8, Kind::Unsigned),
+            Op::Add if matches!(self.types.of[id as usize], Type::Pointer(..)) => self.types.of[id as usize],
+            Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => self.common_type(id, width),
             Op::Neg | Op::Not | Op::Shl => self.promoted(a, width),
             Op::Shr | Op::Udiv | Op::Urem | Op::Concat | Op::High => Type::Integer(width.max(32), false),
             Op::Sar | Op::Sdiv | Op::Srem => Type::Integer(width.max(32), true),
@@ -80,6 +82,7 @@ impl Printer<'_> {
             Op::SignExtend => Type::Integer(width.max(32), true),
             Op::Low => Type::Integer(width, false),
             Op::PopCount | Op::LeadingZeros => INT,
+            Op::Call(call) if call.name().starts_with("__shfl") => self.types.of[id as usize],
             Op::Call(call) => letter(call.result()),
             Op::Load(space) => self.loaded_type(space, id),
             Op::Select => match self.types.of[id as usize] {
@@ -88,6 +91,24 @@ impl Printer<'_> {
                 ty => ty,
             },
             _ => self.types.of[id as usize],
+        }
+    }
+
+    /// What a variable is set to: the operator, made the variable's type where that is of another kind.
+    pub(super) fn set_to(&mut self, id: Id, ty: Type) -> String {
+        let has = self.natural_type(id);
+        let is_number = |ty: Type| matches!(ty, Type::Integer(..) | Type::Bool);
+        let is_same_kind = has == ty || is_number(has) && is_number(ty);
+        if is_same_kind || matches!(self.function.op(id), Op::Constant(_) | Op::Copy | Op::Undefined) {
+            return self.computed(id, 0, ty);
+        }
+        match conversion(has, ty) {
+            Some((before, after, inner)) => {
+                self.casts += usize::from(before.starts_with('('));
+                let text = self.computed(id, if before.ends_with('(') { 0 } else { inner }, has);
+                format!("{before}{text}{after}")
+            }
+            None => self.computed(id, 0, ty),
         }
     }
 
@@ -130,11 +151,7 @@ impl Printer<'_> {
                 if let Some(name) = special.0.strip_suffix("()") {
                     self.helper(name);
                 }
-                if special.0.contains("_") || !special.0.ends_with("()") {
-                    String::from(special.0)
-                } else {
-                    String::from(special.0)
-                }
+                String::from(special.0)
             }
             Op::Parameter(offset) => self.parameter(offset, width, ty),
             Op::Symbol(symbol) => self.symbol(symbol),
@@ -187,6 +204,12 @@ impl Printer<'_> {
                 let from = self.integer_type(a, false);
                 self.cast(a, Type::Integer(width, false), tight, from)
             }
+            Op::High if self.factors(a).is_some() => {
+                let (x, y, is_signed) = self.factors(a).unwrap_or((a, a, false));
+                let ty = Type::Integer(32, is_signed);
+                let (x, y) = (self.operand(x, 0, ty), self.operand(y, 0, ty));
+                format!("{}({x}, {y})", if is_signed { "__mulhi" } else { "__umulhi" })
+            }
             Op::High => {
                 let from = Type::Integer(self.function.width(a), false);
                 let text = self.value(a, SHIFT, from);
@@ -208,6 +231,12 @@ impl Printer<'_> {
             }
             Op::FloatAdd => self.binary("+", SUM, a, b, tight, Type::Float(width)),
             Op::FloatSub => self.binary("-", SUM, a, b, tight, Type::Float(width)),
+            Op::FloatMul if self.is_summand[id as usize] => {
+                // A compiler would make one operation of both.
+                let ty = Type::Float(width);
+                let (x, y) = (self.value(a, 0, ty), self.value(b, 0, ty));
+                format!("{}({x}, {y})", if width == 64 { "__dmul_rn" } else { "__fmul_rn" })
+            }
             Op::FloatMul => self.binary("*", PRODUCT, a, b, tight, Type::Float(width)),
             Op::FloatDiv => self.binary("/", PRODUCT, a, b, tight, Type::Float(width)),
             Op::FloatNegate => self.unary("-", a, tight, Type::Float(width)),
@@ -337,6 +366,14 @@ impl Printer<'_> {
             Op::And => self.function.number(self.function.input(b, 1)).is_some_and(|mask| mask < width),
             _ => false,
         };
+        if let (Some(number), 64) = (self.function.number(a), width) {
+            // A number of C has only as many bits as it needs.
+            self.helper(name);
+            let suffix =
+                if operator == "<<" || matches!(wanted, Type::Integer(_, false)) { "ull" } else { "ll" };
+            let right = self.operand(b, 0, UNSIGNED);
+            return format!("{name}({number}{suffix}, {right})");
+        }
         if is_small {
             let left =
                 if operator == "<<" { self.operand(a, SHIFT, wanted) } else { self.value(a, SHIFT, wanted) };
@@ -349,6 +386,9 @@ impl Printer<'_> {
     }
 
     fn compare(&mut self, operator: &str, level: u8, a: Id, b: Id, tight: u8, sign: Option<bool>) -> String {
+        if self.function.number(a).is_some() && self.function.number(b).is_none() {
+            return self.compare(turned(operator), level, b, a, tight, sign);
+        }
         let width = self.function.width(a).max(self.function.width(b)).max(32);
         if self.function.width(a) == 1 {
             return self.binary(operator, level, a, b, tight, Type::Bool);
@@ -391,6 +431,9 @@ impl Printer<'_> {
     }
 
     fn float_compare(&mut self, operator: &str, level: u8, a: Id, b: Id, tight: u8) -> String {
+        if self.function.number(a).is_some() && self.function.number(b).is_none() {
+            return self.float_compare(turned(operator), level, b, a, tight);
+        }
         let ty = Type::Float(self.function.width(a));
         let left = self.value(a, level + 1, ty);
         let right = self.value(b, level + 1, ty);
@@ -473,6 +516,26 @@ impl Printer<'_> {
         wrapped(format!("({}){text}", to.name()), UNARY, tight)
     }
 
+    /// The factors of a product of 64 bits, if both have 32 and one sign.
+    fn factors(&self, id: Id) -> Option<(Id, Id, bool)> {
+        if self.has_variable(id) || self.function.op(id) != Op::Mul || self.function.width(id) != 64 {
+            return None;
+        }
+        let (a, b) = (self.function.input(id, 0), self.function.input(id, 1));
+        let is_signed = self.function.op(a) == Op::SignExtend;
+        let inner = |id: Id| {
+            let source = self.function.input(id, 0);
+            let wanted = if is_signed { Op::SignExtend } else { Op::ZeroExtend };
+            (self.function.op(id) == wanted && !self.has_variable(id) && self.function.width(source) == 32)
+                .then_some(source)
+        };
+        let second = match self.function.number(b) {
+            Some(number) if number < 1 << 31 || !is_signed && number >> 32 == 0 => b,
+            _ => inner(b)?,
+        };
+        Some((inner(a)?, second, is_signed))
+    }
+
     fn function_call(&mut self, name: &str, a: Id) -> String {
         let text = self.operand(a, 0, Type::Integer(self.function.width(a), false));
         format!("{name}({text})")
@@ -541,10 +604,14 @@ fn conversion(has: Type, wanted: Type) -> Option<(String, &'static str, u8)> {
     let call = |name: &str| Some((format!("{name}("), ")", 0));
     match (has, wanted) {
         (_, Type::Void) | (Type::Void, _) => None,
-        (Type::Float(32), Type::Integer(32, _)) => call("__float_as_int"),
+        (Type::Float(32), Type::Integer(32, true)) => call("__float_as_int"),
+        (Type::Float(32), Type::Integer(32, false)) => call("__float_as_uint"),
         (Type::Integer(32, _), Type::Float(32)) => call("__int_as_float"),
         (Type::Integer(8 | 16, _), Type::Float(32)) => call("__int_as_float"),
-        (Type::Float(64), Type::Integer(64, _)) => call("__double_as_longlong"),
+        (Type::Float(64), Type::Integer(64, true)) => call("__double_as_longlong"),
+        (Type::Float(64), Type::Integer(64, false)) => {
+            Some((String::from("(unsigned long long)__double_as_longlong("), ")", 0))
+        }
         (Type::Integer(64, _), Type::Float(64)) => call("__longlong_as_double"),
         (Type::Bool, Type::Integer(..)) | (Type::Integer(..), Type::Bool) => None,
         (Type::Integer(have, sign), Type::Integer(bits, wants)) => {
@@ -574,6 +641,17 @@ fn conversion(has: Type, wanted: Type) -> Option<(String, &'static str, u8)> {
 /// Whether a number is one that C takes for an `int` (or a `long long`) as it is written.
 fn is_int(number: u64, width: u8) -> bool {
     width > 32 || number < 1 << 31
+}
+
+/// The comparison with its sides exchanged.
+fn turned(operator: &str) -> &str {
+    match operator {
+        "<" => ">",
+        "<=" => ">=",
+        ">" => "<",
+        ">=" => "<=",
+        other => other,
+    }
 }
 
 fn wrapped(text: String, level: u8, tight: u8) -> String {
@@ -627,6 +705,3 @@ fn double(value: f64, tight: u8) -> String {
     let text = format!("{value:?}");
     if text.starts_with('-') { wrapped(text, UNARY, tight) } else { text }
 }
-
-#[expect(dead_code, reason = "the tightest level, for reference beside the others")]
-const TIGHTEST: u8 = PRIMARY;

@@ -40,6 +40,9 @@ pub struct Printer<'a> {
     indent: usize,
     /// Variables whose declaration stands where they are first set.
     declared_later: BTreeSet<Id>,
+    declared: BTreeSet<Id>,
+    /// Products that something is added to.
+    is_summand: Vec<bool>,
     /// How many casts were written.
     pub casts: usize,
 }
@@ -79,6 +82,8 @@ impl<'a> Printer<'a> {
             addresses: Vec::new(),
             indent: 1,
             declared_later: BTreeSet::new(),
+            declared: BTreeSet::new(),
+            is_summand: summands(function),
             casts: 0,
         };
         printer.find_parameters();
@@ -115,7 +120,7 @@ impl<'a> Printer<'a> {
         let mut text: Vec<String> = Vec::new();
         for name in &self.helpers {
             if let Some(code) = prelude::text(name) {
-                text.push(String::from(code));
+                text.push(code);
             }
         }
         text.extend(self.globals.values().cloned());
@@ -241,6 +246,9 @@ impl<'a> Printer<'a> {
 
     pub(crate) fn helper(&mut self, name: &'static str) {
         self.helpers.insert(name);
+        if name == "shuffle_inside" {
+            self.helpers.insert("laneid");
+        }
     }
 
     // Statements.
@@ -259,11 +267,34 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn braced(&mut self, head: &str, body: &[Statement]) {
-        self.line(&format!("{head} {{"));
+    /// A head and what belongs to it; whether that is in braces, which are left open. One line needs none.
+    fn braced(&mut self, head: &str, body: &[Statement]) -> bool {
+        let place = self.lines.len();
+        self.line(head);
         self.indent += 1;
         self.statements(body);
         self.indent -= 1;
+        let is_one = self.lines.len() == place + 2 && !self.lines[place + 1].text.ends_with(":;") && {
+            let text = self.lines[place + 1].text.trim_start();
+            text.ends_with(';') && !text.starts_with("if ") && !self.is_declaration(text)
+        };
+        if !is_one {
+            self.lines[place].text.push_str(" {");
+        }
+        !is_one
+    }
+
+    /// Whether a line declares a variable: it can't stand alone.
+    fn is_declaration(&self, line: &str) -> bool {
+        ["unsigned ", "int ", "float ", "double ", "bool ", "long ", "short ", "signed ", "/*"]
+            .iter()
+            .any(|ty| line.starts_with(ty))
+    }
+
+    fn close(&mut self, is_open: bool) {
+        if is_open {
+            self.line("}");
+        }
     }
 
     fn statement(&mut self, statement: &Statement) {
@@ -271,40 +302,41 @@ impl<'a> Printer<'a> {
             Statement::Block(block) => self.block(*block),
             Statement::If { condition, then, otherwise } => {
                 let text = self.condition(*condition);
-                self.braced(&format!("if ({text})"), then);
+                let mut is_open = self.braced(&format!("if ({text})"), then);
                 let mut rest = otherwise.as_slice();
                 // Chains stay at one level.
-                loop {
+                while !rest.is_empty() {
+                    let close = if is_open { "} " } else { "" };
                     match rest {
-                        [] => break,
                         [Statement::Block(block), Statement::If { condition, then, otherwise }]
                             if self.weight(*block) == 0 =>
                         {
                             let text = self.condition(*condition);
-                            self.braced(&format!("}} else if ({text})"), then);
+                            is_open = self.braced(&format!("{close}else if ({text})"), then);
                             rest = otherwise;
                         }
-                        rest => {
-                            self.braced("} else", rest);
-                            break;
+                        others => {
+                            is_open = self.braced(&format!("{close}else"), others);
+                            rest = &[];
                         }
                     }
                 }
-                self.line("}");
+                self.close(is_open);
             }
             Statement::Loop { kind: Kind::Endless, body } => {
-                self.braced("for (;;)", body);
-                self.line("}");
+                let is_open = self.braced("for (;;)", body);
+                self.close(is_open);
             }
             Statement::Loop { kind: Kind::While(condition, holds), body } => {
                 let text = self.condition((*condition, *holds));
-                self.braced(&format!("while ({text})"), body);
-                self.line("}");
+                let is_open = self.braced(&format!("while ({text})"), body);
+                self.close(is_open);
             }
             Statement::Loop { kind: Kind::DoWhile(condition, holds), body } => {
-                self.braced("do", body);
+                let is_open = self.braced("do", body);
                 let text = self.condition((*condition, *holds));
-                self.line(&format!("}} while ({text});"));
+                let close = if is_open { "} " } else { "" };
+                self.line(&format!("{close}while ({text});"));
             }
             Statement::Switch { selector, cases } => {
                 let text = self.value(*selector, 0, Type::Integer(32, false));
@@ -364,7 +396,7 @@ impl<'a> Printer<'a> {
                 let width = self.function.width(value);
                 let (place, ty) =
                     self.place(space, self.function.input(id, 0), self.stored_type(value, width));
-                let text = self.value(value, 0, ty);
+                let text = self.assigned(value, ty);
                 self.assign(&place, &text);
             }
             Op::Unlifted(note) => {
@@ -382,7 +414,7 @@ impl<'a> Printer<'a> {
                 let ty = self.types.of[id as usize];
                 let name = self.name(id);
                 let declared = self.declared(id);
-                let text = self.computed(id, 0, ty);
+                let text = self.set_to(id, ty);
                 self.assign(&format!("{declared}{name}"), &text);
             }
             _ => {
@@ -390,6 +422,19 @@ impl<'a> Printer<'a> {
                 self.line(&format!("{text};"));
             }
         }
+    }
+
+    /// A value that is assigned to something of a type: C changes the sign and the width of integers by itself.
+    fn assigned(&mut self, id: Id, ty: Type) -> String {
+        let ty = match (ty, self.has_type(id)) {
+            (Type::Integer(bits, _), Type::Integer(have, sign))
+                if have >= bits && self.function.number(id).is_none() =>
+            {
+                Type::Integer(have, sign)
+            }
+            (ty, _) => ty,
+        };
+        self.value(id, 0, ty)
     }
 
     /// `x = x + 1` is `x += 1`.
@@ -407,9 +452,9 @@ impl<'a> Printer<'a> {
     }
 
     /// The type in front of a variable that is declared where it is set.
-    fn declared(&self, id: Id) -> String {
+    fn declared(&mut self, id: Id) -> String {
         let class = self.variables.of(id);
-        if !self.declared_later.contains(&class) {
+        if !self.declared_later.contains(&class) || !self.declared.insert(class) {
             return String::new();
         }
         let ty = self.types.of[class as usize].name();
@@ -438,7 +483,7 @@ impl<'a> Printer<'a> {
             let (phi, input) = rest.swap_remove(index);
             let ty = self.types.of[variables.of(phi) as usize];
             let name = self.name(phi);
-            let text = self.value(input, 0, ty);
+            let text = self.assigned(input, ty);
             self.addresses.push(self.function.values[input as usize].address);
             self.assign(&name, &text);
         }
@@ -640,4 +685,25 @@ pub fn identifier(name: &str) -> String {
         text.insert(0, '_');
     }
     text
+}
+
+/// Products that are added to something, signs in between or not: compilers make one operation of both.
+fn summands(function: &Function) -> Vec<bool> {
+    let mut found = vec![false; function.values.len()];
+    for id in 0..function.values.len() as Id {
+        if !matches!(function.op(id), Op::FloatAdd | Op::FloatSub) || function.is_replaced(id) {
+            continue;
+        }
+        for index in 0..2 {
+            let mut input = function.input(id, index);
+            while function.op(input) == Op::FloatNegate {
+                input = function.input(input, 0);
+            }
+            // Through a variable as well.
+            if function.op(input) == Op::FloatMul {
+                found[input as usize] = true;
+            }
+        }
+    }
+    found
 }

@@ -1,30 +1,181 @@
 //! Helpers that are written before a function that uses them: what instructions do and CUDA has no name for.
+//!
+//! They are C++ that a device compiler and a host compiler with CUDA's names take alike.
 
 /// The C of a helper.
-pub fn text(name: &str) -> Option<&'static str> {
-    HELPERS.iter().find(|helper| helper.0 == name).map(|helper| helper.1)
+pub fn text(name: &str) -> Option<String> {
+    let (name, signature, body) = HELPERS.iter().find(|helper| helper.0 == name)?;
+    let (template, result) = match signature.strip_prefix("T ") {
+        Some(_) if signature.contains("(T ") => ("template <class T> ", "T"),
+        _ => ("", signature.split(" (").next().unwrap_or("unsigned int")),
+    };
+    let parameters = signature.find('(').map_or("()", |start| &signature[start..]);
+    Some(format!("{template}static __device__ __forceinline__ {result} {name}{parameters}\n{{\n{body}\n}}"))
 }
 
-/// Names and C.
-static HELPERS: &[(&str, &str)] = &[
-    (
-        "shift_left",
-        "template <class T> static __device__ __forceinline__ T shift_left(T x, unsigned int n)\n{\n    return n < sizeof(T) * 8 ? x << n : 0;\n}",
-    ),
-    (
-        "shift_right",
-        "template <class T> static __device__ __forceinline__ T shift_right(T x, unsigned int n)\n{\n    return n < sizeof(T) * 8 ? x >> n : 0;\n}",
-    ),
+/// Whether a helper is written out here.
+pub fn has(name: &str) -> bool {
+    HELPERS.iter().any(|helper| helper.0 == name)
+}
+
+/// Name, result and parameters, statements.
+static HELPERS: &[(&str, &str, &str)] = &[
+    ("shift_left", "T (T x, unsigned int n)", "    return n < sizeof(T) * 8 ? x << n : 0;"),
+    ("shift_right", "T (T x, unsigned int n)", "    return n < sizeof(T) * 8 ? x >> n : 0;"),
     (
         "shift_right_signed",
-        "template <class T> static __device__ __forceinline__ T shift_right_signed(T x, unsigned int n)\n{\n    return x >> (n < sizeof(T) * 8 ? n : sizeof(T) * 8 - 1);\n}",
+        "T (T x, unsigned int n)",
+        "    return x >> (n < sizeof(T) * 8 ? n : sizeof(T) * 8 - 1);",
     ),
-    (
-        "signed_carry",
-        "template <class T> static __device__ __forceinline__ bool signed_carry(T a, T b)\n{\n    return b < 0 ? a < (T)1 << (sizeof(T) * 8 - 1) - b : false;\n}",
-    ),
+    ("signed_carry", "bool (long long a, long long b)", "    return (int)(a + b) != a + b;"),
+    ("signed_borrow", "bool (long long a, long long b)", "    return (int)(a - b) != a - b;"),
     (
         "laneid",
-        "static __device__ __forceinline__ unsigned int laneid()\n{\n#ifdef __CUDA_ARCH__\n    unsigned int r;\n    asm volatile(\"mov.u32 %0, %%laneid;\" : \"=r\"(r));\n    return r;\n#else\n    return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31;\n#endif\n}",
+        "unsigned int ()",
+        "    #ifdef __CUDACC__\n    unsigned int r;\n    asm volatile(\"mov.u32 %0, %%laneid;\" : \"=r\"(r));\n    return r;\n    #else\n    return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31;\n    #endif",
     ),
+    (
+        "lanemask_eq",
+        "unsigned int ()",
+        "    #ifdef __CUDACC__\n    unsigned int r;\n    asm volatile(\"mov.u32 %0, %%lanemask_eq;\" : \"=r\"(r));\n    return r;\n    #else\n    return 1u << ((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31);\n    #endif",
+    ),
+    (
+        "lanemask_lt",
+        "unsigned int ()",
+        "    #ifdef __CUDACC__\n    unsigned int r;\n    asm volatile(\"mov.u32 %0, %%lanemask_lt;\" : \"=r\"(r));\n    return r;\n    #else\n    return (1u << ((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31)) - 1;\n    #endif",
+    ),
+    (
+        "lanemask_le",
+        "unsigned int ()",
+        "    #ifdef __CUDACC__\n    unsigned int r;\n    asm volatile(\"mov.u32 %0, %%lanemask_le;\" : \"=r\"(r));\n    return r;\n    #else\n    return (2u << ((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31)) - 1;\n    #endif",
+    ),
+    (
+        "lanemask_gt",
+        "unsigned int ()",
+        "    #ifdef __CUDACC__\n    unsigned int r;\n    asm volatile(\"mov.u32 %0, %%lanemask_gt;\" : \"=r\"(r));\n    return r;\n    #else\n    return ~((2u << ((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31)) - 1);\n    #endif",
+    ),
+    (
+        "lanemask_ge",
+        "unsigned int ()",
+        "    #ifdef __CUDACC__\n    unsigned int r;\n    asm volatile(\"mov.u32 %0, %%lanemask_ge;\" : \"=r\"(r));\n    return r;\n    #else\n    return ~((1u << ((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31)) - 1);\n    #endif",
+    ),
+    (
+        "clock_high",
+        "unsigned int ()",
+        "    #ifdef __CUDACC__\n    unsigned int r;\n    asm volatile(\"mov.u32 %0, %%clock_hi;\" : \"=r\"(r));\n    return r;\n    #else\n    return 0;\n    #endif",
+    ),
+    (
+        "globaltimer_low",
+        "unsigned int ()",
+        "    #ifdef __CUDACC__\n    unsigned int r;\n    asm volatile(\"mov.u32 %0, %%globaltimer_lo;\" : \"=r\"(r));\n    return r;\n    #else\n    return 0;\n    #endif",
+    ),
+    (
+        "globaltimer_high",
+        "unsigned int ()",
+        "    #ifdef __CUDACC__\n    unsigned int r;\n    asm volatile(\"mov.u32 %0, %%globaltimer_hi;\" : \"=r\"(r));\n    return r;\n    #else\n    return 0;\n    #endif",
+    ),
+    ("virtual_id", "unsigned int ()", "    return 0;"),
+    ("virtual_configuration", "unsigned int ()", "    return 0;"),
+    ("shared_window", "unsigned int ()", "    return 0;"),
+    ("local_window", "unsigned int ()", "    return 0;"),
+    ("local_size", "unsigned int ()", "    return 4096;"),
+    ("flush_to_zero", "float (float x)", "    return fabsf(x) < 1.17549435e-38f ? copysignf(0.0f, x) : x;"),
+    (
+        "half_to_float",
+        "float (unsigned int h)",
+        "    unsigned int sign = (h & 0x8000) << 16, rest = h & 0x7fff;\n    if (rest >= 0x7c00)\n        return __int_as_float(rest == 0x7c00 ? sign | 0x7f800000 : 0x7fffffff);\n    if (rest >= 0x400)\n        return __int_as_float(sign | ((rest << 13) + 0x38000000));\n    float small = (float)rest * 5.9604644775390625e-08f;\n    return sign ? -small : small;",
+    ),
+    (
+        "float_to_half",
+        "unsigned int (float x, int rounding)",
+        "    unsigned int bits = __float_as_int(x), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;\n    if (rest > 0x7f800000)\n        return 0x7fff;\n    bool away = rounding == 1 ? sign != 0 : rounding == 2 && sign == 0;\n    if (rest >= 0x47800000)\n        return rest == 0x7f800000 || rounding == 0 || away ? sign | 0x7c00 : sign | 0x7bff;\n    unsigned int shift = rest >= 0x38800000 ? 13 : 126 - (rest >> 23);\n    unsigned int value = rest >= 0x38800000 ? rest - 0x38000000 : rest & 0x7fffff | 0x800000;\n    if (shift > 31)\n        return sign | (away && rest != 0 ? 1 : 0);\n    unsigned int whole = value >> shift, part = value & (1u << shift) - 1, half = 1u << (shift - 1);\n    bool up = rounding == 0 ? part > half || part == half && (whole & 1) != 0 : away && part != 0;\n    return sign | (whole + up);",
+    ),
+    (
+        "double_to_half",
+        "unsigned int (double x, int rounding)",
+        "    float f = (float)x;\n    unsigned int bits = __float_as_int(f);\n    if ((double)f != x && (bits & 0x7f800000) != 0x7f800000)\n        f = __int_as_float(fabs((double)f) > fabs(x) ? bits - 1 | 1 : bits | 1);\n    unsigned int sign = __float_as_int(f) >> 16 & 0x8000, rest = __float_as_int(f) & 0x7fffffff;\n    if (rest > 0x7f800000)\n        return 0x7fff;\n    bool away = rounding == 1 ? sign != 0 : rounding == 2 && sign == 0;\n    if (rest >= 0x47800000)\n        return rest == 0x7f800000 || rounding == 0 || away ? sign | 0x7c00 : sign | 0x7bff;\n    unsigned int shift = rest >= 0x38800000 ? 13 : 126 - (rest >> 23);\n    unsigned int value = rest >= 0x38800000 ? rest - 0x38000000 : rest & 0x7fffff | 0x800000;\n    if (shift > 31)\n        return sign | (away && rest != 0 ? 1 : 0);\n    unsigned int whole = value >> shift, part = value & (1u << shift) - 1, half = 1u << (shift - 1);\n    bool up = rounding == 0 ? part > half || part == half && (whole & 1) != 0 : away && part != 0;\n    return sign | (whole + up);",
+    ),
+    ("fmul_zero_wins", "float (float a, float b, int)", "    return a == 0.0f || b == 0.0f ? 0.0f : a * b;"),
+    (
+        "fma_zero_wins",
+        "float (float a, float b, float c, int)",
+        "    return a == 0.0f || b == 0.0f ? c + 0.0f : fmaf(a, b, c);",
+    ),
+    (
+        "fmul_scaled",
+        "float (float a, float b, int, int scale)",
+        "    const float scales[8] = {1.0f, 0.5f, 0.25f, 0.125f, 8.0f, 4.0f, 2.0f, 1.0f};\n    return (float)((double)a * b * scales[scale & 7]);",
+    ),
+    (
+        "fdivide_is_hard",
+        "bool (float a, float b)",
+        "    int x = (int)(__float_as_int(a) >> 23 & 255), y = (int)(__float_as_int(b) >> 23 & 255), q = x - y + 127;\n    return x == 0 || x == 255 || y == 0 || y == 255 || q <= 24 || q >= 253;",
+    ),
+    (
+        "ddivide_is_hard",
+        "bool (double a, double b)",
+        "    int x = (int)(__double_as_longlong(a) >> 52 & 2047), y = (int)(__double_as_longlong(b) >> 52 & 2047), q = x - y + 1023;\n    return x == 0 || x == 2047 || y == 0 || y == 2047 || q <= 24 || q >= 2045;",
+    ),
+    (
+        "reciprocal64_high",
+        "unsigned int (unsigned int high)",
+        "    return (unsigned int)(__double_as_longlong(1.0 / __longlong_as_double((long long)high << 32)) >> 32);",
+    ),
+    (
+        "reciprocal_sqrt64_high",
+        "unsigned int (unsigned int high)",
+        "    return (unsigned int)(__double_as_longlong(1.0 / sqrt(__longlong_as_double((long long)high << 32))) >> 32);",
+    ),
+    (
+        "clamp_integer",
+        "long long (long long x, bool has_sign, int type)",
+        "    int bits = 8 << (type & 3);\n    long long low = type < 4 ? 0 : -(1ll << (bits - 1)), high = type < 4 ? bits < 64 ? (1ll << bits) - 1 : -1 : (long long)((1ull << (bits - 1)) - 1);\n    if (!has_sign && x < 0)\n        return high;\n    return x < low ? low : high >= 0 && x > high ? high : x;",
+    ),
+    (
+        "select_bytes",
+        "unsigned int (unsigned int a, unsigned int b, unsigned int selector, int mode)",
+        "    const unsigned int tables[7][4] = {{0, 0, 0, 0}, {0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123}, {0x0000, 0x1111, 0x2222, 0x3333}, {0x3210, 0x3211, 0x3222, 0x3333}, {0x0000, 0x1110, 0x2210, 0x3210}, {0x1010, 0x3232, 0x1010, 0x3232}};\n    if (mode != 0)\n        selector = mode < 7 ? tables[mode][selector & 3] : selector & 0x7777;\n    unsigned long long both = (unsigned long long)b << 32 | a;\n    unsigned int result = 0;\n    for (int i = 0; i < 4; i++) {\n        unsigned int nibble = selector >> i * 4, byte = (unsigned int)(both >> (nibble & 7) * 8) & 255;\n        result |= (nibble & 8 ? byte & 128 ? 255u : 0u : byte) << i * 8;\n    }\n    return result;",
+    ),
+    (
+        "video_part",
+        "long long (unsigned int x, int type)",
+        "    int part = type & 7;\n    unsigned int value = part < 4 ? x >> part * 8 & 255 : part == 4 ? x & 65535 : part == 5 ? x >> 16 : x;\n    if (!(type & 8))\n        return value;\n    return part < 4 ? (long long)(signed char)value : part < 6 ? (long long)(short)value : (long long)(int)value;",
+    ),
+    (
+        "video_clamp",
+        "long long (long long x, bool has_sign)",
+        "    long long low = has_sign ? -2147483648ll : 0, high = has_sign ? 2147483647ll : 4294967295ll;\n    return x < low ? low : x > high ? high : x;",
+    ),
+    ("vote_equal", "bool (bool p)", "    return __all(p) || !__any(p);"),
+    ("lock_shared", "bool (void *)", "    return true;"),
+    ("unlock_shared", "bool (void *)", "    return true;"),
+    ("atomic_safe_add", "unsigned int (unsigned int *p, unsigned int x)", "    return atomicAdd(p, x);"),
+    (
+        "shuffle",
+        "unsigned int (unsigned int x, unsigned int lane, unsigned int mask, int mode)",
+        "    int width = 32 - (mask >> 8 & 31);\n    return mode == 0 ? __shfl(x, lane, width) : mode == 1 ? __shfl_up(x, lane, width) : mode == 2 ? __shfl_down(x, lane, width) : __shfl_xor(x, lane, width);",
+    ),
+    (
+        "shuffle_inside",
+        "bool (unsigned int lane, unsigned int mask, int mode)",
+        "    unsigned int me = laneid(), segment = mask >> 8 & 31, last = me & segment | mask & 31 & ~segment;\n    int to = mode == 0 ? lane & 31 & ~segment | me & segment : mode == 1 ? me - lane : mode == 2 ? me + lane : me ^ lane;\n    return mode == 1 ? to >= (int)last : to <= (int)last;",
+    ),
+    ("barrier_sync", "void (unsigned int, unsigned int)", "    __syncthreads();"),
+    ("barrier_arrive", "void (unsigned int, unsigned int)", "    __syncthreads();"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn helpers_are_functions_of_their_names() {
+        for (name, ..) in HELPERS {
+            let text = text(name).expect("it is in the table");
+            assert!(text.contains(&format!(" {name}(")), "{text}");
+            assert!(text.ends_with("\n}"), "{text}");
+        }
+        assert!(text("shift_left").is_some_and(|text| text.starts_with("template <class T> ")));
+        assert!(!has("tex2D"));
+    }
+}

@@ -62,3 +62,20 @@ pub fn fold(op: Op, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
     };
     Some(masked(value, out))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_width_of_their_result() {
+        assert_eq!(fold(Op::Add, &[0xffff_ffff, 1], 32, 32), Some(0));
+        assert_eq!(fold(Op::Carry, &[0xffff_ffff, 1], 32, 1), Some(1));
+        assert_eq!(fold(Op::Concat, &[1, 2], 32, 64), Some(0x1_0000_0002));
+        assert_eq!(fold(Op::High, &[0x1_0000_0002], 64, 32), Some(1));
+        assert_eq!(fold(Op::Sar, &[0x8000_0000, 31], 32, 32), Some(0xffff_ffff));
+        assert_eq!(fold(Op::SignedBorrow, &[0x8000_0000, 1], 32, 1), Some(1));
+        assert_eq!(fold(Op::Shl, &[1, 40], 32, 32), Some(0));
+        assert_eq!(fold(Op::Udiv, &[1, 0], 32, 32), None);
+    }
+}

@@ -253,8 +253,7 @@ pub static TABLE: &[Entry] = &[
 impl Intrinsic {
     /// The function of a name.
     pub fn by_name(name: &str) -> Option<Self> {
-        static NAMES: std::sync::OnceLock<std::collections::HashMap<&'static str, u16>> =
-            std::sync::OnceLock::new();
+        static NAMES: std::sync::OnceLock<super::hash::Table<&'static str, u16>> = std::sync::OnceLock::new();
         let names = NAMES.get_or_init(|| {
             TABLE.iter().enumerate().map(|(index, entry)| (entry.name, index as u16)).collect()
         });

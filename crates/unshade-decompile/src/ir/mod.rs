@@ -7,6 +7,7 @@
 pub mod build;
 pub mod dominators;
 pub mod fold;
+pub mod hash;
 pub mod intrinsic;
 
 pub use intrinsic::Intrinsic;
@@ -36,6 +37,13 @@ pub enum Space {
 /// What the thread is told of itself and its grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Special(pub &'static str);
+
+impl Special {
+    /// Whether it is a number that needs no sign: indices and sizes of blocks and grids.
+    pub fn is_small(self) -> bool {
+        ["threadIdx", "blockIdx", "blockDim", "gridDim"].iter().any(|name| self.0.starts_with(name))
+    }
+}
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

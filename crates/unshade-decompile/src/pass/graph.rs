@@ -99,6 +99,7 @@ fn index_table(function: &mut Function, block: usize, selector: u32) -> bool {
 }
 
 /// A comparison before a switch that leads past it is its default.
+#[expect(clippy::needless_range_loop, reason = "blocks are changed by their number")]
 fn switch_defaults(function: &mut Function) -> bool {
     let mut changed = false;
     let mut moved: Vec<BlockId> = (0..function.blocks.len() as BlockId).collect();

@@ -6,7 +6,7 @@ pub mod pairs;
 pub mod simplify;
 
 use crate::ir::dominators::Graph;
-use crate::ir::{Function, Id, NONE};
+use crate::ir::{Function, Id, NONE, Op};
 
 /// Rounds after which a function that still changes is left as it is.
 const MAX_ROUNDS: usize = 12;
@@ -16,6 +16,7 @@ pub fn run(function: &mut Function) {
     graph::clean(function);
     for round in 0..MAX_ROUNDS {
         let found = Graph::new(function);
+        hoist(function, &found);
         // Sums are put together anew only when the halves of 64-bit sums have found each other.
         let mut changed = simplify::run(function, &found, round >= 2);
         changed |= memory::run(function);
@@ -25,6 +26,48 @@ pub fn run(function: &mut Function) {
         }
     }
     sweep(function);
+}
+
+/// Puts each pure value into the first block in which all of its inputs are there, so that what is the same is in the same
+/// place. Where it is computed in the text is decided at the end.
+pub fn hoist(function: &mut Function, graph: &Graph) {
+    let used = used(function);
+    let mut done = vec![false; function.values.len()];
+    let mut stack: Vec<(Id, usize)> = Vec::new();
+    for id in 0..function.values.len() as Id {
+        if !used[id as usize] || function.is_replaced(id) {
+            continue;
+        }
+        stack.push((id, 0));
+        while let Some((at, next)) = stack.last_mut() {
+            let (id, index) = (*at, *next);
+            *next += 1;
+            let is_fixed = function.op(id) == Op::Phi || function.op(id).is_effect();
+            if !done[id as usize] && !is_fixed && index < function.inputs(id).len() {
+                let input = function.input(id, index);
+                if input != NONE && !done[input as usize] {
+                    stack.push((input, 0));
+                }
+                continue;
+            }
+            stack.pop();
+            if std::mem::replace(&mut done[id as usize], true) || is_fixed {
+                continue;
+            }
+            let mut best = 0;
+            for index in 0..function.inputs(id).len() {
+                let input = function.input(id, index);
+                if input == NONE {
+                    continue;
+                }
+                let block = function.values[input as usize].block;
+                if graph.is_reached(block) && graph.depth[block as usize] > graph.depth[best as usize] {
+                    best = block;
+                }
+            }
+            function.values[id as usize].block = best;
+        }
+    }
 }
 
 /// Which values are used, directly or not, by what has to stay.

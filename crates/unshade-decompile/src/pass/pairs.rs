@@ -69,6 +69,17 @@ impl Pairs<'_> {
         if h == Op::Sar && self.input(high, 0) == low && self.number(self.input(high, 1)) == Some(31) {
             return Some(self.make(like, Op::SignExtend, 64, &[low]));
         }
+        if h == Op::Select {
+            let condition = self.input(high, 0);
+            let is_sign = self.op(condition) == Op::SignedLess
+                && self.input(condition, 0) == low
+                && self.number(self.input(condition, 1)) == Some(0)
+                && self.number(self.input(high, 1)) == Some(0xffff_ffff)
+                && self.number(self.input(high, 2)) == Some(0);
+            if is_sign {
+                return Some(self.make(like, Op::SignExtend, 64, &[low]));
+            }
+        }
         if h == Op::High {
             let whole = self.input(high, 0);
             if self.is_low_of(whole, low) {
@@ -179,34 +190,81 @@ impl Pairs<'_> {
         terms
     }
 
+    /// Whether a value is the carry of a sum.
+    fn is_carry_of(&self, id: Id, low: Id) -> bool {
+        let carry = self.input_or_none(id);
+        if self.op(id) != Op::ZeroExtend || carry == NONE || self.op(carry) != Op::Carry {
+            return false;
+        }
+        let (a, b) = (self.input(carry, 0), self.input(carry, 1));
+        match (self.op(low), self.number(a), self.number(b)) {
+            (Op::Add, ..) => {
+                let (x, y) = (self.input(low, 0), self.input(low, 1));
+                x == a && y == b || x == b && y == a
+            }
+            (Op::Constant(low), Some(a), Some(b)) => (a + b) & 0xffff_ffff == low,
+            _ => false,
+        }
+    }
+
+    fn input_or_none(&self, id: Id) -> Id {
+        if self.function.inputs(id).is_empty() { NONE } else { self.input(id, 0) }
+    }
+
+    /// Whether an upper half has the carry of this lower half in it.
+    fn is_sum_of(&self, high: Id, low: Id) -> bool {
+        self.op(low) == Op::Add && self.terms(high).iter().any(|term| self.is_carry_of(*term, low))
+    }
+
     /// `a + b` below, `c + d + carry(a, b)` above.
     fn sum(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
-        let mut terms = self.terms(high);
-        let carry = terms.iter().position(|term| {
-            self.op(*term) == Op::ZeroExtend && self.op(self.input(*term, 0)) == Op::Carry
-        })?;
-        let carry = self.input(terms.swap_remove(carry), 0);
+        let (x, y, carry) = self.upper_terms(like, high, low)?;
         let (a, b) = (self.input(carry, 0), self.input(carry, 1));
-        let is_sum = self.op(low) == Op::Add
-            && (self.input(low, 0) == a && self.input(low, 1) == b
-                || self.input(low, 0) == b && self.input(low, 1) == a);
-        let is_number = matches!((self.number(a), self.number(b), self.number(low)), (Some(a), Some(b), Some(low))
-            if (a + b) & 0xffff_ffff == low);
-        if !is_sum && !is_number {
-            return None;
-        }
-        let (x, y) = self.two_terms(like, terms);
         let left = self.join(like, x, a).zip(self.join(like, y, b));
         let pair = left.or_else(|| self.join(like, x, b).zip(self.join(like, y, a)));
         let (left, right) = match pair {
             Some(pair) => pair,
             None => {
-                let is_crossed = self.op(x) == Op::Constant(0) || self.fits(y, a) || self.fits(x, b);
-                let (a, b) = if is_crossed && !self.fits(x, a) { (b, a) } else { (a, b) };
+                let is_straight = self.fits(x, a) || self.fits(y, b);
+                let is_crossed = self.number(x) == Some(0) || self.fits(y, a) || self.fits(x, b);
+                let (a, b) = if is_crossed && !is_straight { (b, a) } else { (a, b) };
                 (self.make(like, Op::Concat, 64, &[x, a]), self.make(like, Op::Concat, 64, &[y, b]))
             }
         };
         Some(self.make(like, Op::Add, 64, &[left, right]))
+    }
+
+    /// The two summands of an upper half besides the carry of the lower one, and that carry.
+    fn upper_terms(&mut self, like: Value, high: Id, low: Id) -> Option<(Id, Id, Id)> {
+        let zero = self.function.constant(0, 32);
+        if self.is_carry_of(high, low) {
+            return Some((zero, zero, self.input(high, 0)));
+        }
+        if self.op(high) == Op::Add {
+            for (one, other) in [(0, 1), (1, 0)] {
+                let (term, rest) = (self.input(high, one), self.input(high, other));
+                if !self.is_carry_of(term, low) {
+                    continue;
+                }
+                let carry = self.input(term, 0);
+                // The rest may be the upper half of one summand alone, the other having none.
+                for mine in [0, 1] {
+                    let summand = self.input(carry, mine);
+                    if self.is_sum_of(rest, summand) || self.fits(rest, summand) {
+                        return Some(if mine == 0 { (rest, zero, carry) } else { (zero, rest, carry) });
+                    }
+                }
+                if self.op(rest) == Op::Add {
+                    return Some((self.input(rest, 0), self.input(rest, 1), carry));
+                }
+                return Some((rest, zero, carry));
+            }
+        }
+        let mut terms = self.terms(high);
+        let place = terms.iter().position(|term| self.is_carry_of(*term, low))?;
+        let carry = self.input(terms.swap_remove(place), 0);
+        let (x, y) = self.two_terms(like, terms);
+        Some((x, y, carry))
     }
 
     /// Whether two values look like halves of one that is not found yet.
@@ -305,7 +363,7 @@ impl Pairs<'_> {
                 return None;
             }
             let (x, y) = (self.input(term, 0), self.input(term, 1));
-            if x == a && d == NONE || y == a && d == NONE {
+            if d == NONE && (x == a || y == a) {
                 d = if x == a { y } else { x };
             } else if (x == b || y == b) && c == NONE {
                 c = if x == b { y } else { x };
@@ -505,7 +563,8 @@ impl Pairs<'_> {
         };
         let lows = self.borrow(borrow)?;
         let is_same = lows == (a, b) || lows == (b, a);
-        if !is_same && !(self.number(b) == Some(0) && self.is_difference(a, lows.0, lows.1)) {
+        let is_difference = self.number(b) == Some(0) && self.is_difference(a, lows.0, lows.1);
+        if !is_same && !is_difference {
             return None;
         }
         let zero = self.function.constant(0, 32);

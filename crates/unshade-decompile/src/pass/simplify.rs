@@ -6,8 +6,8 @@
 use super::pairs::Pairs;
 use crate::ir::dominators::Graph;
 use crate::ir::fold::fold;
+use crate::ir::hash::Table;
 use crate::ir::{Function, Id, Intrinsic, NONE, Op};
-use std::collections::HashMap;
 
 /// A pure value: operator, width, inputs.
 type Key = (Op, u8, [Id; 4]);
@@ -16,7 +16,8 @@ type Key = (Op, u8, [Id; 4]);
 pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
     function.settle();
     let used = super::used(function);
-    let mut known: HashMap<Key, Vec<Id>> = HashMap::with_capacity(function.values.len());
+    let mut known: Table<Key, Id> = Table::default();
+    known.reserve(function.values.len());
     let mut changed = false;
     let mut id = 0;
     while (id as usize) < function.values.len() {
@@ -24,10 +25,7 @@ pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
         id += 1;
         if function.is_replaced(at)
             || used.get(at as usize) == Some(&false)
-            || !graph
-                .place
-                .get(function.values[at as usize].block as usize)
-                .is_some_and(|place| *place != NONE)
+            || graph.place.get(function.values[at as usize].block as usize).is_none_or(|place| *place == NONE)
         {
             continue;
         }
@@ -44,8 +42,9 @@ pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
     changed
 }
 
-/// Value numbering: whether the value was replaced by one that is the same.
-fn number(function: &mut Function, graph: &Graph, known: &mut HashMap<Key, Vec<Id>>, id: Id) -> bool {
+/// Value numbering: whether the value was replaced by one that is the same. Values with the same inputs are of the same
+/// block here, so that the first of them will do.
+fn number(function: &mut Function, graph: &Graph, known: &mut Table<Key, Id>, id: Id) -> bool {
     let value = function.values[id as usize];
     let count = function.inputs(id).len();
     if value.op.is_effect() || matches!(value.op, Op::Phi | Op::Undefined | Op::Result(_)) || count > 4 {
@@ -58,27 +57,16 @@ fn number(function: &mut Function, graph: &Graph, known: &mut HashMap<Key, Vec<I
     if is_commutative(value.op) && inputs[0] > inputs[1] {
         inputs.swap(0, 1);
     }
-    let list = known.entry((value.op, value.width, inputs)).or_default();
-    for other in list.iter_mut() {
-        let block = function.values[*other as usize].block;
-        if function.is_replaced(*other) {
-            continue;
-        }
-        if graph.dominates(block, value.block) {
-            let other = *other;
-            function.replace(id, other);
-            return true;
-        }
-        if graph.dominates(value.block, block) {
-            let old = std::mem::replace(other, id);
-            function.replace(old, id);
-            return true;
-        }
+    let other = *known.entry((value.op, value.width, inputs)).or_insert(id);
+    if other == id || function.is_replaced(other) {
+        return false;
     }
-    if list.len() < 16 {
-        list.push(id);
+    let block = function.values[other as usize].block;
+    let is_same = graph.is_reached(block) && graph.dominates(block, value.block);
+    if is_same {
+        function.replace(id, other);
     }
-    false
+    is_same
 }
 
 fn is_commutative(op: Op) -> bool {
@@ -176,6 +164,7 @@ fn rewrite(function: &mut Function, id: Id, reassociate: bool) -> Option<Id> {
             let inner = at.input(a, 0);
             Some(at.make(Op::UnsignedToFloat, value.width, &[inner]))
         }
+        Op::Call(call) if call.entry().name == "min.u" && at.is_below(a, y) => Some(a),
         op => at.floats(op),
     }
 }
@@ -208,6 +197,12 @@ impl Rewriter<'_> {
 
     fn call(&mut self, name: &str, width: u8, inputs: &[Id]) -> Option<Id> {
         Intrinsic::by_name(name).map(|intrinsic| self.make(Op::Call(intrinsic), width, inputs))
+    }
+
+    /// Whether a value is masked to no more than a number.
+    fn is_below(&self, id: Id, most: Option<u64>) -> bool {
+        let mask = if self.op(id) == Op::And { self.num(self.input(id, 1)) } else { None };
+        mask.zip(most).is_some_and(|(mask, most)| mask <= most)
     }
 
     fn phi(&mut self) -> Option<Id> {
@@ -270,6 +265,9 @@ impl Rewriter<'_> {
                 let no = self.constant(0, width);
                 return Some(self.make(Op::Select, width, &[condition, b, no]));
             }
+            Op::Add if reassociate && width == 32 && y.is_none() && self.adds_quotient(a, b).is_some() => {
+                return self.adds_quotient(a, b);
+            }
             Op::Add if reassociate && is_double(self, Op::Add) && y.is_some() => {
                 let inner = self.input(a, 0);
                 let sum = self.num(self.input(a, 1))?.wrapping_add(y?);
@@ -309,6 +307,13 @@ impl Rewriter<'_> {
         None
     }
 
+    fn adds_quotient(&mut self, a: Id, b: Id) -> Option<Id> {
+        self.divided_signed(a, b)
+            .or_else(|| self.divided_signed(b, a))
+            .or_else(|| self.remainder(a, b))
+            .or_else(|| self.remainder(b, a))
+    }
+
     fn shift(&mut self, op: Op, width: u8, a: Id, b: Id, reassociate: bool) -> Option<Id> {
         // An amount that is clamped to the width: shifting by more gives nothing anyway.
         if self.op(b) == Op::Select {
@@ -321,7 +326,20 @@ impl Rewriter<'_> {
                 return Some(self.make(op, width, &[a, amount]));
             }
         }
+        if let Op::Call(call) = self.op(b)
+            && call.entry().name == "min.u"
+            && self.num(self.input(b, 1)).is_some_and(|most| most >= u64::from(width))
+        {
+            let amount = self.input(b, 0);
+            return Some(self.make(op, width, &[a, amount]));
+        }
         let amount = self.num(b)?;
+        if op == Op::Shr
+            && reassociate
+            && let Some(found) = self.divided(a, amount)
+        {
+            return Some(found);
+        }
         if op == Op::Shl && reassociate && width == 64 && amount < 64 {
             let factor = self.constant(1 << amount, 64);
             return Some(self.make(Op::Mul, 64, &[a, factor]));
@@ -337,7 +355,99 @@ impl Rewriter<'_> {
         None
     }
 
+    /// The upper half of a product with a magic number, shifted to the right, is a quotient. With `m` the number, `s` the
+    /// shift and `d` the divisor, that holds for all numbers of 32 bits if `m * d - 2^(32 + s)` is at least 0 and at most
+    /// `2^s` (Granlund and Montgomery, "Division by Invariant Integers using Multiplication").
+    fn divided(&mut self, high: Id, shift: u64) -> Option<Id> {
+        let product = self.input(high, 0);
+        if self.op(high) != Op::High || self.op(product) != Op::Mul || self.width(high) != 32 || shift >= 32 {
+            return None;
+        }
+        let (factor, magic) = (self.input(product, 0), self.num(self.input(product, 1))?);
+        if self.op(factor) != Op::ZeroExtend || magic < 1 << 16 || magic >> 32 != 0 {
+            return None;
+        }
+        let power = 1_u128 << (32 + shift);
+        let divisor = power.div_ceil(u128::from(magic));
+        let found = [divisor, divisor.saturating_sub(1)].into_iter().find(|divisor| {
+            (u128::from(magic) * divisor).checked_sub(power).is_some_and(|rest| rest <= 1 << shift)
+        })?;
+        let number = self.input(factor, 0);
+        if !(3..1 << 31).contains(&found) || self.width(number) != 32 {
+            return None;
+        }
+        let divisor = self.constant(u64::try_from(found).ok()?, 32);
+        Some(self.make(Op::Udiv, 32, &[number, divisor]))
+    }
+
+    /// The same with a sign: `(mulhi(x, m) >> s) + (mulhi(x, m) >>> 31)`.
+    fn divided_signed(&mut self, a: Id, b: Id) -> Option<Id> {
+        let (high, shift) = match self.op(a) {
+            Op::Sar => (self.input(a, 0), self.num(self.input(a, 1))?),
+            _ => (a, 0),
+        };
+        let product = self.input(high, 0);
+        if self.op(high) != Op::High || self.op(product) != Op::Mul || self.width(high) != 32 || shift >= 31 {
+            return None;
+        }
+        let is_sign = |this: &Self| {
+            let double = this.input(b, 0);
+            this.op(b) == Op::Shr && double == high && this.num(this.input(b, 1)) == Some(31)
+                || this.op(b) == Op::High
+                    && this.op(double) == Op::Mul
+                    && this.op(this.input(double, 0)) == Op::ZeroExtend
+                    && this.input(this.input(double, 0), 0) == high
+                    && this.num(this.input(double, 1)) == Some(2)
+        };
+        let (factor, magic) = (self.input(product, 0), self.num(self.input(product, 1))?);
+        if !is_sign(self) || self.op(factor) != Op::SignExtend || !(1 << 16..1 << 31).contains(&magic) {
+            return None;
+        }
+        let power = 1_u128 << (32 + shift);
+        let divisor = power / u128::from(magic);
+        let found = [divisor, divisor + 1].into_iter().find(|divisor| {
+            (u128::from(magic) * divisor)
+                .checked_sub(power)
+                .is_some_and(|rest| rest >= 1 && rest <= 1 << (shift + 1))
+        })?;
+        let number = self.input(factor, 0);
+        if !(3..1 << 31).contains(&found) || self.width(number) != 32 {
+            return None;
+        }
+        let divisor = self.constant(u64::try_from(found).ok()?, 32);
+        Some(self.make(Op::Sdiv, 32, &[number, divisor]))
+    }
+
+    /// `x - x / d * d`, in the forms that it is given.
+    fn remainder(&mut self, product: Id, number: Id) -> Option<Id> {
+        if self.op(product) != Op::Mul {
+            return None;
+        }
+        let (quotient, factor) = (self.input(product, 0), self.num(self.input(product, 1))?);
+        let op = match self.op(quotient) {
+            Op::Udiv => Op::Urem,
+            Op::Sdiv => Op::Srem,
+            _ => return None,
+        };
+        let divisor = self.num(self.input(quotient, 1))?;
+        let is_negated = factor.wrapping_add(divisor) & 0xffff_ffff == 0;
+        (is_negated && self.input(quotient, 0) == number && self.width(number) == 32).then(|| {
+            let divisor = self.constant(divisor, 32);
+            self.make(op, 32, &[number, divisor])
+        })
+    }
+
     fn comparison(&mut self, op: Op, a: Id, b: Id, y: Option<u64>) -> Option<Id> {
+        // What the thread is told of its place is small: it is the same with a sign and without.
+        let is_small = |this: &Self, id: Id| match this.op(id) {
+            Op::Special(special) => special.is_small(),
+            Op::Constant(number) => number < 1 << 31,
+            _ => false,
+        };
+        if matches!(op, Op::SignedLess | Op::SignedLessEqual) && is_small(self, a) && is_small(self, b) {
+            let op = if op == Op::SignedLess { Op::Less } else { Op::LessEqual };
+            return Some(self.make(op, 1, &[a, b]));
+        }
         if matches!(op, Op::SignedBorrow | Op::Carry | Op::SignedCarry) {
             return (y == Some(0)).then(|| self.constant(0, 1));
         }
@@ -482,6 +592,9 @@ impl Rewriter<'_> {
         match op {
             Op::Concat => return (Pairs { function: self.function }).concat(self.id),
             Op::ZeroExtend | Op::SignExtend | Op::Low if self.width(a) == width => return Some(a),
+            Op::SignExtend if matches!(inner_op, Op::Special(special) if special.is_small()) => {
+                return Some(self.make(Op::ZeroExtend, width, &[a]));
+            }
             Op::ZeroExtend | Op::SignExtend if inner_op == Op::ZeroExtend => {
                 return Some(self.make(Op::ZeroExtend, width, &[inner]));
             }
@@ -515,12 +628,15 @@ impl Rewriter<'_> {
                 let top = self.constant(31, 32);
                 return Some(self.make(Op::Sar, width, &[inner, top]));
             }
-            Op::High if inner_op == Op::Shl && width == 32 => {
-                // A shift to the left of what has nothing below.
-                if self.op(inner) == Op::Concat && self.num(self.input(inner, 1)) == Some(0) {
-                    let (upper, amount) = (self.input(inner, 0), self.input(a, 1));
-                    return Some(self.make(Op::Shl, 32, &[upper, amount]));
-                }
+            // A shift to the left of what has nothing below.
+            Op::High
+                if inner_op == Op::Shl
+                    && width == 32
+                    && self.op(inner) == Op::Concat
+                    && self.num(self.input(inner, 1)) == Some(0) =>
+            {
+                let (upper, amount) = (self.input(inner, 0), self.input(a, 1));
+                return Some(self.make(Op::Shl, 32, &[upper, amount]));
             }
             _ => {}
         }
@@ -643,7 +759,7 @@ impl Rewriter<'_> {
                 continue;
             }
             let width = self.width(input);
-            let sign = 1_u64 << (width - 1 & 63);
+            let sign = 1_u64 << ((width - 1) & 63);
             let mask = self.num(self.input(input, 1));
             let inner = self.input(input, 0);
             let replacement = match self.op(input) {
@@ -656,6 +772,8 @@ impl Rewriter<'_> {
         let (a, b) = (self.input(self.id, 0), self.input(self.id, 1));
         let width = self.function.width(self.id);
         match op {
+            Op::FloatEqual if a == b && self.num(a) == Some(0) => Some(self.constant(1, 1)),
+            Op::FloatAdd if self.num(b) == Some(1_u64 << ((width.max(1) - 1) & 63)) => Some(a),
             Op::FloatNegate if self.op(a) == Op::FloatNegate => Some(self.input(a, 0)),
             Op::FloatAbs if matches!(self.op(a), Op::FloatNegate | Op::FloatAbs) => {
                 let inner = self.input(a, 0);
@@ -711,5 +829,58 @@ pub fn gives_float(op: Op) -> bool {
         | Op::UnsignedToFloat => true,
         Op::Call(intrinsic) => matches!(intrinsic.result(), b'f' | b'd'),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{End, NONE, Space};
+
+    /// What is stored when `make` has made a value of a parameter.
+    fn stored(make: impl FnOnce(&mut Function, Id) -> Id) -> (Function, Id) {
+        let mut function = Function::default();
+        let block = function.block(0);
+        let parameter = function.raw(Op::Parameter(0), 32, block, NONE, &[]);
+        let value = make(&mut function, parameter);
+        let address = function.raw(Op::Parameter(8), 64, block, NONE, &[]);
+        let store = function.add(Op::Store(Space::Generic), 0, block, NONE, &[address, value]);
+        function.blocks[0].end = End::Return;
+        crate::pass::run(&mut function);
+        let value = function.input(store, 1);
+        (function, value)
+    }
+
+    #[test]
+    fn products_with_magic_numbers_are_quotients() {
+        for (magic, shift, divisor) in
+            [(0xcccc_cccd_u64, 3, Some(10)), (0xaaaa_aaab, 1, Some(3)), (0x1234_5679, 3, None)]
+        {
+            let (function, value) = stored(|function, x| {
+                let wide = function.raw(Op::ZeroExtend, 64, 0, NONE, &[x]);
+                let magic = function.constant(magic, 64);
+                let product = function.raw(Op::Mul, 64, 0, NONE, &[wide, magic]);
+                let high = function.raw(Op::High, 32, 0, NONE, &[product]);
+                let shift = function.constant(shift, 32);
+                function.raw(Op::Shr, 32, 0, NONE, &[high, shift])
+            });
+            let found =
+                (function.op(value) == Op::Udiv).then(|| function.number(function.input(value, 1)).unwrap());
+            assert_eq!(found, divisor, "{magic:#x}");
+        }
+    }
+
+    #[test]
+    fn a_choice_of_a_choice_is_one() {
+        let (function, value) = stored(|function, x| {
+            let five = function.constant(5, 32);
+            let less = function.raw(Op::Less, 1, 0, NONE, &[x, five]);
+            let seven = function.constant(7, 32);
+            let inner = function.raw(Op::Select, 32, 0, NONE, &[less, five, seven]);
+            function.raw(Op::Select, 32, 0, NONE, &[less, x, inner])
+        });
+        assert_eq!(function.op(value), Op::Select);
+        let sides = [1, 2].map(|index| function.op(function.input(value, index)));
+        assert_eq!(sides, [Op::Parameter(0), Op::Constant(7)]);
     }
 }

@@ -17,6 +17,8 @@ pub(super) enum Given {
 impl Lifting<'_> {
     fn call(&mut self, name: &str, width: u8, inputs: &[Id]) -> Id {
         match Intrinsic::by_name(name) {
+            // A helper that is not written out can't be called.
+            Some(found) if found.entry().is_helper && !crate::c::prelude::has(name) => self.unlifted(width),
             Some(intrinsic) => self.make(Op::Call(intrinsic), width, inputs),
             None => self.unlifted(width),
         }
@@ -215,7 +217,9 @@ impl Lifting<'_> {
         let at = |index: usize| inputs.get(index).copied().unwrap_or(NONE);
         let none = Given::Value(NONE);
         Given::Value(match name {
-            "reconverge" | "push_reconvergence" | "push_break" | "push_continue" | "push_return" => {
+            "pop_break" | "pop_continue" | "pop_longjmp" => self.number(0, width),
+            "push_longjmp" | "reconverge" | "push_reconvergence" | "push_break" | "push_continue"
+            | "push_return" => {
                 return none;
             }
             "cache_control"

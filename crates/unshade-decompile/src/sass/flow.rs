@@ -228,6 +228,14 @@ impl Walk<'_> {
     }
 
     fn push(&mut self, kind: Push, slot: usize, stack: u32) -> Result<u32, Fault> {
+        // What a loop pushes in every round and never takes off is there once.
+        let mut at = stack;
+        while at != NONE && kind != Push::Return && self.entries[at as usize].0 != Push::Return {
+            if self.entries[at as usize].0 == kind && self.entries[at as usize].1 == slot {
+                return Ok(at);
+            }
+            at = self.entries[at as usize].2;
+        }
         let depth = if stack == NONE { 0 } else { self.entries[stack as usize].3 };
         if depth >= MAX_DEPTH {
             return Err(Fault::Depth);
@@ -345,9 +353,7 @@ impl Walk<'_> {
             }
             Kind::Call => {
                 let address = self.address(slot);
-                let is_outside = self.code.relocations.iter().any(|relocation| {
-                    relocation.address == address && relocation.part == super::Part::Target
-                });
+                let is_outside = self.code.relocations.iter().any(|relocation| relocation.address == address);
                 is_last = false;
                 if is_outside || target.is_none() {
                     None

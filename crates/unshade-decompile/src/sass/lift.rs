@@ -13,8 +13,8 @@ use super::{Code, Part, banks};
 use crate::Fault;
 use crate::ir::build::Builder;
 use crate::ir::fold::{fold, masked};
+use crate::ir::hash::Table;
 use crate::ir::{BlockId, End, Function, Id, NONE, Op, Space};
-use std::collections::HashMap;
 use unshade_sass::Instruction;
 use unshade_sass::listing::Word;
 use unshade_sass::semantics::table::{Code as Pcode, FLAGS};
@@ -65,9 +65,9 @@ pub(super) struct Lifting<'a> {
     side: Side,
     address: u32,
     instruction: Option<Instruction>,
-    constants: HashMap<(u64, u8), Id>,
+    constants: Table<(u64, u8), Id>,
     /// Values that begin the function, each once.
-    leaves: HashMap<(Op, u8), Id>,
+    leaves: Table<(Op, u8), Id>,
     note: u32,
     pending: Vec<(u32, Id)>,
     relocation: Option<Id>,
@@ -92,8 +92,8 @@ pub(super) fn lift(code: &Code<'_>, flow: &Flow, budget: usize) -> Result<Functi
         side: Side::Plain,
         address: 0,
         instruction: None,
-        constants: HashMap::new(),
-        leaves: HashMap::new(),
+        constants: Table::default(),
+        leaves: Table::default(),
         note: NONE,
         pending: Vec::new(),
         relocation: None,
@@ -612,12 +612,12 @@ impl Lifting<'_> {
         }
         if op.code == Pcode::Goto && !node.table.is_empty() {
             let side = self.side;
-            let block = self.into_side(side);
+            let block = self.open_side(side);
             self.switch(op, lifted, node, block);
             return true;
         }
         let side = self.side;
-        let block = self.into_side(side);
+        let block = self.open_side(side);
         let end = match op.code {
             Pcode::Exit => End::Return,
             _ if node.taken != flow::NONE => End::Goto(self.node_block(node.taken)),
@@ -637,7 +637,7 @@ impl Lifting<'_> {
     }
 
     /// Closes the region, but for the side, which is left open for its end; the current block goes on after it.
-    fn into_side(&mut self, side: Side) -> BlockId {
+    fn open_side(&mut self, side: Side) -> BlockId {
         let Some(region) = self.region.take() else { return self.block };
         if side == Side::Plain {
             self.region = Some(region);
@@ -886,7 +886,7 @@ impl Lifting<'_> {
             SassSpace::Register if output.width > 32 => {
                 let low = self.make(Op::Low, 32, &[value]);
                 let high = self.make(Op::High, 32, &[value]);
-                vec![(number & 255, low), (number + 1 & 255, high)]
+                vec![(number & 255, low), ((number + 1) & 255, high)]
             }
             SassSpace::Register => {
                 let wide = self.make(Op::ZeroExtend, 32, &[value]);
@@ -909,7 +909,7 @@ impl Lifting<'_> {
                     32 => low,
                     ..32 => self.make(Op::Low, varnode.width, &[low]),
                     _ => {
-                        let high = self.read_place(number + 1 & 255);
+                        let high = self.read_place((number + 1) & 255);
                         self.make(Op::Concat, 64, &[high, low])
                     }
                 }

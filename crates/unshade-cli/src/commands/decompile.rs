@@ -1,0 +1,155 @@
+//! `unshade decompile`: C of NVIDIA's machine code.
+
+use crate::Outcome;
+use crate::args::{DecompileArgs, GlobalArgs};
+use crate::input::Input;
+use crate::output::{Stdout, write_file};
+use crate::paint;
+use anyhow::Result;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::io::Write;
+use unshade::core::Diagnostics;
+use unshade::decompile::{self, FunctionC};
+use unshade::decompiler::Line;
+use unshade::nv::function::Function;
+use unshade::nv_units::{Unit, each_unit};
+use unshade::program::Program;
+use unshade::view::SCHEMA;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document {
+    schema: u32,
+    functions: Vec<FunctionView>,
+}
+
+/// A function.
+#[derive(Serialize)]
+struct FunctionView {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    demangled: Option<String>,
+    /// How many instructions have no C.
+    unlifted: usize,
+    gotos: usize,
+    casts: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    lines: Vec<LineView>,
+}
+
+/// A line, and the addresses of the instructions that it comes from.
+#[derive(Serialize)]
+struct LineView {
+    text: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    addresses: Vec<u32>,
+}
+
+pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let input = Input::open(&args.file)?;
+    let selection = args.selection()?;
+    let mut functions: Vec<FunctionC> = Vec::new();
+    let mut outcome = Outcome::Done;
+    input.each_program(&global.limits(), |find| {
+        let mut diagnostics = Diagnostics::new();
+        if let Some(program) = diagnostics.take("program", Program::open(find)) {
+            let mut faults = Diagnostics::new();
+            each_unit(&program, false, &mut diagnostics, &mut |_, unit| {
+                if let Unit::Cubin(cubin) = unit {
+                    let wanted =
+                        |function: &Function<'_>| selection.matches_name(function.index, function.name());
+                    decompile::cubin(cubin, &wanted, args.budget, &mut faults, &mut |function| {
+                        functions.push(function);
+                    });
+                }
+            });
+            diagnostics.append(faults);
+        }
+        for diagnostic in &diagnostics {
+            anstream::eprintln!("{}", paint::diagnostic(&find.path.to_string(), diagnostic));
+        }
+        Ok(())
+    })?;
+    if functions.is_empty() {
+        anstream::eprintln!(
+            "{}: {}: no function that can be decompiled",
+            paint::error("unshade"),
+            input.name
+        );
+        return Ok(Outcome::Finding);
+    }
+    for function in &functions {
+        if let Err(fault) = &function.result {
+            anstream::eprintln!("{}: {}: {fault}", paint::error("unshade"), function.name.escape_debug());
+            outcome = outcome.and(Outcome::Finding);
+        }
+    }
+    let text = if global.json { json(functions)? } else { text(&functions, args.lines) };
+    match &args.output {
+        Some(path) => write_file(path, args.force, text.as_bytes())?,
+        None => {
+            let mut stdout = Stdout::new(!global.no_pager && !global.json);
+            stdout.write_all(text.as_bytes())?;
+            stdout.finish()?;
+        }
+    }
+    Ok(outcome)
+}
+
+/// All functions, one after the other, each under its readable name.
+fn text(functions: &[FunctionC], with_lines: bool) -> String {
+    let mut text = String::new();
+    for function in functions {
+        let Ok(decompiled) = &function.result else { continue };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        if let Some(name) = &function.demangled {
+            let _ = writeln!(text, "// {}", name.escape_debug());
+        }
+        for line in &decompiled.lines {
+            if with_lines {
+                let _ = writeln!(text, "{:<80}{}", line.text, addresses(line));
+            } else {
+                let _ = writeln!(text, "{}", line.text);
+            }
+        }
+    }
+    text
+}
+
+/// `// 0038 0040`.
+fn addresses(line: &Line) -> String {
+    let mut text = String::new();
+    for address in &line.addresses {
+        text.push_str(if text.is_empty() { " // " } else { " " });
+        let _ = write!(text, "{address:04x}");
+    }
+    text
+}
+
+fn json(functions: Vec<FunctionC>) -> Result<String> {
+    let views = functions.into_iter().map(|function| {
+        let (decompiled, error) = match function.result {
+            Ok(decompiled) => (decompiled, None),
+            Err(fault) => (unshade::decompiler::Decompiled::default(), Some(fault.to_string())),
+        };
+        FunctionView {
+            name: function.name,
+            demangled: function.demangled,
+            unlifted: decompiled.unlifted,
+            gotos: decompiled.gotos,
+            casts: decompiled.casts,
+            error,
+            lines: decompiled
+                .lines
+                .into_iter()
+                .map(|line| LineView { text: line.text, addresses: line.addresses })
+                .collect(),
+        }
+    });
+    let document = Document { schema: SCHEMA, functions: views.collect() };
+    Ok(format!("{}\n", serde_json::to_string_pretty(&document)?))
+}

@@ -1,0 +1,54 @@
+//! A hasher for small keys that this crate makes itself: a product and a rotation for each word.
+//!
+//! Keys come from files only as numbers of values and blocks, so that nobody chooses them to collide.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A table that is asked often.
+pub type Table<K, V> = HashMap<K, V, BuildHasherDefault<Words>>;
+
+/// The hasher.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Words(u64);
+
+/// An odd number whose bits are well mixed: 2^64 by the golden ratio.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Words {
+    fn add(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(FACTOR);
+    }
+}
+
+impl Hasher for Words {
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(8) {
+            self.add(part.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+        }
+    }
+
+    fn write_u8(&mut self, word: u8) {
+        self.add(u64::from(word));
+    }
+
+    fn write_u16(&mut self, word: u16) {
+        self.add(u64::from(word));
+    }
+
+    fn write_u32(&mut self, word: u32) {
+        self.add(u64::from(word));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.add(word);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.add(word as u64);
+    }
+}
