@@ -120,7 +120,7 @@ pub fn query(data: &[u8]) {
     ranged.open(Session::new("fuzz", Source::ranged(size, Box::new(read)).expect("a small file")));
     let mut ask = |request: String, is_compared: bool| {
         let answer = whole.handle_json(&request);
-        assert!(answer.len() <= MAX_RESPONSE && answer.starts_with("{\"schema\":1,"), "{request}");
+        assert!(answer.len() <= MAX_RESPONSE && answer.starts_with("{\"schema\":1"), "{request}");
         if is_compared {
             assert_eq!(ranged.handle_json(&request), answer, "by ranges: {request}");
         }

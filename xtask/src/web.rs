@@ -19,6 +19,9 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// The compiler of Debian's package `rustc-web`, and the sources of `rust-web-src`.
 const DEBIAN: (&str, &str) = ("/usr/bin/rustc", "/usr/lib/rustlib/src/rust/library/std");
 
+/// The linker of that compiler, a link into the package `lld` of the version of its LLVM.
+const DEBIAN_LINKER: &str = "/usr/bin/rust-lld";
+
 /// The most bytes that the module may have after gzip, which is what a visitor waits for.
 const MAX_PACKED: u64 = 1_200_000;
 
@@ -81,9 +84,11 @@ fn compile() -> Result<()> {
     if !has_target() {
         let (compiler, sources) = DEBIAN;
         ensure!(
-            Path::new(compiler).is_file() && Path::new(sources).is_dir(),
+            Path::new(compiler).is_file()
+                && Path::new(sources).is_dir()
+                && Path::new(DEBIAN_LINKER).is_file(),
             "no standard library for {TARGET}: run `rustup target add {TARGET}`, or install Debian's packages \
-             rustc-web, rust-web-src and lld"
+             rustc-web, rust-web-src and the lld that {DEBIAN_LINKER} points at, such as lld-22"
         );
         command.args(["-Zbuild-std=std,panic_abort"]).env("RUSTC", compiler).env("RUSTC_BOOTSTRAP", "1");
     }

@@ -9,10 +9,6 @@ use unshade_metallib::{Function, Library};
 
 /// A module, and where it comes from.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there are few at a time, and boxing them would cost callers a pattern"
-)]
 pub enum Unit<'a> {
     /// That of a function.
     Function {

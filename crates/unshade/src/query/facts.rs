@@ -98,7 +98,7 @@ pub(super) fn of_program(parsed: &Parsed<'_>) -> Vec<Fact> {
     match &parsed.content {
         Content::Bitcode(data) => modules(data, parsed.base, &mut facts),
         Content::Program(program @ (Program::Library(_) | Program::Universal(_))) => {
-            libraries(program, &mut facts)
+            libraries(program, &mut facts);
         }
         Content::Program(Program::DxContainer(container)) => {
             container_facts(&ContainerView::new(container), &mut facts);
@@ -259,7 +259,7 @@ impl Session {
                 facts.card("module")
             }),
             Content::Program(Program::Library(_) | Program::Universal(_)) => {
-                function(&parsed, row, &mut answer)?
+                function(&parsed, row, &mut answer)?;
             }
             Content::Program(Program::DxContainer(container)) => part(container, row, &mut answer),
             Content::Program(_) => kernel(&parsed, row, &mut answer)?,

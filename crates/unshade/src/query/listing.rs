@@ -113,11 +113,9 @@ pub(super) fn panes(parsed: &Parsed<'_>, row: Option<&Row>) -> Vec<String> {
                 }
             }
         }
-        (Content::Program(Program::Cubin(cubin)), _) => {
-            if sass_listing::instruction_set(cubin).is_some() {
-                panes.extend(code.map(str::to_owned));
-                panes.extend(row.filter(|row| is_decompiled(row)).map(|_| "c".to_owned()));
-            }
+        (Content::Program(Program::Cubin(cubin)), _) if sass_listing::instruction_set(cubin).is_some() => {
+            panes.extend(code.map(str::to_owned));
+            panes.extend(row.filter(|row| is_decompiled(row)).map(|_| "c".to_owned()));
         }
         (Content::Program(Program::Ptx(_)), _) => panes.push("ptx".to_owned()),
         (Content::Program(Program::Fatbin(_)), Some(row)) => {
@@ -449,8 +447,8 @@ fn tags(parsed: &Parsed<'_>, row: &Row, tape: &mut Tape) -> Answer<()> {
         Program::Library(_) | Program::Universal(_) => parsed.with_function(row, |library, function| {
             let mut ranges = vec![function.range.clone()];
             let groups = [
-                library.public_metadata(function).ok().flatten().map(|public| public.group.range.clone()),
-                library.private_metadata(function).ok().flatten().map(|private| private.group.range.clone()),
+                library.public_metadata(function).ok().flatten().map(|public| public.group.range),
+                library.private_metadata(function).ok().flatten().map(|private| private.group.range),
             ];
             ranges.extend(groups.into_iter().flatten());
             Ok(ranges)

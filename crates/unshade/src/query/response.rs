@@ -18,13 +18,13 @@ pub struct Fault {
     pub offset: Option<u64>,
     /// What was expected.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub expected: Option<String>,
+    pub expected: Option<Box<str>>,
     /// What was found.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub found: Option<String>,
+    pub found: Option<Box<str>>,
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    pub hint: Option<Box<str>>,
     /// Names of parts of the file, from the outside in.
     pub path: Vec<String>,
 }
@@ -38,14 +38,14 @@ impl Fault {
     /// Says what was expected.
     #[must_use]
     pub fn expected(mut self, expected: impl Into<String>) -> Self {
-        self.expected = Some(expected.into());
+        self.expected = Some(expected.into().into());
         self
     }
 
     /// Says what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(hint.into().into());
         self
     }
 }
@@ -55,9 +55,9 @@ impl From<Error> for Fault {
         Self {
             message: error.message().to_owned(),
             offset: error.offset(),
-            expected: error.expectation().map(str::to_owned),
-            found: error.finding().map(str::to_owned),
-            hint: error.advice().map(str::to_owned),
+            expected: error.expectation().map(Into::into),
+            found: error.finding().map(Into::into),
+            hint: error.advice().map(Into::into),
             path: error.path().map(str::to_owned).collect(),
         }
     }

@@ -101,6 +101,7 @@ pub(super) struct Parsed<'a> {
 }
 
 /// What a program is.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub(super) enum Content<'a> {
     Program(Program<'a>),
     /// Modules of LLVM.
