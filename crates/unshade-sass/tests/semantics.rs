@@ -225,8 +225,8 @@ fn wide_minimum_from_the_upper_part_on() {
 
 #[test]
 fn condition_code_is_kept() {
-    let mut state = State::default();
-    state.flags = [true, false, true, false, true, false, false, true, false, false, true];
+    let flags = [true, false, true, false, true, false, false, true, false, false, true];
+    let mut state = State { flags, ..State::default() };
     let before = state.flags;
     run("P2R R0, PR, RZ, 0xf07f", &mut state, &mut Memory::default());
     state.flags = [false; 11];

@@ -97,7 +97,7 @@ fn parameters_at(demangled: &str) -> Option<usize> {
 /// A C++ type in C, if it has this size.
 fn c_type(spelled: &str, size: u16) -> Option<String> {
     let is_kept = |word: &&str| !["const", "volatile", "__restrict__", "restrict"].contains(word);
-    let spaced = spelled.replace('*', " * ").replace('&', " * ");
+    let spaced = spelled.replace(['*', '&'], " * ");
     let words: Vec<&str> = spaced.split_whitespace().filter(is_kept).collect();
     let stars = words.iter().rev().take_while(|word| **word == "*").count();
     let base = words.get(..words.len().saturating_sub(stars)).unwrap_or(&[]).join(" ");
