@@ -73,13 +73,13 @@ pub fn programs<'a>(
 ) -> Vec<ImportProgram<'a>> {
     let Some(isa) = instruction_set(cubin) else {
         let message = format!("sm_{}: the Ghidra module does not know this chip", cubin.arch());
-        diagnostics.warning("ghidra-arch", Error::new(ErrorKind::BadValue, cubin.file().base(), message));
+        diagnostics.warning("sass-arch", Error::new(ErrorKind::BadValue, cubin.file().base(), message));
         return Vec::new();
     };
     let mut found = Vec::new();
     for function in cubin.functions().filter(|function| function.owns_section && wanted(function)) {
         let Some(section) = function.section else { continue };
-        let Some(code) = diagnostics.take("ghidra-code", cubin.elf().bytes(&section)) else { continue };
+        let Some(code) = diagnostics.take("sass-code", cubin.elf().bytes(&section)) else { continue };
         let mut writer =
             Writer { cubin, isa, out: String::new(), bytes: code.data().to_vec(), banks: Vec::new() };
         writer.program(&function, &section);

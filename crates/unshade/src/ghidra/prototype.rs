@@ -47,7 +47,8 @@ pub(super) fn plain_name(demangled: &str, scoped: bool) -> Option<String> {
     }
     let parts: Vec<&str> = name.split("::").collect();
     let is_identifier = |part: &&str| {
-        part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        *part != "operator"
+            && part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
     if !parts.iter().all(is_identifier) {
