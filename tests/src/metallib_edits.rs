@@ -2,7 +2,7 @@
 //! was not touched is the same, reflections decode, and the second reader, which shares nothing with ours, agrees.
 //!
 //! The tests run these on fixtures and on the real files at hand, `cargo xtask conformance metallib-write` on many more.
-//! Few real libraries have sources, reflections or install names. [`Edit::prepare`] gives one to those that have none, so
+//! Few real libraries have sources, reflections or install names. `Edit::prepare` gives one to those that have none, so
 //! that what is edited is made of real modules all the same.
 
 use crate::plain_reader::{self, PlainFunction, PlainLibrary};

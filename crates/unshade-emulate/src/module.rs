@@ -2,7 +2,7 @@
 //!
 //! A kernel sees its own code from address 0 on: branches are relative, and addresses of functions that stand in the
 //! kernel's own section are offsets in it. Functions in other sections come after, at addresses of their own, and behind
-//! all code the functions that the host answers: [`crate::host`].
+//! all code the functions that the host answers: `crate::host`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The query API for a page: a [`Workspace`] that a worker holds, asked in JSON (`docs/query.md`).
+//! The query API for a page: a workspace that a worker holds, asked in JSON (`docs/query.md`).
 //!
 //! Files are read by ranges, by a function of the page that reads a part of a `File` at once, as workers can. The functions
 //! stay on the side of JavaScript: sessions, which may be sent between threads elsewhere, hold their number.

@@ -1,6 +1,6 @@
 //! The text: CUDA C.
 //!
-//! [`expression`] writes values, [`access`] memory, [`prelude`] helpers that CUDA does not have; here stand the function
+//! `expression` writes values, `access` memory, `prelude` helpers that CUDA does not have; here stand the function
 //! with its parameters and variables, and its statements.
 
 mod access;

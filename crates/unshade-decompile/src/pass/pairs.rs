@@ -2,7 +2,7 @@
 //!
 //! A compiler for a machine with 32-bit registers makes a sum of 64 bits of `lo = a + b` with a carry, and
 //! `hi = c + d + carry`. Both halves meet where the sum is used, in a [`Op::Concat`]. Here the halves of such a value are
-//! looked at together; [`Pairs::join`] knows what makes two halves one value.
+//! looked at together; `Pairs::join` knows what makes two halves one value.
 
 use crate::ir::{Function, Id, NONE, Op, Value};
 

@@ -1,6 +1,6 @@
 //! Values that are another way to write simpler ones, and values that are there already.
 //!
-//! Each value is looked at with its inputs settled; [`rewrite`] says what it is instead. A pure value of the same operator
+//! Each value is looked at with its inputs settled; `rewrite` says what it is instead. A pure value of the same operator
 //! and inputs that dominates it takes its place.
 
 use super::pairs::Pairs;

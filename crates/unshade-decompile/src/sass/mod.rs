@@ -1,7 +1,7 @@
 //! The front end for NVIDIA's machine code: words to values and blocks.
 //!
-//! [`flow`] finds where control goes, with the reconvergence stack taken apart; [`lift`] turns the p-code of
-//! [`unshade_sass::semantics`] into values; [`calls`] says which functions of C the functions of p-code are; [`banks`]
+//! `flow` finds where control goes, with the reconvergence stack taken apart; `lift` turns the p-code of
+//! [`unshade_sass::semantics`] into values; `calls` says which functions of C the functions of p-code are; `banks`
 //! what stands in constant bank 0. Nothing outside of this module knows a register.
 
 mod banks;

@@ -1,4 +1,4 @@
-//! Reflection buffers as YAML: tables with their fields by the names that the [`schema`](crate::reflection::schema) has
+//! Reflection buffers as YAML: tables with their fields by the names that the [`schema`] has
 //! for them.
 //!
 //! | key | content |

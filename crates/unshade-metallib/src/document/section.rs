@@ -8,7 +8,7 @@
 //! | `LinkCommand`, `WorkingDirectory`, `Archives` (`Id`, `Compressed`) | `HSRD`, `HSRC` |
 //! | `InstallName`, `LinkedLibraries`, `Tags` | `HDYN` |
 //! | `Symbols` | `ILST`, `VLST` |
-//! | `Reflections` (tables ([`reflection`](super::reflection)) or `Bytes`; `Code`, `Padded` where unusual) | `RLST` |
+//! | `Reflections` (tables ([`reflection`]) or `Bytes`; `Code`, `Padded` where unusual) | `RLST` |
 //! | `Scripts` | `SLST` |
 //! | `Tags` | `HSRP` |
 //! | `Bytes` | any that is not as described |

@@ -2,7 +2,7 @@
 //!
 //! A [`Workspace`] has files, each a [`Session`]; a [`Request`] asks one of them, a [`Response`] is serialised as JSON.
 //! The shapes are told in `docs/query.md`. Whatever is asked for is parsed for that request and let go of; what is kept is
-//! a table of rows for each program, and the last listings ([`listing`]), within bounds.
+//! a table of rows for each program, and the last listings (`listing`), within bounds.
 //!
 //! | module | thing |
 //! |---|---|
