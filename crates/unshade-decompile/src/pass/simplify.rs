@@ -372,12 +372,7 @@ impl Rewriter<'_> {
         let found = [divisor, divisor.saturating_sub(1)].into_iter().find(|divisor| {
             (u128::from(magic) * divisor).checked_sub(power).is_some_and(|rest| rest <= 1 << shift)
         })?;
-        let number = self.input(factor, 0);
-        if !(3..1 << 31).contains(&found) || self.width(number) != 32 {
-            return None;
-        }
-        let divisor = self.constant(u64::try_from(found).ok()?, 32);
-        Some(self.make(Op::Udiv, 32, &[number, divisor]))
+        self.quotient(Op::Udiv, factor, found)
     }
 
     /// The same with a sign: `(mulhi(x, m) >> s) + (mulhi(x, m) >>> 31)`.
@@ -410,12 +405,17 @@ impl Rewriter<'_> {
                 .checked_sub(power)
                 .is_some_and(|rest| rest >= 1 && rest <= 1 << (shift + 1))
         })?;
-        let number = self.input(factor, 0);
-        if !(3..1 << 31).contains(&found) || self.width(number) != 32 {
+        self.quotient(Op::Sdiv, factor, found)
+    }
+
+    /// A number that was widened to be multiplied, divided by what the product stands for.
+    fn quotient(&mut self, op: Op, widened: Id, divisor: u128) -> Option<Id> {
+        let number = self.input(widened, 0);
+        if !(3..1 << 31).contains(&divisor) || self.width(number) != 32 {
             return None;
         }
-        let divisor = self.constant(u64::try_from(found).ok()?, 32);
-        Some(self.make(Op::Sdiv, 32, &[number, divisor]))
+        let divisor = self.constant(u64::try_from(divisor).ok()?, 32);
+        Some(self.make(op, 32, &[number, divisor]))
     }
 
     /// `x - x / d * d`, in the forms that it is given.
