@@ -721,7 +721,11 @@ impl<'a> Attempt<'a> {
             .into_iter()
             .find(|name| rest.starts_with(name));
         let (length, value) = match special {
-            Some(name) => (name.len(), special_float(name)),
+            // A space follows the name of a NaN, even before a modifier.
+            Some(name) => {
+                let space = rest.get(name.len()..).is_some_and(|rest| rest.starts_with(" ."));
+                (name.len().saturating_add(usize::from(space)), special_float(name))
+            }
             None => {
                 let part = |(index, byte): (usize, u8)| {
                     let before = index.checked_sub(1).and_then(|index| rest.as_bytes().get(index)).copied();
