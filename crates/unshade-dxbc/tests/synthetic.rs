@@ -100,6 +100,7 @@ const OPERANDS: &[&str] = &[
     "mov r0.xyzw {min16f}, r0.xyzw {min16i as min16f}",
     "mov r0.xyzw, cb1[r5.y {min16u} + -1].xyzw",
     "mov r0.xyzw, icb[r0.x + 0].xyzw",
+    "mov r0.x, x0[r0.x + 18446744073709551614].x",
     "mov r0.x, this[2].y",
     "mov r0.xyzw, l(1.000000,5,-2,0x7f800000)",
     "dadd r0.xy, d(1.000000l, 0x7ff8000000000000l), d(0.3333333333333333l, 1e-300l)",

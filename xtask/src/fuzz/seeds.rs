@@ -31,7 +31,7 @@ struct Target {
     parts: Parts,
     /// Whether it takes whole files, too.
     whole: bool,
-    /// The largest input in bytes. Where the input is a run of like things (words of machine code), more of them
+    /// The largest input in bytes. Where the input is a run of like things (words of machine code, instructions), more of them
     /// reach nothing new and cost the runs that would.
     max_len: u64,
 }
@@ -46,8 +46,8 @@ const TARGETS: [Target; 11] = [
     target("bitcode", |file| of_library(file, bitcode), true),
     target("psv0", |file| of_container(file, b"PSV0"), false),
     target("rdat", |file| of_container(file, b"RDAT"), false),
-    target("dxbc_tokens", |file| [of_container(file, b"SHEX"), of_container(file, b"SHDR")].concat(), false),
-    target("d3d9_tokens", |file| of_container(file, b"Aon9"), true),
+    Target { max_len: 1024, ..target("dxbc_tokens", token_programs, false) },
+    Target { max_len: 1024, ..target("d3d9_tokens", |file| of_container(file, b"Aon9"), true) },
     target("rdef", |file| of_container(file, b"RDEF"), false),
     target("root_signature", |file| of_container(file, b"RTS0"), false),
     Target { max_len: 129, ..target("sass", |file| of_cubin(file, 16, machine_words), false) },
@@ -123,6 +123,10 @@ fn of_container(file: &[u8], name: &[u8; 4]) -> Vec<Vec<u8>> {
     let Ok(container) = Container::parse(file) else { return Vec::new() };
     let parts = container.found_parts().filter(|part| part.name.0 == *name);
     parts.map(|part| part.data.data().to_vec()).collect()
+}
+
+fn token_programs(file: &[u8]) -> Vec<Vec<u8>> {
+    [of_container(file, b"SHEX"), of_container(file, b"SHDR")].concat()
 }
 
 /// The content of every `RBUF`.

@@ -120,9 +120,11 @@ impl Printer<'_> {
             text.push('[');
             self.put_text(TokenKind::Register, text);
             self.operand(relative, Context::INDEX);
-            let offset = i64::from(low_half(index.number).cast_signed());
-            let offset = if index.number > u64::from(u32::MAX) { index.number.cast_signed() } else { offset };
-            let _ = write!(text, " + {offset}]");
+            // Numbers of 32 bits have a sign, longer ones none: so they can be told apart.
+            let _ = match u32::try_from(index.number) {
+                Ok(offset) => write!(text, " + {}]", offset.cast_signed()),
+                Err(_) => write!(text, " + {}]", index.number),
+            };
             return;
         }
         let wide = operand.index_form(dimension) == crate::operand::IndexForm::IMMEDIATE64;
@@ -225,9 +227,4 @@ impl Printer<'_> {
 /// A precision that has a name, or none at all.
 fn nameable(precision: u32) -> u32 {
     name_of(PRECISIONS, precision).map_or(0, |_| precision)
-}
-
-#[allow(clippy::cast_possible_truncation)]
-fn low_half(number: u64) -> u32 {
-    number as u32
 }
