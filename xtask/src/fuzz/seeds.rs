@@ -25,7 +25,7 @@ const MAX_LEN: u64 = 64 * 1024;
 /// What a target takes of a file, as often as the file has it.
 type Parts = fn(&[u8]) -> Vec<Vec<u8>>;
 
-/// A target that takes parts of files.
+/// A target that takes parts of files, or small inputs.
 struct Target {
     name: &'static str,
     parts: Parts,
@@ -40,7 +40,7 @@ const fn target(name: &'static str, parts: Parts, whole: bool) -> Target {
     Target { name, parts, whole, max_len: MAX_LEN }
 }
 
-const TARGETS: [Target; 11] = [
+const TARGETS: [Target; 13] = [
     target("reflection", |file| of_library(file, reflections), true),
     target("sources", |file| of_library(file, sources), true),
     target("bitcode", |file| of_library(file, bitcode), true),
@@ -50,6 +50,8 @@ const TARGETS: [Target; 11] = [
     Target { max_len: 1024, ..target("d3d9_tokens", |file| of_container(file, b"Aon9"), true) },
     target("rdef", |file| of_container(file, b"RDEF"), false),
     target("root_signature", |file| of_container(file, b"RTS0"), false),
+    Target { max_len: 4096, ..target("cubin", |_| Vec::new(), true) },
+    Target { max_len: 4096, ..target("fatbin", |_| Vec::new(), true) },
     Target { max_len: 129, ..target("sass", |file| of_cubin(file, 16, machine_words), false) },
     Target { max_len: 512, ..target("sass_text", |file| of_cubin(file, 5, listing), false) },
 ];
