@@ -13,7 +13,7 @@ mod unit;
 pub use parts::{ProgramPart, program_parts};
 pub use unit::Unit;
 
-use crate::{DemangledComments, dxbc_names, dxc_tables, fxc_listing, has_mangled_names};
+use crate::{DemangledComments, dxbc_debug, dxbc_names, dxc_tables, fxc_listing, has_mangled_names};
 use std::ops::Range;
 use unshade_core::{Diagnostics, Reader, Result, TokenKind, TokenSink};
 use unshade_dxbc::control_flow::ControlFlow;
@@ -159,11 +159,11 @@ pub fn token_program(
         sink.put(TokenKind::Comment, &format!("// part {} of {path}\n", part.name));
         let names = dxbc_names::Names::of(&container, &program);
         let name = |instruction: &_, operand| names.operand(instruction, operand);
-        print(
-            &program,
-            Options { names: Some(&name), offset: part.data.offset(), ..Options::default() },
-            sink,
-        );
+        let options = Options::default();
+        let notes = dxbc_debug::notes(&container, &program, options.dialect, diagnostics);
+        let options =
+            Options { names: Some(&name), notes: Some(&notes), offset: part.data.offset(), ..options };
+        print(&program, options, sink);
     }
     Ok(())
 }
