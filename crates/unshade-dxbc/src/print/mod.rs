@@ -22,6 +22,7 @@ use alloc::string::String;
 use core::fmt::Write;
 use number::Looks;
 use operand::Context;
+use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
 
 /// Whose text is written.
@@ -78,7 +79,7 @@ impl Default for Options<'_> {
 /// # Ok::<(), unshade_core::Error>(())
 /// ```
 pub fn print(program: &Program, options: Options<'_>, sink: &mut dyn TokenSink) {
-    let mut printer = Printer { sink, options, version: program.version, depth: 0 };
+    let mut printer = Printer { sink, options, version: program.version, depth: 0, link: None };
     printer.header(program);
     for instruction in &program.instructions {
         printer.statement(instruction);
@@ -93,7 +94,7 @@ pub fn print_instruction(
     options: Options<'_>,
     sink: &mut dyn TokenSink,
 ) {
-    let mut printer = Printer { sink, options, version, depth: 0 };
+    let mut printer = Printer { sink, options, version, depth: 0, link: None };
     printer.instruction(instruction);
 }
 
@@ -103,6 +104,8 @@ struct Printer<'s> {
     version: Version,
     /// How many blocks are open.
     depth: usize,
+    /// What the next register is told by.
+    link: Option<Link>,
 }
 
 /// How deep lines are indented at most: blocks of hostile programs may never end.
@@ -124,7 +127,8 @@ impl Printer<'_> {
     /// Puts a text and empties it.
     fn put_text(&mut self, kind: TokenKind, text: &mut String) {
         if !text.is_empty() {
-            self.sink.put(kind, text);
+            let link = if kind == TokenKind::Register { self.link.take() } else { None };
+            self.sink.token(Token { kind, text, link });
             text.clear();
         }
     }

@@ -94,6 +94,30 @@ impl TokenProgram {
         }
     }
 
+    /// How many instructions it has, declarations and comments included.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Direct3d10(program) => program.instructions.len(),
+            Self::Direct3d9(program) => program.instructions.len(),
+        }
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The target profile, such as `ps_5_0`.
+    pub fn profile(&self) -> String {
+        match self {
+            Self::Direct3d10(program) => {
+                let (major, minor) = program.version.model();
+                format!("{}_{major}_{minor}", program.version.kind_name().unwrap_or("unknown"))
+            }
+            Self::Direct3d9(program) => program.version.to_string(),
+        }
+    }
+
     /// The lines of a block, without indentation; comments of a program of Shader Model 1 to 3 have none.
     pub fn lines(&self, block: &Range<usize>) -> Vec<String> {
         let line = |write: &dyn Fn(&mut String)| {
