@@ -69,7 +69,8 @@ fn tell_variables(notes: &mut Notes, room: &mut usize, program: &Program, writer
         }
     }
     let nexts = program.instructions.iter().skip(1).map(|next| next.position).chain([program.length]);
-    for (instruction, next) in program.instructions.iter().zip(nexts).filter(|(one, _)| !is_declaration(one)) {
+    for (instruction, next) in program.instructions.iter().zip(nexts).filter(|(one, _)| !is_declaration(one))
+    {
         let start = offset(instruction.position);
         let starts_here = starting.get(&start).filter(|_| writer.info.entry == Some(start));
         if let Some(found) = starts_here {
@@ -119,13 +120,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// A source line, and the one before.
-    fn line(
-        &self,
-        text: &mut String,
-        line: SourceLine,
-        before: Option<SourceLine>,
-        sources: &[Vec<&[u8]>],
-    ) {
+    fn line(&self, text: &mut String, line: SourceLine, before: Option<SourceLine>, sources: &[Vec<&[u8]>]) {
         // The table of variables ends with an empty comment.
         if text.is_empty() {
             text.push('\n');
@@ -170,7 +165,11 @@ impl Writer<'_> {
     }
 
     /// What stands in registers after an instruction.
-    fn written<'l>(&self, instruction: &Instruction, locations: impl Iterator<Item = &'l Location>) -> String {
+    fn written<'l>(
+        &self,
+        instruction: &Instruction,
+        locations: impl Iterator<Item = &'l Location>,
+    ) -> String {
         let mut text = String::new();
         for location in locations {
             match (text.is_empty(), instruction.opcode()) {

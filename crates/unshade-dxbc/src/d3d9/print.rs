@@ -11,7 +11,8 @@ use super::implied::{self, SAMPLE_CONTROLS, declared};
 use super::number::write_float;
 use super::opcode::{COMPARISONS, Opcode, Row};
 use super::operand::{
-    IDENTITY, Operand, PRECISIONS, RESULT_MODIFIERS, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES, register_bits,
+    IDENTITY, Operand, PRECISIONS, RESULT_MODIFIERS, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES,
+    register_bits,
 };
 use super::program::{Instruction, Program, Version};
 use crate::names::{COMPONENTS, MASKS, name_of};

@@ -84,7 +84,8 @@ impl<'a> Module<'a> {
     /// The source files, in the order of their list.
     pub(super) fn files(&self, copies: &mut Copies) -> Vec<SourceFile> {
         let entries = self.file_entries();
-        let names = entries.into_iter().map(|(_, name)| copies.copy(self.file_name(name)).unwrap_or_default());
+        let names =
+            entries.into_iter().map(|(_, name)| copies.copy(self.file_name(name)).unwrap_or_default());
         names.map(|name| SourceFile { name, text: None }).collect()
     }
 
@@ -354,9 +355,8 @@ struct Piece {
 /// A number of one, two or four bytes.
 fn compressed(reader: &mut Reader<'_>) -> Option<u32> {
     let first = reader.u8().ok()?;
-    let mut rest = |count: u32| {
-        (0..count).try_fold(0u32, |number, _| Some(number << 8 | u32::from(reader.u8().ok()?)))
-    };
+    let mut rest =
+        |count: u32| (0..count).try_fold(0u32, |number, _| Some(number << 8 | u32::from(reader.u8().ok()?)));
     match first {
         ..0x80 => Some(first.into()),
         ..0xc0 => Some(u32::from(first & 0x3f) << 8 | rest(1)?),
