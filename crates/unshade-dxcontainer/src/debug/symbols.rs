@@ -14,7 +14,7 @@
 //!
 //! | kind | contents |
 //! |---|---|
-//! | 0xf2 lines | u32 where the code starts, 8 bytes; for each file u32 entry in the list of files, u32 number of lines, u32 size; u32 offset, u32 of which bits 0 to 23 are the line and bit 31 is set for the first of a statement |
+//! | 0xf2 lines | u32 where the code starts, 8 bytes; for each file u32 entry in the list of files, u32 number of lines, u32 size with these three; u32 offset, u32 of which bits 0 to 23 are the line and bit 31 is set for the first of a statement |
 //! | 0xf4 files | u32 name, u8 size of a digest, u8, the digest, filled up to 4 |
 //! | 0xf6 functions | u32 0; u32 name of the function, u32 entry in the list of files, u32 first line |
 //!
@@ -147,14 +147,17 @@ fn read_lines(
 ) -> Option<()> {
     const LINE: u32 = 0xff_ffff;
     const STATEMENT: u32 = 1 << 31;
+    const BLOCK_HEADER: u32 = 12;
     let start = list.u32().ok()?;
     list.skip(8).ok()?;
     while !list.is_empty() {
         let file = files.get(&list.u32().ok()?).copied().unwrap_or(usize::MAX);
         let count = list.u32().ok()?;
-        list.skip(4).ok()?;
+        // Columns may follow the lines.
+        let size = list.u32().ok()?.checked_sub(BLOCK_HEADER)?;
+        let mut block = list.split(size.into()).ok()?;
         for _ in 0..count {
-            let (offset, bits) = (list.u32().ok()?, list.u32().ok()?);
+            let (offset, bits) = (block.u32().ok()?, block.u32().ok()?);
             if bits & STATEMENT != 0 {
                 lines.insert(start.saturating_add(offset), SourceLine { file, line: bits & LINE });
             }
