@@ -117,6 +117,8 @@ const OPERANDS: &[&str] = &[
     "sync_sat_ugroup",
     "callc_nz r0.x, label2",
     "mov r0.x<0x00100002>, r1.x<0x00100012>",
+    "dcl_function_table<0xf9000091> ft1 = {fb3, fb4}",
+    "unknown_145<0xf9000091> <rest 0x00000003 0x0010ffff>",
     "unknown_1000<0x000003e8> <rest 0x00000001 0x00000002>",
     "add r0.x, r1.x, r2.x <rest 0x12345678>",
 ];
@@ -186,7 +188,7 @@ fn every_opcode_and_form_comes_back() {
         let bytes = program.write().unwrap();
         let mut diagnostics = Diagnostics::default();
         let read = decode(Reader::new(&bytes), &mut diagnostics).unwrap();
-        assert!(diagnostics.is_empty());
+        assert!(diagnostics.is_empty(), "{diagnostics:?}");
         assert_eq!(read, program);
         exercise(&bytes);
         let fxc = text_of(&program, Dialect::Fxc);

@@ -721,11 +721,7 @@ impl<'a> Attempt<'a> {
             .into_iter()
             .find(|name| rest.starts_with(name));
         let (length, value) = match special {
-            // A space follows the name of a NaN, even before a modifier.
-            Some(name) => {
-                let space = rest.get(name.len()..).is_some_and(|rest| rest.starts_with(" ."));
-                (name.len().saturating_add(usize::from(space)), special_float(name))
-            }
+            Some(name) => (name.len(), special_float(name)),
             None => {
                 let part = |(index, byte): (usize, u8)| {
                     let before = index.checked_sub(1).and_then(|index| rest.as_bytes().get(index)).copied();
@@ -750,7 +746,9 @@ impl<'a> Attempt<'a> {
             Kind::Float16 => u64::from(half_bits(value)?),
             _ => u64::from(single_bits(value)),
         };
-        Some((at.saturating_add(length), bits))
+        // A space follows what is no number, and minus zero, even before a modifier.
+        let space = rest.get(length..).is_some_and(|rest| rest.starts_with(" ."));
+        Some((at.saturating_add(length).saturating_add(usize::from(space)), bits))
     }
 }
 

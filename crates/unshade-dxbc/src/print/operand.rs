@@ -246,3 +246,8 @@ fn link(operand: &Operand, position: Position) -> Link {
 fn nameable(precision: u32) -> u32 {
     name_of(PRECISIONS, precision).map_or(0, |_| precision)
 }
+
+#[allow(clippy::cast_possible_truncation)]
+fn low_half(number: u64) -> u32 {
+    number as u32
+}
