@@ -123,6 +123,8 @@ export async function openPage(files, { width = 1400, height = 860, dark = false
   const { address } = server ?? await serve(files);
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', acceptDownloads: true });
   await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => {});
+  // Playwright answers the file chooser of an input, not the one that gives handles; a test brings its own.
+  await context.addInitScript(() => void delete (/** @type {any} */ (window).showOpenFilePicker));
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   /** @type {string[]} */

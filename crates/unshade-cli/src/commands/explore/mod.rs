@@ -10,10 +10,10 @@
 //! A thread a connection, and few of those; a request about a file waits for the one before it. What nobody waits for any
 //! more is not begun: searches come in steps of at most a second, each a request of its own.
 
-mod files;
+pub(super) mod files;
 mod guard;
 mod http;
-mod page;
+pub(super) mod page;
 
 use crate::Outcome;
 use crate::args::ExploreArgs;
