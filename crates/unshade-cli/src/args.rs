@@ -957,6 +957,9 @@ pub(crate) struct ExploreArgs {
     /// Print the address, and start no browser
     #[arg(long)]
     pub(crate) no_open: bool,
+    /// Start no server: answer questions from standard input, a line of JSON each (docs/query.md)
+    #[arg(long, conflicts_with_all = ["no_open", "port"])]
+    pub(crate) json: bool,
     /// The port to listen on [default: any that is free]
     #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     pub(crate) port: u16,
