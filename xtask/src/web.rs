@@ -41,7 +41,7 @@ const EXAMPLES: [(&str, &str); 5] = [
                         Exit status: 0 if the page was made and is small enough, 1 otherwise."
 )]
 pub(crate) struct Args {
-    /// The folder to write to [default: web, in the build folder].
+    /// The folder to write to [default: page, in the build folder].
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Args {
 /// Builds the module and puts the page together.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let build = sh::env_path("CARGO_TARGET_DIR").unwrap_or_else(|| sh::root().join("target"));
-    let output = args.output.clone().unwrap_or_else(|| build.join("web"));
+    let output = args.output.clone().unwrap_or_else(|| build.join("page"));
     fs::create_dir_all(&output).with_context(|| output.display().to_string())?;
     compile()?;
     let module = build.join(TARGET).join("web/unshade_web.wasm");
