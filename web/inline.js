@@ -232,7 +232,8 @@ export class Answers {
       if (!here) return refuse('no such node');
     }
     const children = (here.inside ?? []).map(plain).slice(from, from + count);
-    return { node: plain(here, node.at(-1) ?? 0), children, from };
+    const { inside: _, ...whole } = here;
+    return { node: node.length ? plain(here, node.at(-1)) : whole, children, from };
   }
 
   /** @param {string} key @param {number} offset */

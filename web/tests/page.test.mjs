@@ -272,7 +272,7 @@ test('two functions side by side', async () => {
 });
 
 test('decompiled C has colours and links, and its lines light the instructions that they came of', async () => {
-  const { page, close } = await openPage([fixture('nvidia/calls_sm_35.cubin')], { hash: '#file=calls_sm_35.cubin&item=2&pane=c&side=assembly' });
+  const { page, close } = await openPage([fixture('nvidia/calls_sm_35.cubin')], { hash: '#file=calls_sm_35.cubin&item=3&pane=c&side=assembly' });
   await page.locator('.column-first .t-keyword').first().waitFor();
   await page.locator('.column-first .t-type').first().waitFor();
   const line = page.locator('.column-first .line.has-bytes').nth(3);
@@ -281,7 +281,9 @@ test('decompiled C has colours and links, and its lines light the instructions t
   await page.locator('.column-second .line.lit').first().waitFor();
   assert.ok(await line.evaluate((node) => node.classList.contains('lit')));
   // And back: an instruction lights the line of C.
-  await page.locator('.column-second .line.has-bytes').first().click();
+  await page.locator('.column-first .line').first().click();
+  await page.waitForFunction(() => !document.querySelector('.line.lit'));
+  await page.locator('.column-second .line.has-bytes', { hasText: 'ISETP' }).first().click();
   await page.locator('.column-first .line.lit').first().waitFor();
   // A use leads to the declaration.
   const use = page.locator('.column-first .reference.t-variable').first();

@@ -70,7 +70,7 @@ test('a report shows functions, listing, facts, structure and bytes', async () =
 });
 
 test('a report shows the decompiled C beside the machine code, and what its bits are', async () => {
-  const { page, close } = await openReport([fixture('nvidia/calls_sm_35.cubin')], '#file=calls_sm_35.cubin&item=2&pane=c&side=assembly');
+  const { page, close } = await openReport([fixture('nvidia/calls_sm_35.cubin')], '#file=calls_sm_35.cubin&item=3&pane=c&side=assembly');
   await page.locator('.column-first .t-keyword', { hasText: /^(if|for|return|__global__)$/ }).first().waitFor();
   await page.locator('.column-first .line.has-bytes').nth(2).click();
   await page.locator('.column-second .line.lit').first().waitFor();

@@ -48,7 +48,7 @@ const PICTURES = [
   },
   {
     name: 'explorer-c', files: [fixture('nvidia/calls_sm_35.cubin')], width: 1240, height: 760,
-    hash: '#file=calls_sm_35.cubin&item=2&pane=c&side=assembly',
+    hash: '#file=calls_sm_35.cubin&item=3&pane=c&side=assembly',
     async prepare(page) {
       await page.locator('.column-first .line.has-bytes').nth(8).click();
       await page.locator('.column-second .line.lit').first().waitFor();

@@ -72,7 +72,8 @@ fn html(answers: &[u8]) -> Result<String> {
             push_base64(&mut out, answers);
             out.push_str("</script>\n</body>");
         } else {
-            out.push_str(&line.replace("data-transport=\"worker\"", "data-transport=\"inline\""));
+            // The page is given out as that of the server.
+            out.push_str(&line.replace("data-transport=\"server\"", "data-transport=\"inline\""));
         }
         out.push('\n');
     }

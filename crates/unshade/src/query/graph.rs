@@ -126,7 +126,8 @@ struct ListedBlock {
 /// The lines of a function's blocks, as the listing of its module has them, so that links lead where they do there.
 fn listed_blocks(unit: &Unit<'_>, module: &Module<'_>, function: usize, count: usize) -> Vec<ListedBlock> {
     let mut tape = Tape::default();
-    let mut sink = BlockMarks { tape: &mut tape, function: function as u32 };
+    let mut marks = BlockMarks { tape: &mut tape, function: function as u32 };
+    let mut sink: &mut dyn TokenSink = &mut marks;
     let options = ModuleOptions { dialect: unit.usual_dialect(), raw: false };
     print_module(unit, module, options, &mut sink);
     let listing = tape.finish();

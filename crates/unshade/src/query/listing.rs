@@ -285,7 +285,9 @@ fn unit_lines(unit: &Unit<'_>, raw: bool, tape: &mut Tape, diagnostics: &mut Dia
     let module = unit.open()?;
     diagnostics.append(module.diagnostics.clone());
     let options = ModuleOptions { dialect: unit.usual_dialect(), raw };
-    diagnostics.append(print_module(unit, &module, options, tape));
+    // Through a pointer, so that there is one printer for all who are not in a hurry: a page has to load it.
+    let mut sink: &mut dyn TokenSink = tape;
+    diagnostics.append(print_module(unit, &module, options, &mut sink));
     Ok(())
 }
 
