@@ -81,7 +81,8 @@ fn html(answers: &[u8]) -> Result<String> {
 }
 
 fn text(name: &str) -> Result<String> {
-    let (_, bytes) = page::file(name).context("this program was built without the folder web, which has the page")?;
+    let (_, bytes) =
+        page::file(name).context("this program was built without the folder web, which has the page")?;
     String::from_utf8(bytes).with_context(|| name.to_owned())
 }
 
@@ -93,7 +94,12 @@ fn script() -> Result<String> {
 }
 
 /// Puts a module behind those that it imports.
-fn add_module(name: &str, done: &mut BTreeSet<String>, open: &mut Vec<String>, script: &mut String) -> Result<()> {
+fn add_module(
+    name: &str,
+    done: &mut BTreeSet<String>,
+    open: &mut Vec<String>,
+    script: &mut String,
+) -> Result<()> {
     if done.contains(name) {
         return Ok(());
     }
@@ -114,7 +120,12 @@ fn add_module(name: &str, done: &mut BTreeSet<String>, open: &mut Vec<String>, s
             writeln!(body, "{line}")?;
         }
     }
-    writeln!(script, "const {} = (() => {{\n{body}return {{ {} }};\n}})();", variable(name), exports.join(", "))?;
+    writeln!(
+        script,
+        "const {} = (() => {{\n{body}return {{ {} }};\n}})();",
+        variable(name),
+        exports.join(", ")
+    )?;
     open.pop();
     done.insert(name.to_owned());
     Ok(())
@@ -148,7 +159,8 @@ fn hash(text: &str) -> String {
 fn push_base64(out: &mut String, bytes: &[u8]) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for three in bytes.chunks(3) {
-        let number = three.iter().fold(0u32, |number, byte| number << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+        let number =
+            three.iter().fold(0u32, |number, byte| number << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
         for place in 0..4 {
             let digit = DIGITS[(number >> (18 - 6 * place) & 63) as usize];
             out.push(if place <= three.len() { char::from(digit) } else { '=' });
@@ -167,7 +179,10 @@ mod tests {
             push_base64(&mut out, bytes);
             out
         };
-        assert_eq!([encoded(b""), encoded(b"f"), encoded(b"fo"), encoded(b"foo")], ["", "Zg==", "Zm8=", "Zm9v"]);
+        assert_eq!(
+            [encoded(b""), encoded(b"f"), encoded(b"fo"), encoded(b"foo")],
+            ["", "Zg==", "Zm8=", "Zm9v"]
+        );
         assert_eq!(encoded(&[0xfb, 0xff, 0xfe, 0x00]), "+//+AA==");
         // The hash of nothing, as policies write it.
         assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");

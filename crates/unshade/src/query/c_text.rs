@@ -13,15 +13,42 @@ use unshade_core::{Token, TokenKind, TokenSink};
 
 /// Words of C and of CUDA that are neither names nor types.
 const KEYWORDS: [&str; 30] = [
-    "__constant__", "__device__", "__forceinline__", "__global__", "__launch_bounds__", "__noinline__", "__restrict__",
-    "__shared__", "asm", "break", "case", "const", "continue", "default", "do", "else", "enum", "extern", "for", "goto",
-    "if", "inline", "return", "sizeof", "static", "struct", "switch", "union", "volatile", "while",
+    "__constant__",
+    "__device__",
+    "__forceinline__",
+    "__global__",
+    "__launch_bounds__",
+    "__noinline__",
+    "__restrict__",
+    "__shared__",
+    "asm",
+    "break",
+    "case",
+    "const",
+    "continue",
+    "default",
+    "do",
+    "else",
+    "enum",
+    "extern",
+    "for",
+    "goto",
+    "if",
+    "inline",
+    "return",
+    "sizeof",
+    "static",
+    "struct",
+    "switch",
+    "union",
+    "volatile",
+    "while",
 ];
 
 /// Types that have names of their own; those that end in `_t`, and vectors such as `float4`, are known by their form.
 const TYPES: [&str; 14] = [
-    "bool", "char", "double", "float", "half", "int", "long", "short", "signed", "size_t", "typedef", "unsigned", "void",
-    "wchar_t",
+    "bool", "char", "double", "float", "half", "int", "long", "short", "signed", "size_t", "typedef",
+    "unsigned", "void", "wchar_t",
 ];
 
 /// Writes lines of C.
@@ -64,7 +91,8 @@ impl<'t> CText<'t> {
 
     /// Says which bytes the next line came of.
     pub(super) fn sources(&mut self, ranges: &[Range<u64>]) {
-        let (first, others) = ranges.split_first().map_or((0..0, &[][..]), |(first, others)| (first.clone(), others));
+        let (first, others) =
+            ranges.split_first().map_or((0..0, &[][..]), |(first, others)| (first.clone(), others));
         self.tape.source(first);
         others.iter().for_each(|range| self.tape.also(range.clone()));
     }
@@ -135,7 +163,8 @@ impl<'t> CText<'t> {
         }
         self.state.last = Last::Other;
         let next = behind.trim_start().as_bytes();
-        let is_label = last == Last::Goto || !is_begun && next.first() == Some(&b':') && next.get(1) != Some(&b':');
+        let is_label =
+            last == Last::Goto || !is_begun && next.first() == Some(&b':') && next.get(1) != Some(&b':');
         let is_declared = match last {
             Last::Type => true,
             Last::Comma => declares_at == Some(depth),
@@ -175,7 +204,20 @@ impl<'t> CText<'t> {
 fn is_type(word: &str) -> bool {
     let base = word.trim_end_matches(|c: char| c.is_ascii_digit());
     let is_vector = base.len() + 1 == word.len()
-        && matches!(base, "char" | "uchar" | "short" | "ushort" | "int" | "uint" | "long" | "ulong" | "float" | "double" | "half");
+        && matches!(
+            base,
+            "char"
+                | "uchar"
+                | "short"
+                | "ushort"
+                | "int"
+                | "uint"
+                | "long"
+                | "ulong"
+                | "float"
+                | "double"
+                | "half"
+        );
     TYPES.contains(&word) || is_vector || word.len() > 2 && word.ends_with("_t")
 }
 

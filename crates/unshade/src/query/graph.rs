@@ -146,7 +146,8 @@ fn listed_blocks(unit: &Unit<'_>, module: &Module<'_>, function: usize, count: u
             listed.link = listing.line(from).tokens.iter().find_map(defines);
         }
         let lines = (from + head..end).map(|line| listing.line(line));
-        listed.lines = lines.take_while(|line| line.text() != "}").filter(|line| !line.tokens.is_empty()).collect();
+        listed.lines =
+            lines.take_while(|line| line.text() != "}").filter(|line| !line.tokens.is_empty()).collect();
     }
     blocks
 }

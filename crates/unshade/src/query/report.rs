@@ -116,7 +116,8 @@ impl Report {
         };
         self.put_if(&format!("facts {at}"), facts)?;
         for pane in &panes {
-            let pane = Pane { file: place.file, program: place.program, item: place.item, pane: pane.clone() };
+            let pane =
+                Pane { file: place.file, program: place.program, item: place.item, pane: pane.clone() };
             let listing = session.printed(&pane).map(|printed| ListingAnswer {
                 total: printed.lines.len() as u32,
                 from: 0,
@@ -139,12 +140,8 @@ impl Report {
 
     /// What the bits of NVIDIA's instructions mean.
     fn bits(&mut self, place: &Place, at: &str, session: &mut Session) -> Answer<()> {
-        let pane = Pane {
-            file: place.file,
-            program: place.program,
-            item: place.item,
-            pane: "assembly".to_owned(),
-        };
+        let pane =
+            Pane { file: place.file, program: place.program, item: place.item, pane: "assembly".to_owned() };
         if place.item.is_none() {
             return Ok(());
         }
@@ -180,9 +177,8 @@ fn module_place(session: &mut Session, place: &Place) -> Answer<ModulePlace> {
     let at = Pane { file: place.file, program: place.program, item: place.item, pane: String::new() };
     let taken = session.extract(&Extract { at, what: Extracted::Module, name: None })?;
     let (data, [base, _]) = session.space_of(place.program)?;
-    let offset = memchr::memmem::find(data, &taken.bytes).ok_or_else(|| {
-        Fault::new("the module is packed in the file").hint("`unshade extract` unpacks it")
-    })?;
+    let offset = memchr::memmem::find(data, &taken.bytes)
+        .ok_or_else(|| Fault::new("the module is packed in the file").hint("`unshade extract` unpacks it"))?;
     let start = base.saturating_add(offset as u64);
     let size = taken.bytes.len() as u64;
     Ok(ModulePlace { name: taken.name, size, range: [start, start.saturating_add(size)] })

@@ -459,7 +459,10 @@ mod tests {
         tape.block(3, true);
         tape.put(TokenKind::Text, "b\n");
         let lines = tape.finish();
-        assert_eq!((lines.at(16), lines.at(44), lines.at(30), lines.at(36)), (Some(1), Some(1), Some(2), None));
+        assert_eq!(
+            (lines.at(16), lines.at(44), lines.at(30), lines.at(36)),
+            (Some(1), Some(1), Some(2), None)
+        );
         assert_eq!((lines.line(1).also, lines.line(2).also), (vec![[40, 48]], vec![]));
         assert_eq!(lines.blocks(), [(0, 1, false), (3, 2, true)]);
     }
