@@ -281,9 +281,10 @@ test('decompiled C has colours and links, and its lines light the instructions t
   await page.locator('.column-second .line.lit').first().waitFor();
   assert.ok(await line.evaluate((node) => node.classList.contains('lit')));
   // And back: an instruction lights the line of C.
+  const address = /\/\*[0-9a-f]{4}\*\//.exec(await page.locator('.column-second .line.lit').first().textContent() ?? '')?.[0] ?? '';
   await page.locator('.column-first .line').first().click();
   await page.waitForFunction(() => !document.querySelector('.line.lit'));
-  await page.locator('.column-second .line.has-bytes', { hasText: 'ISETP' }).first().click();
+  await page.locator('.column-second .line', { hasText: address }).click();
   await page.locator('.column-first .line.lit').first().waitFor();
   // A use leads to the declaration.
   const use = page.locator('.column-first .reference.t-variable').first();

@@ -62,7 +62,8 @@ test('a report shows functions, listing, facts, structure and bytes', async () =
   await dialog.getByLabel('Search for').fill('4d 54 4c 42');
   await page.keyboard.press('Enter');
   await dialog.locator('.search-state', { hasText: /1 match/ }).waitFor();
-  await page.keyboard.press('Escape');
+  await dialog.locator('.result').first().click();
+  await dialog.waitFor({ state: 'hidden' });
   assert.deepEqual((await download(page, 'program', 1)).bytes, readFileSync(TWO));
   const module = await download(page, 'module');
   assert.ok(readFileSync(TWO).includes(module.bytes));
