@@ -74,6 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     command.arg("--out-dir").arg(&output).arg(&module);
     sh::capture(&mut command)?;
     let module = output.join("unshade_web_bg.wasm");
+    shrink(&module)?;
     copy_page(&output)?;
     copy_examples(&output.join("examples"))?;
     let bytes = fs::read(&module)?;
@@ -148,6 +149,22 @@ fn wasm_bindgen(build: &Path) -> Result<PathBuf> {
     let status = command.status().context("cannot start cargo")?;
     ensure!(status.success(), "wasm-bindgen {version} can't be installed");
     Ok(own)
+}
+
+/// Takes out what binaryen's program finds to be there twice or for nothing. Its passes that rewrite code are left out: less
+/// of it, it packs worse.
+fn shrink(module: &Path) -> Result<()> {
+    let mut command = Command::new("wasm-opt");
+    command.args(["--all-features", "--duplicate-function-elimination", "--remove-unused-module-elements"]);
+    command.args(["--reorder-locals", "--vacuum", "-o"]).arg(module).arg(module);
+    match command.stdout(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => bail!("wasm-opt can't read what the compiler wrote: install a newer binaryen"),
+        Err(_) => {
+            eprintln!("web: without wasm-opt (Debian: binaryen) the module is larger by a hundredth");
+            Ok(())
+        }
+    }
 }
 
 /// The version of a package in `Cargo.lock`.

@@ -128,7 +128,7 @@ impl Report {
             self.put_if(&format!("listing {at} {}", pane.pane), listing)?;
         }
         if panes.iter().any(|pane| pane == "assembly") {
-            self.put_if(&format!("graph {at}"), session.graph(&Graph { at: place.clone(), function: 0 }))?;
+            self.put_if(&format!("graph {at}"), session.graph(&Graph { at: place, function: 0 }))?;
             self.bits(&place, &at, session)?;
         }
         for extract in extracts.iter().filter(|name| **name == "module") {
@@ -149,7 +149,7 @@ impl Report {
         let places = (0..printed.lines.len()).filter_map(|line| printed.lines.range(line));
         let mut found = Vec::new();
         for [offset, _] in places {
-            match session.bits(&Bits { at: place.clone(), offset }) {
+            match session.bits(&Bits { at: *place, offset }) {
                 Ok(bits) => found.push(bits),
                 // Of the others of a listing that is none of NVIDIA's the same is true.
                 Err(_) if found.is_empty() => break,
