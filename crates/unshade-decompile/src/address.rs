@@ -39,7 +39,10 @@ impl Address {
                 (Op::Shl, Some(shift)) if shift < 31 && scale < 1 << 31 => {
                     list.push((function.input(id, 0), scale << shift));
                 }
-                _ => address.terms.push((id, scale)),
+                _ => match address.terms.iter_mut().find(|term| term.0 == id) {
+                    Some(term) => term.1 = term.1.saturating_add(scale),
+                    None => address.terms.push((id, scale)),
+                },
             }
         }
         if width == 64 {
