@@ -40,6 +40,8 @@ pub struct Printer<'a> {
     addresses: Vec<u32>,
     /// Variables that were named since the last line.
     named: Vec<Id>,
+    /// The variable that the next line declares.
+    declaring: Option<Id>,
     /// The last occurrence of each variable, and up to which one each loop goes, in the order in which they are written.
     last: HashMap<Id, u32>,
     loop_ends: Vec<u32>,
@@ -61,6 +63,8 @@ struct Written {
     addresses: Vec<u32>,
     /// The variable that it sets, if that is all it does.
     sets: Option<Id>,
+    /// The variable that it declares.
+    declares: Option<Id>,
     /// The variables that it names.
     names: Vec<Id>,
 }
@@ -120,6 +124,7 @@ impl<'a> Printer<'a> {
             lines: Vec::new(),
             addresses: Vec::new(),
             named: Vec::new(),
+            declaring: None,
             last: HashMap::new(),
             loop_ends: Vec::new(),
             loops_written: 0,
@@ -130,6 +135,7 @@ impl<'a> Printer<'a> {
             casts: 0,
         };
         printer.find_parameters();
+        printer.find_fields();
         printer
     }
 
@@ -316,7 +322,9 @@ impl<'a> Printer<'a> {
         let mut names = std::mem::take(&mut self.named);
         names.sort_unstable();
         names.dedup();
-        self.lines.push(Written { text: String::from(text), indent: self.indent, addresses, sets, names });
+        let declares = self.declaring.take();
+        let text = String::from(text);
+        self.lines.push(Written { text, indent: self.indent, addresses, sets, declares, names });
     }
 
     fn statements(&mut self, statements: &[Statement]) {
@@ -483,6 +491,9 @@ impl<'a> Printer<'a> {
 
     /// A value that is assigned to something of a type: C changes the sign and the width of integers by itself.
     fn assigned(&mut self, id: Id, ty: Type) -> String {
+        if matches!(ty, Type::Integer(64, _)) && self.is_widened(id) {
+            return self.value(self.function.input(id, 0), 0, self.has_type(self.function.input(id, 0)));
+        }
         let ty = match (ty, self.has_type(id)) {
             (Type::Integer(bits, _), Type::Integer(have, sign))
                 if have >= bits && self.function.number(id).is_none() =>
@@ -520,6 +531,7 @@ impl<'a> Printer<'a> {
         if !self.declared_later.contains(&class) || !self.declared.insert(class) {
             return String::new();
         }
+        self.declaring = Some(class);
         let ty = self.types.of[class as usize].name();
         if ty.ends_with('*') { String::from(ty) } else { format!("{ty} ") }
     }
@@ -640,7 +652,11 @@ impl<'a> Printer<'a> {
                 let is_free = self.lines[at + 1..].iter().all(|after| {
                     !after.names.contains(&class) && after.sets.is_some_and(|set| !line.names.contains(&set))
                 });
-                if !is_free || line.text.contains(['[', '?']) {
+                // What the body declares is not known in the head.
+                let is_outer = self.lines[place + 1..].iter().all(|other| {
+                    other.declares.is_none_or(|declared| !line.names.contains(&declared))
+                });
+                if !is_free || !is_outer || line.text.contains(['[', '?']) {
                     return None;
                 }
                 let line = self.lines.remove(at);
@@ -676,7 +692,7 @@ impl<'a> Printer<'a> {
             let is_free = self.lines[at + 1..place]
                 .iter()
                 .all(|after| after.sets.is_some_and(|set| !line.names.contains(&set)));
-            let is_declared = self.is_declaration(&line.text);
+            let is_declared = line.declares.is_some();
             let is_over = end.is_some_and(|end| self.last.get(&class).is_some_and(|last| *last <= end));
             // `x += 1` is no beginning.
             let is_set = line.text.contains(" = ") && !line.text.contains(['[', '?']);

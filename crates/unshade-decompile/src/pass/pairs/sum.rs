@@ -163,7 +163,8 @@ impl Pairs<'_> {
             0
         } else if self.joins(high, low) {
             3
-        } else if self.is_sum_of(high, low) || self.is_difference_of(high, low) || self.is_mixed(high, low) {
+        } else if self.op(low) == Op::And && self.is_sum_of(high, self.input(low, 0))
+            || self.is_sum_of(high, low) || self.is_difference_of(high, low) || self.is_mixed(high, low) {
             2
         } else {
             u32::from(self.fits(high, low))
