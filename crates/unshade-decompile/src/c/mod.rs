@@ -391,6 +391,11 @@ impl<'a> Printer<'a> {
                 let is_open = self.braced("for (;;)", body);
                 self.close(is_open);
             }
+            Statement::Loop { kind: Kind::Once, body } => {
+                self.loops_written += 1;
+                let is_open = self.braced("do", body);
+                self.line(if is_open { "} while (false);" } else { "while (false);" });
+            }
             Statement::Loop { kind: Kind::While(condition, holds), body } => {
                 self.loops_written += 1;
                 self.counted((*condition, *holds), body);
