@@ -658,9 +658,9 @@ impl<'a> Printer<'a> {
                     !after.names.contains(&class) && after.sets.is_some_and(|set| !line.names.contains(&set))
                 });
                 // What the body declares is not known in the head.
-                let is_outer = self.lines[place + 1..].iter().all(|other| {
-                    other.declares.is_none_or(|declared| !line.names.contains(&declared))
-                });
+                let is_outer = self.lines[place + 1..]
+                    .iter()
+                    .all(|other| other.declares.is_none_or(|declared| !line.names.contains(&declared)));
                 if !is_free || !is_outer || line.text.contains(['[', '?']) {
                     return None;
                 }
@@ -830,7 +830,9 @@ impl<'a> Printer<'a> {
         found: &mut HashMap<Id, Occurrence>,
         clock: &mut Clock,
     ) {
-        self.each_variable(id, &mut |id| self.occur(self.variables.of(id), scope, scopes, found, clock, false));
+        self.each_variable(id, &mut |id| {
+            self.occur(self.variables.of(id), scope, scopes, found, clock, false)
+        });
     }
 
     fn occur(
@@ -842,9 +844,11 @@ impl<'a> Printer<'a> {
         clock: &mut Clock,
         is_set: bool,
     ) {
-        let entry = found
-            .entry(class)
-            .or_insert(Occurrence { scope, first: if is_set { Some(scope) } else { None }, last: 0 });
+        let entry = found.entry(class).or_insert(Occurrence {
+            scope,
+            first: if is_set { Some(scope) } else { None },
+            last: 0,
+        });
         clock.now += 1;
         entry.last = clock.now;
         let (mut a, mut b) = (entry.scope, scope);

@@ -59,7 +59,10 @@ mod tests {
         let long = format!("x = {} + f(a, {});", "a".repeat(70), "b".repeat(60));
         let mut found = Vec::new();
         lines(&long, 4, |line| found.push(line));
-        assert_eq!(found, [format!("    x = {} +", "a".repeat(70)), format!("            f(a, {});", "b".repeat(60))]);
+        assert_eq!(
+            found,
+            [format!("    x = {} +", "a".repeat(70)), format!("            f(a, {});", "b".repeat(60))]
+        );
         found.clear();
         lines("x = 1;", 4, |line| found.push(line));
         assert_eq!(found, ["    x = 1;"]);

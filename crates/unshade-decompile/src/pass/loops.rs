@@ -89,7 +89,11 @@ impl Rotated {
         let block = &function.blocks[self.header as usize];
         let place = |wanted| block.before.iter().position(|before| *before == wanted);
         let (Some(entry), Some(latch)) = (place(self.entry), place(self.latch)) else { return Vec::new() };
-        block.phis.iter().map(|phi| (*phi, function.input(*phi, entry), function.input(*phi, latch))).collect()
+        block
+            .phis
+            .iter()
+            .map(|phi| (*phi, function.input(*phi, entry), function.input(*phi, latch)))
+            .collect()
     }
 
     fn turn(&self, function: &mut Function, graph: &Graph) -> bool {
@@ -324,7 +328,7 @@ impl Merged<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Special, Space};
+    use crate::ir::{Space, Special};
 
     /// `i = first; if (test) do { store i; i += 1 } while (i < n)`, the test of what `first` is.
     fn counting(first: Option<u64>) -> (Function, BlockId) {

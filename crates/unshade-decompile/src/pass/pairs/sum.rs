@@ -68,9 +68,11 @@ impl Pairs<'_> {
     pub(super) fn is_sum_of(&self, high: Id, low: Id) -> bool {
         self.op(low) == Op::Add
             && high != NONE
-            && self.terms(high).into_iter().filter_map(|term| self.counted(term)).any(|carry| {
-                self.is_carry(carry, low) || self.carry_of_three(carry, low).is_some()
-            })
+            && self
+                .terms(high)
+                .into_iter()
+                .filter_map(|term| self.counted(term))
+                .any(|carry| self.is_carry(carry, low) || self.carry_of_three(carry, low).is_some())
     }
 
     /// Whether two values look like halves of one that is not found yet.
@@ -164,7 +166,10 @@ impl Pairs<'_> {
         } else if self.joins(high, low) {
             3
         } else if self.op(low) == Op::And && self.is_sum_of(high, self.input(low, 0))
-            || self.is_sum_of(high, low) || self.is_difference_of(high, low) || self.is_mixed(high, low) {
+            || self.is_sum_of(high, low)
+            || self.is_difference_of(high, low)
+            || self.is_mixed(high, low)
+        {
             2
         } else {
             u32::from(self.fits(high, low))

@@ -130,7 +130,13 @@ impl Rewriter<'_> {
             return None;
         }
         let (a, b) = (self.input(signs, 0), self.input(signs, 1));
-        let number = if a == divisor { b } else if b == divisor { a } else { return None };
+        let number = if a == divisor {
+            b
+        } else if b == divisor {
+            a
+        } else {
+            return None;
+        };
         let is_right = self.is_amount(amount, divisor)
             && self.divided_by(plus, amount).is_some_and(|found| self.is_amount(found, number));
         if !is_right {
@@ -200,7 +206,13 @@ impl Rewriter<'_> {
             return None;
         }
         let (a, b) = (self.input(product, 0), self.input(product, 1));
-        let first = if a == divisor { b } else if b == divisor { a } else { return None };
+        let first = if a == divisor {
+            b
+        } else if b == divisor {
+            a
+        } else {
+            return None;
+        };
         self.guesses(first, number, divisor).then_some(number)
     }
 
@@ -265,7 +277,9 @@ impl Rewriter<'_> {
                     first
                 }
                 Op::FloatDiv => self.input(at, 1),
-                Op::Call(_) | Op::UnsignedToFloat | Op::SignedToFloat | Op::ZeroExtend | Op::SignExtend => first,
+                Op::Call(_) | Op::UnsignedToFloat | Op::SignedToFloat | Op::ZeroExtend | Op::SignExtend => {
+                    first
+                }
                 _ => return false,
             };
             if at == of {
