@@ -204,6 +204,22 @@ fn every_opcode_and_form_comes_back() {
     }
 }
 
+/// Programs that fuzzing found to come back otherwise: a constant buffer that is a register, a long instruction with bits
+/// where others have their length, a relative index of more than 32 bits.
+const FOUND: [&[u32]; 3] = [
+    &[0x51, 8, 0x0700_0059, 0, 0x500, 0x500, 0x0505_0505, 0x0505_0505, 0x0505_0505],
+    &[0x50, 5, 0xf900_0091, 3, 0x0010_ffff],
+    &[0x50, 8, 0x0600_0036, 0x0010_0012, 0, 0x0160_0012, 0xf211_0000, 0x0100_1000],
+];
+
+#[test]
+fn programs_that_fuzzing_found_come_back() {
+    for tokens in FOUND {
+        let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
+        exercise(&bytes);
+    }
+}
+
 #[test]
 fn programs_that_are_cut_off_come_back() {
     for program in programs() {

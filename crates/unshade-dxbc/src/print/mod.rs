@@ -424,9 +424,10 @@ fn is_tellable(version: Version, instruction: &Instruction) -> bool {
     let operand = instruction.operands.first();
     let is_called_otherwise = instruction.opcode() == Opcode::FCALL
         && operand.is_some_and(|operand| !operand.kind().brackets_function() || has_letters(operand));
-    let is_bound =
-        row.class == Class::Declaration && operand.is_some_and(|one| one.kind().capital_name().is_some());
-    let is_bound_otherwise = is_bound && operand.is_some_and(|one| !has_plain_range(version, one));
+    let is_bindable = operand.is_some_and(|one| one.kind().capital_name().is_some());
+    let is_bound = row.class == Class::Declaration && (is_bindable || row.body.contains(['p', 'q']));
+    let is_bound_otherwise =
+        is_bound && (!is_bindable || operand.is_some_and(|one| !has_plain_range(version, one)));
     !(lacks || unknown_length || wide_types || unnamed || is_called_otherwise || is_bound_otherwise)
 }
 
