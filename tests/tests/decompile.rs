@@ -20,6 +20,7 @@ fn example(words: &[u64], name: &str, parameters: &[(u32, u32, Option<Type>)]) -
         entry: 0,
         local_size: 256,
         constants: Vec::new(),
+        functions: Vec::new(),
         variables: Vec::new(),
         relocations: Vec::new(),
     };

@@ -2,7 +2,7 @@
 
 use crate::demangle;
 use unshade_core::Diagnostics;
-use unshade_decompile::sass::{Code, Part, Place, Relocation, Variable};
+use unshade_decompile::sass::{Code, Inner, Part, Place, Relocation, Variable};
 use unshade_decompile::types::{Kind, Type};
 use unshade_decompile::{Decompiled, Fault, Parameter, Source, c};
 use unshade_nv::Cubin;
@@ -60,6 +60,7 @@ pub fn cubin(
             entry: function.symbol.value,
             local_size: stack_size(&resources),
             constants: constants(cubin, &function),
+            functions: text.functions(),
             variables: text.variables(),
             relocations: text.relocations(),
         };
@@ -173,6 +174,7 @@ fn scalar(name: &str) -> Option<Type> {
 struct Names {
     relocations: Vec<(u64, String, u64, Part)>,
     variables: Vec<(String, Place, u64, u64)>,
+    functions: Vec<(u64, String)>,
 }
 
 impl Names {
@@ -217,7 +219,18 @@ impl Names {
                 variables.push((name, place, symbol.value, symbol.size));
             }
         }
-        Self { relocations, variables }
+        let inside = cubin.functions().filter(|other| {
+            other.section.as_ref().is_some_and(|section| section.index == code)
+                && other.symbol.value != function.symbol.value
+        });
+        let functions = inside
+            .map(|other| (other.symbol.value, String::from_utf8_lossy(other.name()).into_owned()))
+            .collect();
+        Self { relocations, variables, functions }
+    }
+
+    fn functions(&self) -> Vec<Inner<'_>> {
+        self.functions.iter().map(|(address, name)| Inner { address: *address, name }).collect()
     }
 
     fn relocations(&self) -> Vec<Relocation<'_>> {

@@ -15,7 +15,7 @@ pub(super) enum Given {
 }
 
 impl Lifting<'_> {
-    fn call(&mut self, name: &str, width: u8, inputs: &[Id]) -> Id {
+    pub(super) fn call(&mut self, name: &str, width: u8, inputs: &[Id]) -> Id {
         match Intrinsic::by_name(name) {
             // A helper that is not written out can't be called.
             Some(found) if found.entry().is_helper && !crate::c::prelude::has(name) => self.unlifted(width),

@@ -11,7 +11,8 @@ use super::Code;
 use crate::Fault;
 use std::collections::HashMap;
 use unshade_sass::Instruction;
-use unshade_sass::listing::{Function, Word, instruction_target};
+use super::routine::{self, Routine};
+use unshade_sass::listing::{Word, instruction_target};
 use unshade_sass::table::{Flow as Kind, Kind as OperandKind};
 
 /// No node.
@@ -46,6 +47,8 @@ pub(super) struct Flow {
     pub words: Vec<Word>,
     /// The stretches.
     pub nodes: Vec<Node>,
+    /// The compiler's routines that are called, by their addresses.
+    routines: HashMap<u64, Routine>,
 }
 
 /// What an entry of the stack was pushed by.
@@ -66,6 +69,7 @@ struct Walk<'a> {
     entries: Vec<(Push, usize, u32, u32)>,
     known_entries: HashMap<(Push, usize, u32), u32>,
     nodes: Vec<Node>,
+    routines: HashMap<u64, Routine>,
     known: HashMap<(usize, u32), u32>,
     pending: Vec<(u32, u32)>,
     budget: usize,
@@ -74,9 +78,7 @@ struct Walk<'a> {
 
 impl Flow {
     pub(super) fn new(code: &Code<'_>, budget: usize) -> Result<Self, Fault> {
-        let function =
-            Function { name: "", isa: code.isa, bytes: code.bytes, address: code.base, file_offset: 0 };
-        let words: Vec<Word> = function.words().map(|(_, word)| word).collect();
+        let words = routine::words(code);
         if words.len() > budget {
             return Err(Fault::Budget { limit: budget });
         }
@@ -88,18 +90,25 @@ impl Flow {
             entries: Vec::new(),
             known_entries: HashMap::new(),
             nodes: Vec::new(),
+            routines: HashMap::new(),
             known: HashMap::new(),
             pending: Vec::new(),
             budget: budget.saturating_mul(2),
             spent: 0,
         };
+        walk.find_routines();
         walk.find_leaders();
         let entry = walk.slot(code.entry).ok_or(Fault::NoCode)?;
         walk.node(entry, NONE);
         while let Some((node, stack)) = walk.pending.pop() {
             walk.follow(node, stack)?;
         }
-        Ok(Self { words: walk.words, nodes: walk.nodes })
+        Ok(Self { words: walk.words, nodes: walk.nodes, routines: walk.routines })
+    }
+
+    /// The compiler's routine that an instruction calls.
+    pub(super) fn routine(&self, instruction: &Instruction, address: u64) -> Option<&Routine> {
+        called(&self.routines, instruction, address)
     }
 }
 
@@ -113,6 +122,14 @@ impl Walk<'_> {
         let offset = address.checked_sub(self.code.base)?;
         let slot = usize::try_from(offset / bytes).ok()?;
         (offset % bytes == 0 && slot < self.words.len()).then_some(slot)
+    }
+
+    fn find_routines(&mut self) {
+        for function in &self.code.functions {
+            if let Some(found) = routine::find(self.code, &self.words, function.address) {
+                self.routines.insert(function.address, found);
+            }
+        }
     }
 
     fn find_leaders(&mut self) {
@@ -306,7 +323,9 @@ impl Walk<'_> {
                     if let Some(target) = target.and_then(|target| self.slot(target)) {
                         stack = self.push(kind, target, stack)?;
                     }
-                } else if self.ends(&instruction) {
+                } else if self.ends(&instruction)
+                    && called(&self.routines, &instruction, self.address(at)).is_none()
+                {
                     return self.branch(node, at, &instruction, stack);
                 }
             }
@@ -400,6 +419,17 @@ impl Walk<'_> {
         node.fault = fault;
         Ok(())
     }
+}
+
+fn called<'a>(
+    routines: &'a HashMap<u64, Routine>,
+    instruction: &Instruction,
+    address: u64,
+) -> Option<&'a Routine> {
+    if instruction.operation().flow != Kind::Call || routines.is_empty() {
+        return None;
+    }
+    routines.get(&instruction_target(instruction, address)?)
 }
 
 /// Whether an instruction may leave the branch to the next one: it is guarded, or tests the condition code.

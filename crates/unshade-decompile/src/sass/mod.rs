@@ -1,6 +1,7 @@
 //! The front end for NVIDIA's machine code: words to values and blocks.
 //!
-//! `flow` finds where control goes, with the reconvergence stack taken apart; `lift` turns the p-code of
+//! `flow` finds where control goes, with the reconvergence stack taken apart; `routine` which calls are the compiler's
+//! own and stand for an operator; `lift` turns the p-code of
 //! [`unshade_sass::semantics`] into values; `calls` says which functions of C the functions of p-code are; `banks`
 //! what stands in constant bank 0. Nothing outside of this module knows a register.
 
@@ -8,6 +9,7 @@ mod banks;
 mod calls;
 mod flow;
 mod lift;
+mod routine;
 
 use crate::Fault;
 use crate::ir;
@@ -28,10 +30,21 @@ pub struct Code<'a> {
     pub local_size: u32,
     /// Contents of constant banks that are known: those of the function.
     pub constants: Vec<(u8, &'a [u8])>,
+    /// Functions in the section besides the one that is entered.
+    pub functions: Vec<Inner<'a>>,
     /// Constant banks of variables: bank, offset, name, and which symbol it is.
     pub variables: Vec<Variable<'a>>,
     /// What is put into words when the code is loaded: address, and part of a symbol's address.
     pub relocations: Vec<Relocation<'a>>,
+}
+
+/// A function inside of a section.
+#[derive(Clone, Debug)]
+pub struct Inner<'a> {
+    /// Where it is entered.
+    pub address: u64,
+    /// Its name.
+    pub name: &'a str,
 }
 
 /// A variable in a constant bank, or in global memory or shared memory.
