@@ -6,6 +6,7 @@
 mod access;
 mod expression;
 pub mod prelude;
+mod symbol;
 
 use crate::ir::{BlockId, Function, Id, Op};
 use crate::schedule::Schedule;

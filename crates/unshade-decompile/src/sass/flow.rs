@@ -5,7 +5,8 @@
 //! words *and* what stands on the stack when it is entered. Where two ways lead to the same words with different stacks,
 //! the words are there twice: this also puts a function that is called in the place of the call.
 //!
-//! An indirect branch goes where the table says that its register is loaded from.
+//! An indirect branch goes where the table says that its register is loaded from; one to an address that is in a register
+//! calls any of the functions in the section.
 
 use super::Code;
 use crate::Fault;
@@ -20,6 +21,9 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// So deep may the stack be.
 const MAX_DEPTH: u32 = 48;
+
+/// So many functions may be called by a pointer.
+const MAX_FUNCTIONS: usize = 32;
 
 /// So many entries of a jump table are read.
 const MAX_TABLE: usize = 1024;
@@ -170,7 +174,9 @@ impl Walk<'_> {
             base = base.wrapping_add_signed(displacement);
             self.load_of(slot, branch.number(operand.value))
         };
-        let Some((bank, offset, index, at)) = load else { return Vec::new() };
+        let Some((bank, offset, index, at)) = load else {
+            return if base == 0 { self.functions() } else { Vec::new() };
+        };
         let Some(bytes) = self.code.constants.iter().find(|entry| i64::from(entry.0) == bank) else {
             return Vec::new();
         };
@@ -185,6 +191,25 @@ impl Walk<'_> {
             table.push((u64::from(number), target));
         }
         table
+    }
+
+    /// What a branch to an address that a register holds can call: a function of the section, by its address.
+    fn functions(&self) -> Vec<(u64, usize)> {
+        let all = self.code.functions.iter().map(|function| function.address);
+        let ours = all.filter(|address| !self.routines.contains_key(address));
+        let mut ours: Vec<u64> = ours.collect();
+        // Those whose address some variable holds, if there are any.
+        let held: Vec<u64> = ours.iter().copied().filter(|address| self.is_held(*address)).collect();
+        if !held.is_empty() {
+            ours = held;
+        }
+        ours.into_iter().take(MAX_FUNCTIONS).filter_map(|address| Some((address, self.slot(address)?))).collect()
+    }
+
+    fn is_held(&self, address: u64) -> bool {
+        let words = self.code.variables.iter().flat_map(|variable| variable.bytes.chunks_exact(4));
+        let mut words = words.filter_map(|word| <[u8; 4]>::try_from(word).ok());
+        words.any(|word| u64::from(u32::from_le_bytes(word)) == address)
     }
 
     /// The load from a table that a register was last written by: bank, offset, register of the index, slot.

@@ -2,13 +2,15 @@
 //!
 //! `flow` finds where control goes, with the reconvergence stack taken apart; `routine` which calls are the compiler's
 //! own and stand for an operator; `lift` turns the p-code of
-//! [`unshade_sass::semantics`] into values; `calls` says which functions of C the functions of p-code are; `banks`
+//! [`unshade_sass::semantics`] into values; `calls` says which functions of C the functions of p-code are; `outside` what the
+//! device runtime's are; `banks`
 //! what stands in constant bank 0. Nothing outside of this module knows a register.
 
 mod banks;
 mod calls;
 mod flow;
 mod lift;
+mod outside;
 mod routine;
 
 use crate::Fault;
@@ -58,6 +60,22 @@ pub struct Variable<'a> {
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,
+    /// What it holds before the program runs; nothing if that is not told.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Variable<'a> {
+    /// What it says, if it is text.
+    pub fn text(&self) -> Option<&'a str> {
+        let (last, text) = self.bytes.split_last()?;
+        let is_text = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r');
+        (*last == 0 && text.iter().all(is_text)).then(|| std::str::from_utf8(text).ok())?
+    }
+
+    /// Whether the compiler made it of a literal of text.
+    pub fn is_literal(&self) -> bool {
+        self.text().is_some() && ["$str", "__unnamed", ".str"].iter().any(|start| self.name.starts_with(start))
+    }
 }
 
 /// Where a variable is.

@@ -37,8 +37,14 @@ impl Lifting<'_> {
             && ops.iter().any(|op| op.code == Pcode::Call)
             && node.next != flow::NONE;
         if call {
-            self.close();
-            self.unlifted(0);
+            if let Some((side, _)) = self.enter(instruction, body, false) {
+                self.side = side;
+                let name = self.called_outside();
+                if !name.is_some_and(|name| self.call_outside(name)) {
+                    self.unlifted(0);
+                }
+                self.side = Side::Plain;
+            }
         } else if !is_pure && is_branching {
             self.close();
             self.with_blocks(&lifted, node);
