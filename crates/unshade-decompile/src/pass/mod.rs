@@ -3,6 +3,7 @@
 pub mod graph;
 pub mod memory;
 pub mod pairs;
+pub mod quotient;
 pub mod simplify;
 
 use crate::ir::dominators::Graph;
@@ -11,9 +12,26 @@ use crate::ir::{Function, Id, NONE, Op};
 /// Rounds after which a function that still changes is left as it is.
 const MAX_ROUNDS: usize = 12;
 
+/// So many times quotients are looked for.
+const MAX_QUOTIENTS: usize = 4;
+
 /// All passes, until nothing changes.
 pub fn run(function: &mut Function) {
     graph::clean(function);
+    rounds(function);
+    // Quotients make others of what is around them: the remainder, the choice of which they are a side.
+    for _ in 0..MAX_QUOTIENTS {
+        let found = Graph::new(function);
+        let used = used(function);
+        if !quotient::run(function, &found, &used) {
+            break;
+        }
+        rounds(function);
+    }
+    sweep(function);
+}
+
+fn rounds(function: &mut Function) {
     for round in 0..MAX_ROUNDS {
         let found = Graph::new(function);
         hoist(function, &found);
@@ -25,7 +43,6 @@ pub fn run(function: &mut Function) {
             break;
         }
     }
-    sweep(function);
 }
 
 /// Puts each pure value into the first block in which all of its inputs are there, so that what is the same is in the same

@@ -22,6 +22,16 @@ const MAX_INPUTS: usize = 6;
 /// On so many random numbers, besides those that are special, a routine is tried.
 const TRIALS: usize = 40;
 
+/// Where a half of a number is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Half {
+    Register(u8),
+    /// At an offset of constant bank 0: the compiler saw that all calls give the same parameter of the kernel.
+    Parameter(u16),
+    /// Nowhere: it is zero for all calls.
+    Zero,
+}
+
 /// An operator on one or two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Meaning {
@@ -34,10 +44,12 @@ pub(super) struct Meaning {
     pub narrow: u8,
     /// Whether subnormal numbers are zero, before and after.
     pub flushes: bool,
+    /// Whether it is called for what is hard alone: very small and very large numbers, and what is none.
+    pub is_slow: bool,
 }
 
 const fn meaning(op: Op, width: u8) -> Meaning {
-    Meaning { op, width, is_reciprocal: false, narrow: width, flushes: false }
+    Meaning { op, width, is_reciprocal: false, narrow: width, flushes: false, is_slow: false }
 }
 
 /// What names mean, at their end.
@@ -49,7 +61,10 @@ const NAMES: [(&str, Meaning); 16] = [
     ("__cuda_sm20_div_u16", Meaning { narrow: 16, ..meaning(Op::Udiv, 32) }),
     ("__cuda_sm20_rem_u16", Meaning { narrow: 16, ..meaning(Op::Urem, 32) }),
     ("__cuda_sm20_div_f64_slowpath_v2", meaning(Op::FloatDiv, 64)),
-    ("__cuda_sm20_dblrcp_rn_slowpath_v3", Meaning { is_reciprocal: true, ..meaning(Op::FloatDiv, 64) }),
+    (
+        "__cuda_sm20_dblrcp_rn_slowpath_v3",
+        Meaning { is_reciprocal: true, is_slow: true, ..meaning(Op::FloatDiv, 64) },
+    ),
     ("__cuda_sm3x_div_rn_noftz_f32", meaning(Op::FloatDiv, 32)),
     ("__cuda_sm3x_div_rn_noftz_f32_slowpath", meaning(Op::FloatDiv, 32)),
     ("__cuda_sm3x_div_rn_ftz_f32", Meaning { flushes: true, ..meaning(Op::FloatDiv, 32) }),
@@ -59,8 +74,11 @@ const NAMES: [(&str, Meaning); 16] = [
         "__cuda_sm20_rcp_rn_ftz_f32_slowpath",
         Meaning { is_reciprocal: true, flushes: true, ..meaning(Op::FloatDiv, 32) },
     ),
-    ("__cuda_sm20_sqrt_rn_f32_slowpath", meaning(Op::FloatSqrt, 32)),
-    ("__cuda_sm20_sqrt_rn_ftz_f32_slowpath", Meaning { flushes: true, ..meaning(Op::FloatSqrt, 32) }),
+    ("__cuda_sm20_sqrt_rn_f32_slowpath", Meaning { is_slow: true, ..meaning(Op::FloatSqrt, 32) }),
+    (
+        "__cuda_sm20_sqrt_rn_ftz_f32_slowpath",
+        Meaning { flushes: true, is_slow: true, ..meaning(Op::FloatSqrt, 32) },
+    ),
 ];
 
 impl Meaning {
@@ -148,7 +166,16 @@ impl Meaning {
             trials.push([random.next(), random.next()]);
         }
         let cut = u64::MAX >> (64 - u32::from(self.width));
-        trials.into_iter().map(|pair| pair.map(|number| number & cut)).collect()
+        let cut = trials.into_iter().map(|pair| pair.map(|number| number & cut));
+        cut.map(|pair| if self.is_slow { [self.hard(pair[0]), pair[1]] } else { pair }).collect()
+    }
+
+    /// A number that is hard, of any number: its exponent is one of the lowest or of the highest.
+    fn hard(self, number: u64) -> u64 {
+        let (place, lowest, highest) = if self.width == 64 { (52, 2, 0x7ff) } else { (23, 26, 0xff) };
+        let exponent = number >> place & highest;
+        let wanted = if exponent * 2 < highest { exponent % lowest } else { highest };
+        number & !(highest << place) | wanted << place
     }
 }
 
@@ -156,8 +183,8 @@ impl Meaning {
 #[derive(Clone, Debug)]
 pub(super) struct Routine {
     pub meaning: Meaning,
-    /// The registers of the numbers: lower half, upper half, of the first and of the second.
-    pub inputs: Vec<u8>,
+    /// Where the numbers are: lower half, upper half, of the first and of the second.
+    pub inputs: Vec<Half>,
     /// The first register of the result.
     pub result: u8,
     /// Registers that hold something else afterwards.
@@ -170,24 +197,27 @@ pub(super) fn find(code: &Code<'_>, words: &[Word], address: u64) -> Option<Rout
     let name = function.name.rsplit('$').next()?;
     let meaning = NAMES.iter().find(|entry| entry.0 == name)?.1;
     let mut trial = Trial { code, words, lifted: Lifted::default() };
-    let read = trial.registers_read(address, meaning)?;
+    let read = trial.read(address, meaning)?;
     let count = meaning.count() * if meaning.width == 64 { 2 } else { 1 };
     let trials = meaning.trials();
     orders(&read, count).into_iter().find_map(|inputs| trial.fits(address, meaning, &inputs, &trials))
 }
 
-/// All ways to take so many of some registers; the registers of the calling convention first.
-fn orders(read: &[u8], count: usize) -> Vec<Vec<u8>> {
-    let usual: Vec<u8> = (4..).take(count).collect();
+/// All ways to take so many of some halves; the registers of the calling convention first.
+fn orders(read: &[Half], count: usize) -> Vec<Vec<Half>> {
+    let usual: Vec<Half> = (4..).take(count).map(Half::Register).collect();
     let mut all = vec![usual.clone()];
+    // Upper halves may be zero.
+    let mut read = read.to_vec();
+    read.extend((read.len()..count).take(count / 2).map(|_| Half::Zero));
     if read.len() < count || read.len() > MAX_INPUTS {
         return all;
     }
-    let mut partial: Vec<Vec<u8>> = vec![Vec::new()];
+    let mut partial: Vec<Vec<Half>> = vec![Vec::new()];
     for _ in 0..count {
         let longer = partial.iter().flat_map(|found| {
-            let free = read.iter().filter(|register| !found.contains(register));
-            free.map(|register| [found.as_slice(), &[*register]].concat()).collect::<Vec<_>>()
+            let free = read.iter().filter(|half| **half == Half::Zero || !found.contains(half));
+            free.map(|half| [found.as_slice(), &[*half]].concat()).collect::<Vec<_>>()
         });
         partial = longer.collect();
     }
@@ -205,17 +235,17 @@ struct Trial<'a> {
 struct Run {
     before: State,
     after: State,
-    /// Registers that were read before they were written.
-    read: Vec<u8>,
+    /// Registers that were read before they were written, and parameters.
+    read: Vec<Half>,
 }
 
 impl Trial<'_> {
-    /// The registers that are read before they are written, on some of the numbers.
-    fn registers_read(&mut self, address: u64, meaning: Meaning) -> Option<Vec<u8>> {
+    /// What is read before it is written, on some of the numbers.
+    fn read(&mut self, address: u64, meaning: Meaning) -> Option<Vec<Half>> {
         let mut read = Vec::new();
         for pair in meaning.trials().iter().take(12) {
             let mut random = Random(pair[0] ^ pair[1] | 1);
-            read.extend(self.run(address, random.state())?.read);
+            read.extend(self.run(address, random.state(), &[])?.read);
         }
         read.sort_unstable();
         read.dedup();
@@ -227,23 +257,37 @@ impl Trial<'_> {
         &mut self,
         address: u64,
         meaning: Meaning,
-        inputs: &[u8],
+        inputs: &[Half],
         trials: &[[u64; 2]],
     ) -> Option<Routine> {
         let mut results: Vec<u8> = (0..254).collect();
         let mut changed = Vec::new();
+        if inputs.iter().step_by(2).any(|half| *half == Half::Zero) {
+            return None;
+        }
         for pair in trials {
-            let Some(expected) = meaning.result(*pair) else { continue };
+            let mut pair = *pair;
+            for (number, half) in pair.iter_mut().zip(inputs.iter().skip(1).step_by(2)) {
+                if *half == Half::Zero {
+                    *number &= 0xffff_ffff;
+                }
+            }
+            let Some(expected) = meaning.result(pair) else { continue };
             let mut state = Random(pair[0].rotate_left(17) ^ pair[1] | 1).state();
             let parts = match meaning.width {
                 64 => vec![pair[0], pair[0] >> 32, pair[1], pair[1] >> 32],
                 _ => pair.to_vec(),
             };
-            for (register, part) in inputs.iter().zip(parts) {
-                state.registers[usize::from(*register)] = part as u32;
+            let mut parameters = Vec::new();
+            for (half, part) in inputs.iter().zip(parts) {
+                match half {
+                    Half::Register(register) => state.registers[usize::from(*register)] = part as u32,
+                    Half::Parameter(offset) => parameters.push((*offset, part as u32)),
+                    Half::Zero => {}
+                }
             }
-            derived(meaning, inputs, &mut state);
-            let run = self.run(address, state)?;
+            derived(meaning, inputs, pair[0], &mut state);
+            let run = self.run(address, state, &parameters)?;
             results.retain(|register| {
                 let half = |index: usize| u64::from(run.after.registers[usize::from(*register) + index]);
                 let found = if meaning.width == 64 { half(1) << 32 | half(0) } else { half(0) };
@@ -267,10 +311,16 @@ impl Trial<'_> {
     }
 
     /// Runs a routine up to its return.
-    fn run(&mut self, address: u64, state: State) -> Option<Run> {
+    fn run(&mut self, address: u64, state: State, parameters: &[(u16, u32)]) -> Option<Run> {
         let mut run = Run { before: state.clone(), after: state, read: Vec::new() };
         let mut written = [false; 256];
-        let mut outside = Outside { code: self.code, stack: Vec::new(), popped: None };
+        let mut outside = Outside {
+            code: self.code,
+            stack: Vec::new(),
+            popped: None,
+            parameters: parameters.to_vec(),
+            read: Vec::new(),
+        };
         let bytes = self.code.isa.word_bytes as u64;
         let mut at = address;
         for _ in 0..MAX_STEPS {
@@ -285,7 +335,7 @@ impl Trial<'_> {
                 for input in self.lifted.inputs(op).iter().filter(|input| input.space == Space::Register) {
                     let first = usize::try_from(input.offset).ok()?;
                     let last = first + usize::from(input.width > 32);
-                    run.read.extend((first..=last.min(254)).filter(|at| !written[*at]).map(|at| at as u8));
+                    run.read.extend((first..=last.min(254)).filter(|at| !written[*at]).map(register));
                 }
                 if let Some(output) = op.output.filter(|output| output.space == Space::Register) {
                     let first = usize::try_from(output.offset).ok()?.min(254);
@@ -298,17 +348,14 @@ impl Trial<'_> {
                 Next::Following => {}
                 Next::Goto(to) => at = to,
                 Next::Call(to) => {
-                    outside.stack.push((true, at));
+                    outside.stack.push((Push::Return, at));
                     at = if is_call { instruction_target(instruction, here)? } else { to };
                 }
-                Next::Return => loop {
-                    match outside.stack.pop() {
-                        Some((true, to)) => {
-                            at = to;
-                            break;
-                        }
-                        Some(_) => {}
-                        None => return Some(run),
+                Next::Return => match outside.pop(Push::Return) {
+                    Some(to) => at = to,
+                    None => {
+                        run.read.append(&mut outside.read);
+                        return Some(run);
                     }
                 },
                 Next::Exit => return None,
@@ -321,25 +368,56 @@ impl Trial<'_> {
     }
 }
 
+fn register(number: usize) -> Half {
+    Half::Register(u8::try_from(number).unwrap_or(u8::MAX))
+}
+
 /// What some routines are given besides: the upper half of a reciprocal's number without its sign, one binade lower.
-fn derived(meaning: Meaning, inputs: &[u8], state: &mut State) {
+fn derived(meaning: Meaning, inputs: &[Half], number: u64, state: &mut State) {
     if meaning.is_reciprocal && meaning.width == 64 {
-        let high = state.registers[usize::from(inputs[1])];
-        let value = (high & 0x7fff_ffff).wrapping_sub(0x10_0000);
-        for (register, slot) in state.registers.iter_mut().enumerate().take(255) {
-            if !inputs.iter().any(|input| usize::from(*input) == register) {
+        let value = ((number >> 32) as u32 & 0x7fff_ffff).wrapping_sub(0x10_0000);
+        for (index, slot) in state.registers.iter_mut().enumerate().take(255) {
+            if !inputs.contains(&register(index)) {
                 *slot = value;
             }
         }
     }
 }
 
+/// What an entry of the stack was pushed for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Push {
+    Join,
+    Break,
+    Return,
+}
+
 /// Constants, and the stack of joins and calls of one thread.
 struct Outside<'a> {
     code: &'a Code<'a>,
-    /// Whether an entry is of a call, and where it leads.
-    stack: Vec<(bool, u64)>,
+    stack: Vec<(Push, u64)>,
     popped: Option<u64>,
+    /// Parameters of the kernel that are given, by their offsets in bank 0; others look random.
+    parameters: Vec<(u16, u32)>,
+    read: Vec<Half>,
+}
+
+impl Outside<'_> {
+    /// The topmost entry of a kind; it and what is above is taken off.
+    fn pop(&mut self, kind: Push) -> Option<u64> {
+        while let Some((pushed, to)) = self.stack.pop() {
+            if pushed == kind {
+                return Some(to);
+            }
+        }
+        None
+    }
+
+    fn parameter(&mut self, offset: u16) -> u64 {
+        self.read.push(Half::Parameter(offset));
+        let given = self.parameters.iter().find(|entry| entry.0 == offset);
+        given.map_or(Random(u64::from(offset) << 17 | 1).next() & 0xffff_ffff, |entry| u64::from(entry.1))
+    }
 }
 
 impl Host for Outside<'_> {
@@ -347,6 +425,17 @@ impl Host for Outside<'_> {
         let fault = Fault::Address(space, address);
         if space != Space::Constant {
             return Err(fault);
+        }
+        if let Ok(offset) = u16::try_from(address)
+            && u64::from(offset) >= super::banks::PARAMETERS
+            && offset.is_multiple_of(4)
+        {
+            let low = self.parameter(offset);
+            return match width {
+                32 => Ok(low),
+                64 => Ok(self.parameter(offset.wrapping_add(4)) << 32 | low),
+                _ => Err(fault),
+            };
         }
         let bank = self.code.constants.iter().find(|entry| u64::from(entry.0) == address >> 16);
         let start = usize::try_from(address & 0xffff).unwrap_or(usize::MAX);
@@ -360,9 +449,11 @@ impl Host for Outside<'_> {
 
     fn call(&mut self, name: &'static str, inputs: &[u64]) -> Result<u64, Fault> {
         match (name, inputs) {
-            ("push_reconvergence", [to]) => self.stack.push((false, *to)),
+            ("push_reconvergence", [to]) => self.stack.push((Push::Join, *to)),
+            ("push_break", [to]) => self.stack.push((Push::Break, *to)),
+            ("pop_break", _) => return self.pop(Push::Break).ok_or(Fault::Function(name)),
             ("reconverge", _) => match self.stack.pop() {
-                Some((false, to)) => self.popped = Some(to),
+                Some((Push::Join, to)) => self.popped = Some(to),
                 _ => return Err(Fault::Function(name)),
             },
             _ => return Err(Fault::Function(name)),

@@ -1,7 +1,7 @@
 //! An instruction at a time: which operations it is of, and where control goes at its end.
 
 use super::super::flow::{self, Node};
-use super::super::routine::{Meaning, Routine};
+use super::super::routine::{Half, Meaning, Routine};
 use super::Lifting;
 use super::region::Side;
 use crate::ir::{BlockId, End, Id, NONE, Op};
@@ -69,8 +69,14 @@ impl Lifting<'_> {
     /// A call of one of the compiler's routines: an operator. What it used for itself is of no use afterwards.
     fn routine(&mut self, routine: &Routine, guard: Option<Id>) {
         let Meaning { width, flushes, narrow, .. } = routine.meaning;
-        let halves: Vec<Id> =
-            routine.inputs.iter().map(|register| self.read_place(u32::from(*register))).collect();
+        let mut halves: Vec<Id> = Vec::new();
+        for half in &routine.inputs {
+            halves.push(match half {
+                Half::Register(register) => self.read_place(u32::from(*register)),
+                Half::Zero => self.number(0, 32),
+                Half::Parameter(offset) => self.constant(u64::from(*offset), 32),
+            });
+        }
         let mut numbers: Vec<Id> = match width {
             64 => halves.chunks(2).map(|pair| self.make(Op::Concat, 64, &[pair[1], pair[0]])).collect(),
             _ => halves,
