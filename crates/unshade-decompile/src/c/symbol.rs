@@ -91,7 +91,8 @@ mod tests {
         let mut bytes = 5_i32.to_le_bytes().to_vec();
         bytes.extend((-1_i32).to_le_bytes());
         bytes.extend([0; 8]);
-        let variable = Variable { name: "table", place: Place::Constant(3), offset: 0, size: 16, bytes: &bytes };
+        let variable =
+            Variable { name: "table", place: Place::Constant(3), offset: 0, size: 16, bytes: &bytes };
         let text = declaration(&variable, "table", Type::Integer(32, true));
         assert_eq!(text, "__constant__ int table[4] = {5, -1};");
         assert_eq!(quoted("a\"\n"), "\"a\\\"\\n\"");

@@ -157,7 +157,9 @@ impl Expression {
                     return None;
                 }
                 stack.push((id, true));
-                stack.extend(parts.iter().filter(|part| !places.contains_key(part)).map(|part| (*part, false)));
+                stack.extend(
+                    parts.iter().filter(|part| !places.contains_key(part)).map(|part| (*part, false)),
+                );
                 continue;
             }
             let width = parts.first().map_or(0, |first| {

@@ -146,8 +146,7 @@ impl Search<'_> {
             Op::Call(call) => ESTIMATED.contains(&call.entry().name),
             _ => false,
         };
-        is_integer
-            && function.number(function.input(id, 0)) == Some(u64::from(1.0_f32.to_bits()))
+        is_integer && function.number(function.input(id, 0)) == Some(u64::from(1.0_f32.to_bits()))
     }
 
     /// Quotients of 32 bits among what rests on an estimate.
@@ -164,7 +163,10 @@ impl Search<'_> {
         }
         for &root in &dependents {
             let is_root = self.function.width(root) == 32
-                && matches!(self.function.op(root), Op::Select | Op::Phi | Op::Add | Op::Sub | Op::Xor | Op::Neg);
+                && matches!(
+                    self.function.op(root),
+                    Op::Select | Op::Phi | Op::Add | Op::Sub | Op::Xor | Op::Neg
+                );
             if is_root
                 && let Some(leaves) = self.leaves(root, &dependents)
                 && let Some((op, inputs)) = self.division(root, &leaves)
@@ -199,7 +201,8 @@ impl Search<'_> {
         // What is made of other leaves is none; if there are still too many, what is made of one value.
         for _ in 0..MAX_EXPANDED {
             let made = leaves.iter().position(|leaf| {
-                self.variables_of(*leaf).is_some_and(|inputs| inputs.iter().all(|input| leaves.contains(input)))
+                self.variables_of(*leaf)
+                    .is_some_and(|inputs| inputs.iter().all(|input| leaves.contains(input)))
             });
             let made = made.or_else(|| {
                 let is_too_many = leaves.len() > 2;
@@ -319,7 +322,8 @@ fn integers(width: u8) -> Vec<[u64; 2]> {
 fn floats(width: u8) -> Vec<[u64; 2]> {
     let one = if width == 64 { 1.0_f64.to_bits() } else { u64::from(1.0_f32.to_bits()) };
     let (sign, infinity) = (1_u64 << (width - 1), if width == 64 { 0x7ff_u64 << 52 } else { 0xff << 23 });
-    let special = [0, sign, 1, one, one + 1, one | sign, infinity - 1, infinity, infinity + 1, infinity | sign];
+    let special =
+        [0, sign, 1, one, one + 1, one | sign, infinity - 1, infinity, infinity + 1, infinity | sign];
     pairs(width, &special, 8)
 }
 

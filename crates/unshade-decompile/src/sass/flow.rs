@@ -9,10 +9,10 @@
 //! calls any of the functions in the section.
 
 use super::Code;
+use super::routine::{self, Routine};
 use crate::Fault;
 use std::collections::HashMap;
 use unshade_sass::Instruction;
-use super::routine::{self, Routine};
 use unshade_sass::listing::{Word, instruction_target};
 use unshade_sass::table::{Flow as Kind, Kind as OperandKind};
 
@@ -203,7 +203,10 @@ impl Walk<'_> {
         if !held.is_empty() {
             ours = held;
         }
-        ours.into_iter().take(MAX_FUNCTIONS).filter_map(|address| Some((address, self.slot(address)?))).collect()
+        ours.into_iter()
+            .take(MAX_FUNCTIONS)
+            .filter_map(|address| Some((address, self.slot(address)?)))
+            .collect()
     }
 
     fn is_held(&self, address: u64) -> bool {

@@ -74,7 +74,8 @@ impl<'a> Variable<'a> {
 
     /// Whether the compiler made it of a literal of text.
     pub fn is_literal(&self) -> bool {
-        self.text().is_some() && ["$str", "__unnamed", ".str"].iter().any(|start| self.name.starts_with(start))
+        self.text().is_some()
+            && ["$str", "__unnamed", ".str"].iter().any(|start| self.name.starts_with(start))
     }
 }
 
