@@ -103,6 +103,42 @@ __global__ void predicates(float *param_1, float *param_2)
     }
 }
 
+/// The C of a kernel of ours.
+fn kernel(file: &str, name: &str) -> String {
+    let cubin = std::fs::read(folder().join("sm_35").join(format!("{file}.cubin"))).unwrap();
+    let cubin = Cubin::read(Reader::new(&cubin)).unwrap();
+    let wanted = |function: &unshade::nv::function::Function<'_>| function.name() == name.as_bytes();
+    let mut text = String::new();
+    unshade::decompile::cubin(&cubin, &wanted, DEFAULT_BUDGET, &mut Diagnostics::new(), &mut |function| {
+        text = function.result.unwrap().text();
+    });
+    text
+}
+
+#[test]
+fn divisions_of_software_are_operators() {
+    for name in ["divide_signed", "divide_unsigned"] {
+        let text = kernel("more_integers", name);
+        assert!(text.contains(" / ") && text.contains(" % ") && !text.contains("1.0f /"), "{text}");
+    }
+    let text = kernel("int64", "i64");
+    assert!(text.contains(" / ") && !text.contains("float2ull"), "{text}");
+}
+
+#[test]
+fn variables_and_calls_of_the_runtime_have_names() {
+    let text = kernel("printk", "pr");
+    assert!(text.contains(r#"printf("t %d v %d\n", "#), "{text}");
+    assert!(text.contains(r#"__assertfail("o[0]!=7", "printk.cu", 3, "#), "{text}");
+    let text = kernel("constmem", "cst");
+    assert!(
+        text.contains("__constant__ float coef[16];") && text.contains("__device__ int glob[4];"),
+        "{text}"
+    );
+    let text = kernel("more_calls", "weighted");
+    assert!(text.contains(" weights[8] = {1, "), "{text}");
+}
+
 /// Each kernel is run on so many inputs.
 const ROUNDS: u64 = 6;
 

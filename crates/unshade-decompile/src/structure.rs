@@ -616,7 +616,7 @@ fn shaped(mut body: Vec<Statement>, weight: &dyn Fn(BlockId) -> usize) -> Statem
 }
 
 /// Whether a `continue` of this loop is among the statements.
-fn continues(statements: &[Statement]) -> bool {
+pub fn continues(statements: &[Statement]) -> bool {
     statements.iter().any(|statement| match statement {
         Statement::Continue => true,
         Statement::If { then, otherwise, .. } => continues(then) || continues(otherwise),

@@ -19,7 +19,6 @@ pub fn operate(op: Op, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
         (Op::Srem, 32) => u64::from((at(0) as i32).checked_rem(at(1) as i32)?.cast_unsigned()),
         (Op::Sdiv, _) => at(0).cast_signed().checked_div(at(1).cast_signed())?.cast_unsigned(),
         (Op::Srem, _) => at(0).cast_signed().checked_rem(at(1).cast_signed())?.cast_unsigned(),
-        (Op::Select, _) => at(if at(0) & 1 != 0 { 1 } else { 2 }),
         (Op::FloatAbs, _) => at(0) & !(1 << (width - 1)),
         (Op::FloatNegate, _) => at(0) ^ 1 << (width - 1),
         (Op::UnsignedToFloat, _) => float(at(0) as f64, at(0) as f32, out),
@@ -162,10 +161,7 @@ impl Expression {
                 );
                 continue;
             }
-            let width = parts.first().map_or(0, |first| {
-                let first = if op == Op::Select { parts.get(1).unwrap_or(first) } else { first };
-                function.width(*first)
-            });
+            let width = parts.first().map_or(0, |first| function.width(*first));
             let inputs = parts.iter().map(|part| places.get(part).copied()).collect::<Option<_>>()?;
             places.insert(id, found.leaves.len() + found.steps.len());
             found.steps.push(Step { id, op, width, out: function.width(id), inputs });
@@ -178,20 +174,30 @@ impl Expression {
         self.steps.iter().any(|step| step.id == id)
     }
 
-    /// What it gives; `values` is memory that is used again.
-    pub fn value(&self, numbers: &[u64], values: &mut Vec<u64>) -> Option<u64> {
+    /// What it gives; `values` is memory that is used again. A side of a choice that is not taken need not have a value.
+    pub fn value(&self, numbers: &[u64], values: &mut Vec<Option<u64>>) -> Option<u64> {
         values.clear();
-        values.extend(numbers.iter().take(self.leaves.len()));
+        values.extend(numbers.iter().take(self.leaves.len()).map(|number| Some(*number)));
         let mut inputs = Vec::with_capacity(4);
         for step in &self.steps {
-            inputs.clear();
-            inputs.extend(step.inputs.iter().map(|place| values[*place]));
             let value = match step.op {
-                Op::Constant(number) => number,
-                op => operate(op, &inputs, step.width, step.out)?,
+                Op::Constant(number) => Some(number),
+                Op::Select => {
+                    let condition = step.inputs.first().and_then(|place| values[*place]);
+                    condition.and_then(|holds| {
+                        let side = if holds & 1 != 0 { 1 } else { 2 };
+                        values[*step.inputs.get(side)?]
+                    })
+                }
+                op => {
+                    inputs.clear();
+                    inputs.extend(step.inputs.iter().map_while(|place| values[*place]));
+                    let is_whole = inputs.len() == step.inputs.len();
+                    if is_whole { operate(op, &inputs, step.width, step.out) } else { None }
+                }
             };
-            values.push(super::fold::masked(value, step.out));
+            values.push(value.map(|value| super::fold::masked(value, step.out)));
         }
-        values.last().copied()
+        values.last().copied().flatten()
     }
 }

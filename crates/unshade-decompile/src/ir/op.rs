@@ -131,4 +131,17 @@ impl Op {
             _ => false,
         }
     }
+
+    /// The comparison that holds where this one does not, and whether its sides are exchanged.
+    pub fn contrary(self) -> Option<(Self, bool)> {
+        Some(match self {
+            Op::Equal => (Op::NotEqual, false),
+            Op::NotEqual => (Op::Equal, false),
+            Op::Less => (Op::LessEqual, true),
+            Op::LessEqual => (Op::Less, true),
+            Op::SignedLess => (Op::SignedLessEqual, true),
+            Op::SignedLessEqual => (Op::SignedLess, true),
+            _ => return None,
+        })
+    }
 }

@@ -16,6 +16,9 @@ const MAX_DEPENDENTS: usize = 96;
 /// So many leaves are taken apart to find those that all is made of.
 const MAX_EXPANDED: usize = 24;
 
+/// So many values are looked through for what a leaf is made of.
+const MAX_NEAR: usize = 12;
+
 /// Conversions of which an estimate is the reciprocal.
 const ESTIMATED: [&str; 6] = [
     "__uint2float_ru",
@@ -43,9 +46,11 @@ pub fn run(function: &mut Function, graph: &Graph, used: &[bool]) -> bool {
             continue;
         }
         if search.is_estimate(id) {
-            search.from_estimate(id, &mut found);
+            search.search_estimate(id, &mut found);
         } else if matches!(search.function.op(id), Op::Select | Op::Phi) {
-            search.from_choice(id, &mut found);
+            search.search_choice(id, &mut found);
+        } else if search.function.op(id) == Op::Sub {
+            search.search_remainder(id, &mut found);
         }
     }
     let has_found = !found.is_empty();
@@ -150,7 +155,7 @@ impl Search<'_> {
     }
 
     /// Quotients of 32 bits among what rests on an estimate.
-    fn from_estimate(&mut self, estimate: Id, found: &mut Found) {
+    fn search_estimate(&mut self, estimate: Id, found: &mut Found) {
         let mut dependents = vec![estimate];
         let mut at = 0;
         while at < dependents.len() && dependents.len() < MAX_DEPENDENTS {
@@ -198,12 +203,9 @@ impl Search<'_> {
                 }
             }
         }
-        // What is made of other leaves is none; if there are still too many, what is made of one value.
+        // What rests on other leaves is none; if there are still too many, what is made of something.
         for _ in 0..MAX_EXPANDED {
-            let made = leaves.iter().position(|leaf| {
-                self.variables_of(*leaf)
-                    .is_some_and(|inputs| inputs.iter().all(|input| leaves.contains(input)))
-            });
+            let made = leaves.iter().position(|leaf| self.rests_on(*leaf, &leaves));
             let made = made.or_else(|| {
                 let is_too_many = leaves.len() > 2;
                 leaves.iter().position(|leaf| is_too_many && self.variables_of(*leaf).is_some())
@@ -217,6 +219,39 @@ impl Search<'_> {
             }
         }
         (leaves.len() == 2).then_some(leaves)
+    }
+
+    /// Whether a value is made of one of the others, near by.
+    fn rests_on(&self, leaf: Id, others: &[Id]) -> bool {
+        let mut list = self.variables_of(leaf).unwrap_or_default();
+        for _ in 0..MAX_NEAR {
+            let Some(id) = list.pop() else { return false };
+            if others.contains(&id) {
+                return true;
+            }
+            list.extend(self.variables_of(id).unwrap_or_default());
+        }
+        false
+    }
+
+    /// `a - b * (a / b)` is a remainder.
+    fn search_remainder(&self, id: Id, found: &mut Found) {
+        let product = self.function.input(id, 1);
+        if self.function.op(product) != Op::Mul {
+            return;
+        }
+        let number = self.function.input(id, 0);
+        let factors = [self.function.input(product, 0), self.function.input(product, 1)];
+        for (quotient, divisor) in [(factors[0], factors[1]), (factors[1], factors[0])] {
+            let op = match self.function.op(quotient) {
+                Op::Udiv => Op::Urem,
+                Op::Sdiv => Op::Srem,
+                _ => continue,
+            };
+            if self.function.input(quotient, 0) == number && self.function.input(quotient, 1) == divisor {
+                return found.push((id, op, vec![number, divisor]));
+            }
+        }
     }
 
     /// What a value is made of besides numbers; none for what is not made of anything.
@@ -258,7 +293,7 @@ impl Search<'_> {
     }
 
     /// A choice of which one side is a quotient or a root, if it gives that always.
-    fn from_choice(&mut self, id: Id, found: &mut Found) {
+    fn search_choice(&mut self, id: Id, found: &mut Found) {
         let Some((_, inputs)) = self.parts(id) else { return };
         for side in [inputs[1], inputs[2]] {
             let op = self.function.op(side);

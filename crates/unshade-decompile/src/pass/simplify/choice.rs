@@ -39,6 +39,9 @@ impl Rewriter<'_> {
             let inner = self.input(no, 2);
             return Some(self.make(Op::Select, width, &[condition, yes, inner]));
         }
+        if let Some(found) = self.quotient_by_value(width, condition, yes, no) {
+            return Some(found);
+        }
         self.smaller_or_larger(width, condition, yes, no)
     }
 
@@ -53,6 +56,14 @@ impl Rewriter<'_> {
             && no == a
         {
             return self.call(if width == 64 { "llabs" } else { "abs" }, width, &[a]);
+        }
+        if op == Op::SignedLessEqual
+            && self.num(a) == Some(0)
+            && yes == b
+            && self.op(no) == Op::Neg
+            && self.input(no, 0) == b
+        {
+            return self.call(if width == 64 { "llabs" } else { "abs" }, width, &[b]);
         }
         let is_signed = match op {
             Op::Less | Op::LessEqual => false,

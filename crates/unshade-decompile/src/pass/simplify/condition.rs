@@ -1,6 +1,7 @@
 //! Comparisons and what is made of truth values.
 
 use super::Rewriter;
+use crate::ir::fold::{masked, signed};
 use crate::ir::{Id, Op};
 use crate::pass::pairs::Pairs;
 
@@ -58,11 +59,27 @@ impl Rewriter<'_> {
         if self.op(a) == Op::ZeroExtend
             && is_equality
             && let Some(y) = y
-            && y <= crate::ir::fold::masked(u64::MAX, self.width(self.input(a, 0)))
+            && y <= masked(u64::MAX, self.width(self.input(a, 0)))
         {
             let inner = self.input(a, 0);
             let number = self.constant(y, self.width(inner));
             return Some(self.make(op, 1, &[inner, number]));
+        }
+        // A single truth value that stands at some bit.
+        if is_equality
+            && let Some(y) = y
+            && self.op(a) == Op::Shl
+            && let Some(shift) = self.num(self.input(a, 1)).filter(|shift| *shift < u64::from(self.width(a)))
+            && y.trailing_zeros() >= shift as u32
+        {
+            let inner = self.input(a, 0);
+            if self.possible(inner, 4) << shift >> shift == self.possible(inner, 4) {
+                let number = self.constant(y >> shift, self.width(inner));
+                return Some(self.make(op, 1, &[inner, number]));
+            }
+        }
+        if let Some(found) = self.narrower(op, a, b) {
+            return Some(found);
         }
         match (op, y) {
             (Op::Less, Some(1)) => {
@@ -76,6 +93,37 @@ impl Rewriter<'_> {
         }
     }
 
+    /// A comparison of what was widened the same way is one of what it was before.
+    fn narrower(&mut self, op: Op, a: Id, b: Id) -> Option<Id> {
+        let extension = match op {
+            Op::SignedLess | Op::SignedLessEqual => Op::SignExtend,
+            Op::Less | Op::LessEqual => Op::ZeroExtend,
+            _ => match (self.op(a), self.op(b)) {
+                (Op::SignExtend, _) | (_, Op::SignExtend) => Op::SignExtend,
+                _ => Op::ZeroExtend,
+            },
+        };
+        let wide = self.width(a);
+        let source = |this: &Self, id: Id| (this.op(id) == extension).then(|| this.input(id, 0));
+        let width = source(self, a).or_else(|| source(self, b)).map(|id| self.width(id))?;
+        if width < 8 {
+            return None;
+        }
+        let narrow = |this: &mut Self, id: Id| match this.num(id) {
+            Some(number) => {
+                let back = match extension {
+                    Op::SignExtend => masked(signed(number, width).cast_unsigned(), wide),
+                    _ => masked(number, width),
+                };
+                (back == number).then(|| this.constant(number, width))
+            }
+            None => source(this, id).filter(|id| this.width(*id) == width),
+        };
+        let left = narrow(self, a)?;
+        let right = narrow(self, b)?;
+        Some(self.make(op, 1, &[left, right]))
+    }
+
     pub(super) fn truth(&mut self, op: Op, a: Id, b: Id, y: Option<u64>) -> Option<Id> {
         match (op, y) {
             (Op::BoolAnd, Some(1)) | (Op::BoolOr | Op::BoolXor, Some(0)) => return Some(a),
@@ -87,7 +135,7 @@ impl Rewriter<'_> {
             if self.op(a) == Op::BoolNot {
                 return Some(self.input(a, 0));
             }
-            if let Some((other, swapped)) = contrary(self.op(a)) {
+            if let Some((other, swapped)) = self.op(a).contrary() {
                 let (left, right) = (self.input(a, 0), self.input(a, 1));
                 let inputs = if swapped { [right, left] } else { [left, right] };
                 return Some(self.make(other, 1, &inputs));
@@ -96,7 +144,7 @@ impl Rewriter<'_> {
             if matches!(self.op(a), Op::BoolAnd | Op::BoolOr) {
                 let (left, right) = (self.input(a, 0), self.input(a, 1));
                 let turns =
-                    |this: &Self, id| contrary(this.op(id)).is_some() || matches!(this.op(id), Op::BoolNot);
+                    |this: &Self, id| this.op(id).contrary().is_some() || matches!(this.op(id), Op::BoolNot);
                 if turns(self, left) && turns(self, right) {
                     let left = self.make(Op::BoolNot, 1, &[left]);
                     let right = self.make(Op::BoolNot, 1, &[right]);
@@ -153,17 +201,4 @@ impl Rewriter<'_> {
         let (x, y) = (self.input(equal, 0), self.input(equal, 1));
         (a == x && b == y || a == y && b == x).then(|| self.make(op, 1, &[a, b]))
     }
-}
-
-/// The comparison that holds where this one does not.
-fn contrary(op: Op) -> Option<(Op, bool)> {
-    Some(match op {
-        Op::Equal => (Op::NotEqual, false),
-        Op::NotEqual => (Op::Equal, false),
-        Op::Less => (Op::LessEqual, true),
-        Op::LessEqual => (Op::Less, true),
-        Op::SignedLess => (Op::SignedLessEqual, true),
-        Op::SignedLessEqual => (Op::SignedLess, true),
-        _ => return None,
-    })
 }

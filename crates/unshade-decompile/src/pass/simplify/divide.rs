@@ -92,4 +92,143 @@ impl Rewriter<'_> {
             self.make(op, 32, &[number, divisor])
         })
     }
+
+    /// Quotients of 32 bits by what is not known, where the divisor was looked at for 0: a machine without a division
+    /// multiplies with a reciprocal, and puts the quotient right by what is left of the number, twice. With a sign, the
+    /// quotient is that of both amounts, its own sign that of `n ^ d`.
+    pub(super) fn quotient_by_value(&mut self, width: u8, condition: Id, yes: Id, no: Id) -> Option<Id> {
+        let divisor = self.input(condition, 0);
+        if width != 32 || self.op(condition) != Op::Equal || self.num(self.input(condition, 1)) != Some(0) {
+            return None;
+        }
+        if let Some(number) = self.divided_by(no, divisor) {
+            let quotient = self.make(Op::Udiv, 32, &[number, divisor]);
+            return Some(self.make(Op::Select, 32, &[condition, yes, quotient]));
+        }
+        // One with a sign.
+        let (sign, plus, minus) = (self.input(no, 0), self.input(no, 1), self.input(no, 2));
+        if self.op(no) != Op::Select || self.op(minus) != Op::Neg || self.input(minus, 0) != plus {
+            return None;
+        }
+        let signs = self.input(sign, 1);
+        let is_sign = self.op(sign) == Op::SignedLessEqual
+            && self.num(self.input(sign, 0)) == Some(0)
+            && self.op(signs) == Op::Xor;
+        if !is_sign {
+            return None;
+        }
+        let (a, b) = (self.input(signs, 0), self.input(signs, 1));
+        let number = if a == divisor { b } else if b == divisor { a } else { return None };
+        let amount = self.divisor_of(plus)?;
+        let is_right = self.is_amount(amount, divisor)
+            && self.divided_by(plus, amount).is_some_and(|found| self.is_amount(found, number));
+        if !is_right {
+            return None;
+        }
+        let quotient = self.make(Op::Sdiv, 32, &[number, divisor]);
+        Some(self.make(Op::Select, 32, &[condition, yes, quotient]))
+    }
+
+    fn is_amount(&self, id: Id, of: Id) -> bool {
+        matches!(self.op(id), Op::Call(call) if call.name() == "abs") && self.input(id, 0) == of
+    }
+
+    /// What a quotient that is put right is divided by: `d <= r ? q + 1 : q`.
+    fn divisor_of(&self, quotient: Id) -> Option<Id> {
+        let condition = self.input(quotient, 0);
+        let is_step = self.op(quotient) == Op::Select && self.op(condition) == Op::LessEqual;
+        is_step.then(|| self.input(condition, 0))
+    }
+
+    /// One step that puts a quotient right: the quotient before it, and what is left of the number.
+    fn corrected(&self, quotient: Id, divisor: Id) -> Option<(Id, Id)> {
+        let (condition, more, before) =
+            (self.input(quotient, 0), self.input(quotient, 1), self.input(quotient, 2));
+        let is_step = self.divisor_of(quotient) == Some(divisor)
+            && self.op(more) == Op::Add
+            && self.input(more, 0) == before
+            && self.num(self.input(more, 1)) == Some(1);
+        is_step.then(|| (before, self.input(condition, 1)))
+    }
+
+    /// The number whose quotient by a divisor is made in this way.
+    fn divided_by(&self, quotient: Id, divisor: Id) -> Option<Id> {
+        let (second, rest) = self.corrected(quotient, divisor)?;
+        let (first, left) = self.corrected(second, divisor)?;
+        // What is left after the first step is less by the divisor where that was taken off.
+        let less = self.input(rest, 1);
+        let is_rest = self.op(rest) == Op::Select
+            && self.input(rest, 0) == self.input(second, 0)
+            && self.input(rest, 2) == left
+            && self.op(less) == Op::Sub
+            && self.input(less, 0) == left
+            && self.input(less, 1) == divisor;
+        let product = self.input(left, 1);
+        let number = self.input(left, 0);
+        if !is_rest || self.op(left) != Op::Sub || !self.is_product(product, first, divisor) {
+            return None;
+        }
+        // The first guess is the upper half of the number and a reciprocal that was made of the divisor.
+        let (x, y) = self.upper_factors(first)?;
+        let reciprocal = if x == number { y } else if y == number { x } else { return None };
+        let guess = [(0, 1), (1, 0)].into_iter().find_map(|(one, other)| {
+            let guess = self.input(reciprocal, other);
+            let (x, y) = self.upper_factors(self.input(reciprocal, one))?;
+            let error = if x == guess { y } else if y == guess { x } else { return None };
+            self.is_error(error, guess, divisor).then_some(guess)
+        })?;
+        (self.op(reciprocal) == Op::Add && self.is_reciprocal(guess, divisor)).then_some(number)
+    }
+
+    fn is_product(&self, id: Id, a: Id, b: Id) -> bool {
+        let (x, y) = (self.input(id, 0), self.input(id, 1));
+        self.op(id) == Op::Mul && (x == a && y == b || x == b && y == a)
+    }
+
+    /// The factors of a product of two values without a sign whose upper half this is.
+    fn upper_factors(&self, id: Id) -> Option<(Id, Id)> {
+        let product = self.input(id, 0);
+        let (a, b) = (self.input(product, 0), self.input(product, 1));
+        let is_product = self.op(id) == Op::High
+            && self.op(product) == Op::Mul
+            && self.op(a) == Op::ZeroExtend
+            && self.op(b) == Op::ZeroExtend;
+        is_product.then(|| (self.input(a, 0), self.input(b, 0)))
+    }
+
+    /// `-(guess * divisor)`.
+    fn is_error(&self, id: Id, guess: Id, divisor: Id) -> bool {
+        match self.op(id) {
+            Op::Neg => self.is_product(self.input(id, 0), guess, divisor),
+            Op::Mul => [(0, 1), (1, 0)].into_iter().any(|(one, other)| {
+                let (negative, plain) = (self.input(id, one), self.input(id, other));
+                self.op(negative) == Op::Neg
+                    && (plain == guess && self.input(negative, 0) == divisor
+                        || plain == divisor && self.input(negative, 0) == guess)
+            }),
+            _ => false,
+        }
+    }
+
+    /// Whether a value is the reciprocal of another, made in floating point, times 2^32 and a little less.
+    fn is_reciprocal(&self, id: Id, of: Id) -> bool {
+        let mut at = id;
+        let mut is_scaled = false;
+        for _ in 0..10 {
+            let first = self.input(at, 0);
+            at = match self.op(at) {
+                Op::Add => {
+                    is_scaled = self.num(self.input(at, 1)) == Some(0x0fff_fffe);
+                    first
+                }
+                Op::FloatDiv => self.input(at, 1),
+                Op::Call(_) | Op::UnsignedToFloat | Op::SignedToFloat | Op::ZeroExtend | Op::SignExtend => first,
+                _ => return false,
+            };
+            if at == of {
+                return is_scaled;
+            }
+        }
+        false
+    }
 }

@@ -36,7 +36,24 @@ impl Rewriter<'_> {
                     std::cmp::Ordering::Less => None,
                 };
             }
+            Op::Low if inner_op == Op::Select => return self.low_of_choice(width, a),
             Op::Low if width == 32 => return self.low_of_wide(a),
+            // What is carried over by a product with a power of two.
+            Op::High
+                if inner_op == Op::Mul
+                    && width == 32
+                    && matches!(self.op(inner), Op::ZeroExtend | Op::SignExtend)
+                    && self.width(self.input(inner, 0)) == 32 =>
+            {
+                let factor = self.num(self.input(a, 1))?;
+                if !factor.is_power_of_two() || !(2..1 << 32).contains(&factor) {
+                    return None;
+                }
+                let amount = self.constant(32 - u64::from(factor.trailing_zeros()), 32);
+                let shift = if self.op(inner) == Op::ZeroExtend { Op::Shr } else { Op::Sar };
+                let source = self.input(inner, 0);
+                return Some(self.make(shift, 32, &[source, amount]));
+            }
             Op::High if inner_op == Op::Concat && self.width(self.input(a, 1)) == width => {
                 return Some(inner);
             }
@@ -63,6 +80,20 @@ impl Rewriter<'_> {
         None
     }
 
+    /// The lower half of a choice of what is plainly made of halves is a choice of these.
+    fn low_of_choice(&mut self, width: u8, choice: Id) -> Option<Id> {
+        let is_plain = |id: Id| {
+            let at = if self.op(id) == Op::Neg { self.input(id, 0) } else { id };
+            matches!(self.op(at), Op::ZeroExtend | Op::SignExtend | Op::Constant(_) | Op::Concat)
+        };
+        let (condition, yes, no) = (self.input(choice, 0), self.input(choice, 1), self.input(choice, 2));
+        if !is_plain(yes) || !is_plain(no) {
+            return None;
+        }
+        let sides = [yes, no].map(|side| self.make(Op::Low, width, &[side]));
+        Some(self.make(Op::Select, width, &[condition, sides[0], sides[1]]))
+    }
+
     /// The lower half of a 64-bit result needs only the lower halves of what it is made of.
     fn low_of_wide(&mut self, wide: Id) -> Option<Id> {
         let op = self.op(wide);
@@ -78,6 +109,10 @@ impl Rewriter<'_> {
                 let low = self.make(Op::Low, 32, &[a]);
                 let other = self.make(Op::Low, 32, &[b]);
                 Some(self.make(op, 32, &[low, other]))
+            }
+            Op::Neg if matches!(self.op(a), Op::ZeroExtend | Op::SignExtend | Op::Concat | Op::Select) => {
+                let low = self.make(Op::Low, 32, &[a]);
+                Some(self.make(Op::Neg, 32, &[low]))
             }
             Op::Shr if self.op(a) == Op::ZeroExtend && self.width(self.input(a, 0)) == 32 => {
                 let inner = self.input(a, 0);

@@ -1,8 +1,11 @@
 //! Sums, products, operations on bits, shifts.
 
 use super::Rewriter;
-use crate::ir::fold::fold;
+use crate::ir::fold::{fold, masked};
 use crate::ir::{Id, Op};
+
+/// So deep is looked for the bits that a value may have.
+const DEPTH: u32 = 8;
 
 impl Rewriter<'_> {
     #[expect(clippy::too_many_arguments, reason = "an operator, its inputs, and what is known of them")]
@@ -16,7 +19,7 @@ impl Rewriter<'_> {
         y: Option<u64>,
         reassociate: bool,
     ) -> Option<Id> {
-        let ones = crate::ir::fold::masked(u64::MAX, width);
+        let ones = masked(u64::MAX, width);
         match (op, y) {
             (Op::Add | Op::Or | Op::Xor | Op::Sub | Op::Shl | Op::Shr | Op::Sar, Some(0)) => return Some(a),
             (Op::Mul | Op::And, Some(0)) => return Some(b),
@@ -85,6 +88,7 @@ impl Rewriter<'_> {
                 let both = self.constant(both, width);
                 return Some(self.make(op, width, &[inner, both]));
             }
+            Op::And if y.is_some() => return self.masked(width, a, b, y?),
             Op::Shl | Op::Shr => return self.shift(op, width, a, b, reassociate),
             _ => {}
         }
@@ -128,6 +132,43 @@ impl Rewriter<'_> {
             let inner = self.input(a, 0);
             let sum = self.constant(first + amount, self.width(b));
             return Some(self.make(op, width, &[inner, sum]));
+        }
+        None
+    }
+
+    /// The bits that may be set in a value.
+    pub(super) fn possible(&self, id: Id, depth: u32) -> u64 {
+        let all = masked(u64::MAX, self.width(id));
+        if depth == 0 {
+            return all;
+        }
+        let (a, b) = (self.input(id, 0), self.input(id, 1));
+        let inner = |id| self.possible(id, depth - 1);
+        match (self.op(id), self.num(b)) {
+            (Op::Constant(number), _) => number,
+            (Op::ZeroExtend, _) => inner(a),
+            (Op::And, _) => inner(a) & inner(b),
+            (Op::Or | Op::Xor, _) => inner(a) | inner(b),
+            (Op::Shl, Some(shift)) if shift < 64 => inner(a) << shift & all,
+            (Op::Shr, Some(shift)) if shift < 64 => inner(a) >> shift,
+            (Op::Low, _) => inner(a) & all,
+            _ => all,
+        }
+    }
+
+    /// A value of which a mask takes some bits: parts that have none of them go, and the mask where it takes all.
+    fn masked(&mut self, width: u8, a: Id, mask: Id, bits: u64) -> Option<Id> {
+        if self.possible(a, DEPTH) & !bits == 0 {
+            return Some(a);
+        }
+        if !matches!(self.op(a), Op::Or | Op::Xor) {
+            return None;
+        }
+        for (one, other) in [(0, 1), (1, 0)] {
+            let (part, rest) = (self.input(a, one), self.input(a, other));
+            if self.possible(part, DEPTH) & bits == 0 {
+                return Some(self.make(Op::And, width, &[rest, mask]));
+            }
         }
         None
     }

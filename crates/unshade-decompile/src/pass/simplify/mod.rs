@@ -53,7 +53,7 @@ pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
 fn number(function: &mut Function, graph: &Graph, known: &mut Table<Key, Id>, id: Id) -> bool {
     let value = function.values[id as usize];
     let count = function.inputs(id).len();
-    if value.op.is_effect() || matches!(value.op, Op::Phi | Op::Undefined | Op::Result(_)) || count > 4 {
+    if value.op.is_effect() || matches!(value.op, Op::Undefined | Op::Result(_)) || count > 4 {
         return false;
     }
     let mut inputs = [NONE; 4];
@@ -68,7 +68,10 @@ fn number(function: &mut Function, graph: &Graph, known: &mut Table<Key, Id>, id
         return false;
     }
     let block = function.values[other as usize].block;
-    let is_same = graph.is_reached(block) && graph.dominates(block, value.block);
+    let is_same = match value.op {
+        Op::Phi => block == value.block,
+        _ => graph.is_reached(block) && graph.dominates(block, value.block),
+    };
     if is_same {
         function.replace(id, other);
     }
@@ -125,15 +128,15 @@ fn rewrite(function: &mut Function, id: Id, reassociate: bool) -> Option<Id> {
 
 impl Rewriter<'_> {
     fn op(&self, id: Id) -> Op {
-        self.function.op(id)
+        if id == NONE { Op::Undefined } else { self.function.op(id) }
     }
 
     fn input(&self, id: Id, index: usize) -> Id {
-        self.function.input(id, index)
+        if id == NONE { NONE } else { self.function.input(id, index) }
     }
 
     fn width(&self, id: Id) -> u8 {
-        self.function.width(id)
+        if id == NONE { 0 } else { self.function.width(id) }
     }
 
     fn num(&self, id: Id) -> Option<u64> {
