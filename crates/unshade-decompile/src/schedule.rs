@@ -436,7 +436,8 @@ fn is_cheap(function: &Function, id: Id) -> bool {
     match function.op(id) {
         Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High | Op::BoolNot => {
             function.width(function.input(id, 0)) == 1 && function.op(id) == Op::ZeroExtend
-                || input_is_leaf(0) || function.width(id) == 64
+                || input_is_leaf(0)
+                || function.width(id) == 64
         }
         Op::Add if function.width(id) == 64 => {
             let address = Address::new(function, id);
@@ -453,7 +454,9 @@ fn is_cheap(function: &Function, id: Id) -> bool {
             let number = function.number(function.input(id, 1));
             number.is_some() && input_is_leaf(0) && function.op(function.input(id, 0)) != Op::Phi
         }
-        Op::Shl => function.number(function.input(id, 1)).is_some_and(|number| number <= 4) && input_is_leaf(0),
+        Op::Shl => {
+            function.number(function.input(id, 1)).is_some_and(|number| number <= 4) && input_is_leaf(0)
+        }
         _ => false,
     }
 }
@@ -480,8 +483,8 @@ fn dividing(function: &Function, order: &[Id]) -> Vec<bool> {
 fn of_addresses(function: &Function, users: &Users, order: &[Id]) -> Vec<bool> {
     let mut found = vec![false; function.values.len()];
     for &id in order.iter().rev() {
-        let is_scaled = matches!(function.op(id), Op::Shl | Op::Mul)
-            && function.number(function.input(id, 1)).is_some();
+        let is_scaled =
+            matches!(function.op(id), Op::Shl | Op::Mul) && function.number(function.input(id, 1)).is_some();
         if function.op(id) != Op::Add && !is_scaled {
             continue;
         }

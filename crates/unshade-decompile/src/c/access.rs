@@ -347,7 +347,8 @@ impl Printer<'_> {
             let size = u32::from(width) / 8;
             let Some(index) = self.parameter_at(offset) else { continue };
             let inside = offset - self.parameters[index].offset;
-            let is_free = self.field_at(index, inside, size).is_none() && self.field_near(index, inside, size);
+            let is_free =
+                self.field_at(index, inside, size).is_none() && self.field_near(index, inside, size);
             if self.parameter_type(index).is_none() && is_free && inside.is_multiple_of(size.max(1)) {
                 self.fields.insert((index, inside), ty);
             }
@@ -383,14 +384,19 @@ impl Printer<'_> {
         };
         match has {
             Some(has) if inside == start && has.bits() == width => whole,
-            Some(Type::Integer(64, _) | Type::Pointer(..)) if size == 4 && (inside - start).is_multiple_of(4) => {
+            Some(Type::Integer(64, _) | Type::Pointer(..))
+                if size == 4 && (inside - start).is_multiple_of(4) =>
+            {
                 self.casts += 1;
                 let is_number = matches!(has, Some(Type::Integer(64, false)));
                 let wide = if is_number { "" } else { "(unsigned long long)" };
-                let part = if inside == start { format!("{wide}{whole}") } else { format!("({wide}{whole} >> 32)") };
+                let part =
+                    if inside == start { format!("{wide}{whole}") } else { format!("({wide}{whole} >> 32)") };
                 match ty {
                     Type::Float(_) => format!("__int_as_float((int){part})"),
-                    Type::Integer(..) => super::expression_wrapped(format!("({}){part}", ty.name()), 15, tight),
+                    Type::Integer(..) => {
+                        super::expression_wrapped(format!("({}){part}", ty.name()), 15, tight)
+                    }
                     _ => super::expression_wrapped(format!("(unsigned int){part}"), 15, tight),
                 }
             }

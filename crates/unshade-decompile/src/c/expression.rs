@@ -127,8 +127,7 @@ impl Printer<'_> {
         for index in 0..self.function.inputs(id).len() {
             let input = self.function.input(id, index);
             // What C widens by itself takes the type of the other one.
-            if width == 64
-                && self.widens(self.function.input(id, 0), self.function.input(id, 1), index == 0)
+            if width == 64 && self.widens(self.function.input(id, 0), self.function.input(id, 1), index == 0)
             {
                 continue;
             }

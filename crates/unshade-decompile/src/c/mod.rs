@@ -392,6 +392,11 @@ impl<'a> Printer<'a> {
                 let is_open = self.braced("for (;;)", body);
                 self.close(is_open);
             }
+            Statement::Loop { kind: Kind::Once, body } => {
+                self.loops_written += 1;
+                let is_open = self.braced("do", body);
+                self.line(if is_open { "} while (false);" } else { "while (false);" });
+            }
             Statement::Loop { kind: Kind::While(condition, holds), body } => {
                 self.loops_written += 1;
                 self.counted((*condition, *holds), body);
@@ -654,9 +659,9 @@ impl<'a> Printer<'a> {
                     !after.names.contains(&class) && after.sets.is_some_and(|set| !line.names.contains(&set))
                 });
                 // What the body declares is not known in the head.
-                let is_outer = self.lines[place + 1..].iter().all(|other| {
-                    other.declares.is_none_or(|declared| !line.names.contains(&declared))
-                });
+                let is_outer = self.lines[place + 1..]
+                    .iter()
+                    .all(|other| other.declares.is_none_or(|declared| !line.names.contains(&declared)));
                 if !is_free || !is_outer || line.text.contains(['[', '?']) {
                     return None;
                 }
@@ -826,7 +831,9 @@ impl<'a> Printer<'a> {
         found: &mut HashMap<Id, Occurrence>,
         clock: &mut Clock,
     ) {
-        self.each_variable(id, &mut |id| self.occur(self.variables.of(id), scope, scopes, found, clock, false));
+        self.each_variable(id, &mut |id| {
+            self.occur(self.variables.of(id), scope, scopes, found, clock, false)
+        });
     }
 
     fn occur(
@@ -838,9 +845,11 @@ impl<'a> Printer<'a> {
         clock: &mut Clock,
         is_set: bool,
     ) {
-        let entry = found
-            .entry(class)
-            .or_insert(Occurrence { scope, first: if is_set { Some(scope) } else { None }, last: 0 });
+        let entry = found.entry(class).or_insert(Occurrence {
+            scope,
+            first: if is_set { Some(scope) } else { None },
+            last: 0,
+        });
         clock.now += 1;
         entry.last = clock.now;
         let (mut a, mut b) = (entry.scope, scope);

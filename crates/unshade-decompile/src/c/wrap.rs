@@ -26,11 +26,16 @@ fn break_at(text: &str, width: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut depth = 0_i32;
     let mut best: Option<(i32, usize)> = None;
+    // Where nothing else will do, behind a parenthesis.
+    let mut last = None;
     for (place, byte) in bytes.iter().enumerate() {
         match byte {
-            b'(' | b'[' => depth += 1,
+            _ if place >= width && (best.is_some() || last.is_some()) => break,
+            b'(' | b'[' => {
+                depth += 1;
+                last = (*byte == b'(').then_some(place + 1).or(last);
+            }
             b')' | b']' => depth -= 1,
-            b' ' if place >= width => break,
             // A space behind an operator or a comma; not one of a type's name.
             b' ' if place > 0 && b",;+-*/%&|^<>=?:".contains(&bytes[place - 1]) => {
                 let is_early = i32::from(place < width / 2) * 2;
@@ -42,7 +47,7 @@ fn break_at(text: &str, width: usize) -> Option<usize> {
             _ => {}
         }
     }
-    best.map(|best| best.1)
+    best.map(|best| best.1).or(last).filter(|place| *place < bytes.len())
 }
 
 #[cfg(test)]
@@ -54,7 +59,10 @@ mod tests {
         let long = format!("x = {} + f(a, {});", "a".repeat(70), "b".repeat(60));
         let mut found = Vec::new();
         lines(&long, 4, |line| found.push(line));
-        assert_eq!(found, [format!("    x = {} +", "a".repeat(70)), format!("            f(a, {});", "b".repeat(60))]);
+        assert_eq!(
+            found,
+            [format!("    x = {} +", "a".repeat(70)), format!("            f(a, {});", "b".repeat(60))]
+        );
         found.clear();
         lines("x = 1;", 4, |line| found.push(line));
         assert_eq!(found, ["    x = 1;"]);

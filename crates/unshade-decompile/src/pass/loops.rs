@@ -89,7 +89,11 @@ impl Rotated {
         let block = &function.blocks[self.header as usize];
         let place = |wanted| block.before.iter().position(|before| *before == wanted);
         let (Some(entry), Some(latch)) = (place(self.entry), place(self.latch)) else { return Vec::new() };
-        block.phis.iter().map(|phi| (*phi, function.input(*phi, entry), function.input(*phi, latch))).collect()
+        block
+            .phis
+            .iter()
+            .map(|phi| (*phi, function.input(*phi, entry), function.input(*phi, latch)))
+            .collect()
     }
 
     fn turn(&self, function: &mut Function, graph: &Graph) -> bool {
@@ -318,5 +322,69 @@ impl Merged<'_> {
             numbers.push(self.begins(function.input(last, index), depth - 1)?);
         }
         fold(function.op(last), &numbers, function.width(function.input(last, 0)), function.width(last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Space, Special};
+
+    /// `i = first; if (test) do { store i; i += 1 } while (i < n)`, the test of what `first` is.
+    fn counting(first: Option<u64>) -> (Function, BlockId) {
+        let mut function = Function::default();
+        let [entry, body, exit] = [(); 3].map(|()| function.block(0));
+        let start = match first {
+            Some(number) => function.constant(number, 32),
+            None => function.raw(Op::Special(Special("threadIdx.x")), 32, entry, NONE, &[]),
+        };
+        let count = match first {
+            Some(_) => function.constant(10, 32),
+            None => function.raw(Op::Parameter(8), 32, entry, NONE, &[]),
+        };
+        let phi = function.raw(Op::Phi, 32, body, NONE, &[]);
+        function.blocks[body as usize].phis.push(phi);
+        let address = function.raw(Op::Parameter(0), 64, entry, NONE, &[]);
+        function.add(Op::Store(Space::Generic), 0, body, NONE, &[address, phi]);
+        let one = function.constant(1, 32);
+        let next = function.raw(Op::Add, 32, body, NONE, &[phi, one]);
+        function.set_inputs(phi, &[start, next]);
+        function.blocks[body as usize].before = vec![entry, body];
+        let again = function.raw(Op::Less, 1, body, NONE, &[next, count]);
+        function.blocks[body as usize].end = End::Branch { condition: again, yes: body, no: exit };
+        function.blocks[exit as usize].before = vec![body];
+        function.blocks[exit as usize].end = End::Return;
+        function.blocks[entry as usize].end = match first {
+            Some(_) => End::Goto(body),
+            None => {
+                // The contrary, as compilers have it.
+                let outside = function.raw(Op::LessEqual, 1, entry, NONE, &[count, start]);
+                function.blocks[exit as usize].before.insert(0, entry);
+                End::Branch { condition: outside, yes: exit, no: body }
+            }
+        };
+        (function, body)
+    }
+
+    #[test]
+    fn both_tests_of_a_loop_become_one_in_front() {
+        for first in [None, Some(0)] {
+            let (mut function, body) = counting(first);
+            let graph = Graph::new(&function);
+            assert!(run(&mut function, &graph), "{first:?}");
+            let [front] = function.blocks[body as usize].before[..] else { panic!("one way in") };
+            let End::Branch { condition, yes, .. } = function.blocks[front as usize].end else {
+                panic!("it tests")
+            };
+            assert_eq!((yes, function.op(condition)), (body, Op::Less));
+            assert_eq!(function.op(function.input(condition, 0)), Op::Phi);
+        }
+    }
+
+    #[test]
+    fn a_loop_whose_first_round_is_not_tested_stays() {
+        let (mut function, _) = counting(Some(12));
+        let graph = Graph::new(&function);
+        assert!(!run(&mut function, &graph));
     }
 }

@@ -242,7 +242,6 @@ impl Pairs<'_> {
         };
         Some(self.make(like, op, 64, &[left, right]))
     }
-
 }
 
 /// A half: a value or a number.

@@ -52,7 +52,8 @@ impl Pairs<'_> {
         let carries = |this: &Self, id: Id| {
             (this.op(id) == Op::ZeroExtend).then(|| this.input(id, 0)).filter(|id| this.width(*id) == 1)
         };
-        let carry = terms.iter().find_map(|term| carries(self, *term).filter(|it| self.is_carry(*it, low)))?;
+        let carry =
+            terms.iter().find_map(|term| carries(self, *term).filter(|it| self.is_carry(*it, low)))?;
         let top = *terms.iter().find(|term| carries(self, **term).is_none())?;
         let (xh, yh) = self.upper_product(top)?;
         // The middle: what both mixed products give to the upper half.

@@ -104,7 +104,9 @@ impl Pairs<'_> {
         let (outer, amount) = (self.input(plain, 0), self.input(plain, 1));
         let (condition, yes, no) = (self.input(choice, 0), self.input(choice, 1), self.input(choice, 2));
         let (near, far) = match self.op(condition) {
-            Op::LessEqual if self.is_number(condition, 1, 32) && self.input(condition, 0) == amount => (yes, no),
+            Op::LessEqual if self.is_number(condition, 1, 32) && self.input(condition, 0) == amount => {
+                (yes, no)
+            }
             Op::Less if self.is_number(condition, 0, 32) && self.input(condition, 1) == amount => (no, yes),
             _ => return None,
         };

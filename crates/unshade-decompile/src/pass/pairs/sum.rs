@@ -68,9 +68,11 @@ impl Pairs<'_> {
     pub(super) fn is_sum_of(&self, high: Id, low: Id) -> bool {
         self.op(low) == Op::Add
             && high != NONE
-            && self.terms(high).into_iter().filter_map(|term| self.counted(term)).any(|carry| {
-                self.is_carry(carry, low) || self.carry_of_three(carry, low).is_some()
-            })
+            && self
+                .terms(high)
+                .into_iter()
+                .filter_map(|term| self.counted(term))
+                .any(|carry| self.is_carry(carry, low) || self.carry_of_three(carry, low).is_some())
     }
 
     /// Whether two values look like halves of one that is not found yet.
@@ -164,7 +166,10 @@ impl Pairs<'_> {
         } else if self.joins(high, low) {
             3
         } else if self.op(low) == Op::And && self.is_sum_of(high, self.input(low, 0))
-            || self.is_sum_of(high, low) || self.is_difference_of(high, low) || self.is_mixed(high, low) {
+            || self.is_sum_of(high, low)
+            || self.is_difference_of(high, low)
+            || self.is_mixed(high, low)
+        {
             2
         } else {
             u32::from(self.fits(high, low))
@@ -422,5 +427,48 @@ impl Pairs<'_> {
                 (first, sum)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{End, Function, Space};
+
+    #[test]
+    fn halves_of_a_sum_of_three_are_found_in_any_order() {
+        let mut function = Function::default();
+        let block = function.block(0);
+        let [a, b, c] = [0, 8, 16].map(|offset| function.raw(Op::Parameter(offset), 64, block, NONE, &[]));
+        let mut half = |op: Op, id: Id| function.raw(op, 32, block, NONE, &[id]);
+        let [al, bl, cl] = [a, b, c].map(|id| half(Op::Low, id));
+        let [ah, bh, ch] = [a, b, c].map(|id| half(Op::High, id));
+        let mut add = |a: Id, b: Id| function.raw(Op::Add, 32, block, NONE, &[a, b]);
+        let first = add(al, bl);
+        let low = add(first, cl);
+        let uppers = add(ch, bh);
+        let carries = [(al, bl), (first, cl)].map(|(a, b)| {
+            let carry = function.raw(Op::Carry, 1, block, NONE, &[a, b]);
+            function.raw(Op::ZeroExtend, 32, block, NONE, &[carry])
+        });
+        let mut add = |a: Id, b: Id| function.raw(Op::Add, 32, block, NONE, &[a, b]);
+        let with_second = add(carries[1], ah);
+        let both = add(uppers, with_second);
+        let high = add(both, carries[0]);
+        let whole = function.raw(Op::Concat, 64, block, NONE, &[high, low]);
+        let store = function.add(Op::Store(Space::Generic), 0, block, NONE, &[a, whole]);
+        function.blocks[0].end = End::Return;
+        crate::pass::run(&mut function);
+        let sum = function.input(store, 1);
+        let mut terms = Vec::new();
+        let mut list = vec![sum];
+        while let Some(id) = list.pop() {
+            match function.op(id) {
+                Op::Add => list.extend([function.input(id, 0), function.input(id, 1)]),
+                op => terms.push(op),
+            }
+        }
+        terms.sort_by_key(|op| format!("{op:?}"));
+        assert_eq!(terms, [Op::Parameter(0), Op::Parameter(16), Op::Parameter(8)]);
     }
 }

@@ -73,7 +73,8 @@ impl Rewriter<'_> {
             && y.trailing_zeros() >= shift as u32
         {
             let inner = self.input(a, 0);
-            if self.possible(inner, 4) << shift >> shift == self.possible(inner, 4) {
+            let bits = self.possible(inner, 4);
+            if masked(bits << shift, self.width(a)) >> shift == bits {
                 let number = self.constant(y >> shift, self.width(inner));
                 return Some(self.make(op, 1, &[inner, number]));
             }

@@ -105,21 +105,38 @@ impl Rewriter<'_> {
             let quotient = self.make(Op::Udiv, 32, &[number, divisor]);
             return Some(self.make(Op::Select, 32, &[condition, yes, quotient]));
         }
+        if let Some(number) = self.left_by(no, divisor) {
+            let rest = self.make(Op::Urem, 32, &[number, divisor]);
+            return Some(self.make(Op::Select, 32, &[condition, yes, rest]));
+        }
         // One with a sign.
         let (sign, plus, minus) = (self.input(no, 0), self.input(no, 1), self.input(no, 2));
         if self.op(no) != Op::Select || self.op(minus) != Op::Neg || self.input(minus, 0) != plus {
             return None;
         }
         let signs = self.input(sign, 1);
-        let is_sign = self.op(sign) == Op::SignedLessEqual
-            && self.num(self.input(sign, 0)) == Some(0)
-            && self.op(signs) == Op::Xor;
-        if !is_sign {
+        if self.op(sign) != Op::SignedLessEqual || self.num(self.input(sign, 0)) != Some(0) {
+            return None;
+        }
+        let amount = self.divisor_of(plus)?;
+        // What is left has the sign of the number.
+        if self.is_amount(amount, divisor)
+            && self.left_by(plus, amount).is_some_and(|found| self.is_amount(found, signs))
+        {
+            let rest = self.make(Op::Srem, 32, &[signs, divisor]);
+            return Some(self.make(Op::Select, 32, &[condition, yes, rest]));
+        }
+        if self.op(signs) != Op::Xor {
             return None;
         }
         let (a, b) = (self.input(signs, 0), self.input(signs, 1));
-        let number = if a == divisor { b } else if b == divisor { a } else { return None };
-        let amount = self.divisor_of(plus)?;
+        let number = if a == divisor {
+            b
+        } else if b == divisor {
+            a
+        } else {
+            return None;
+        };
         let is_right = self.is_amount(amount, divisor)
             && self.divided_by(plus, amount).is_some_and(|found| self.is_amount(found, number));
         if !is_right {
@@ -168,16 +185,54 @@ impl Rewriter<'_> {
         if !is_rest || self.op(left) != Op::Sub || !self.is_product(product, first, divisor) {
             return None;
         }
-        // The first guess is the upper half of the number and a reciprocal that was made of the divisor.
-        let (x, y) = self.upper_factors(first)?;
-        let reciprocal = if x == number { y } else if y == number { x } else { return None };
-        let guess = [(0, 1), (1, 0)].into_iter().find_map(|(one, other)| {
-            let guess = self.input(reciprocal, other);
-            let (x, y) = self.upper_factors(self.input(reciprocal, one))?;
-            let error = if x == guess { y } else if y == guess { x } else { return None };
-            self.is_error(error, guess, divisor).then_some(guess)
-        })?;
-        (self.op(reciprocal) == Op::Add && self.is_reciprocal(guess, divisor)).then_some(number)
+        self.guesses(first, number, divisor).then_some(number)
+    }
+
+    /// The number of which this is left by a division: what is left by the first guess, less by the divisor where that
+    /// still goes into it, twice.
+    fn left_by(&self, rest: Id, divisor: Id) -> Option<Id> {
+        let step = |id: Id| {
+            let (less, before) = (self.input(id, 1), self.input(id, 2));
+            let is_step = self.divisor_of(id) == Some(divisor)
+                && self.input(self.input(id, 0), 1) == before
+                && self.op(less) == Op::Sub
+                && self.input(less, 0) == before
+                && self.input(less, 1) == divisor;
+            is_step.then_some(before)
+        };
+        let left = step(step(rest)?)?;
+        let (number, product) = (self.input(left, 0), self.input(left, 1));
+        if self.op(left) != Op::Sub || self.op(product) != Op::Mul {
+            return None;
+        }
+        let (a, b) = (self.input(product, 0), self.input(product, 1));
+        let first = if a == divisor {
+            b
+        } else if b == divisor {
+            a
+        } else {
+            return None;
+        };
+        self.guesses(first, number, divisor).then_some(number)
+    }
+
+    /// Whether the first guess of a quotient is the upper half of the number and a reciprocal that was made of the divisor.
+    fn guesses(&self, first: Id, number: Id, divisor: Id) -> bool {
+        let Some((x, y)) = self.upper_factors(first) else { return false };
+        let reciprocal = match (x == number, y == number) {
+            (true, _) => y,
+            (_, true) => x,
+            _ => return false,
+        };
+        self.op(reciprocal) == Op::Add
+            && [(0, 1), (1, 0)].into_iter().any(|(one, other)| {
+                let guess = self.input(reciprocal, other);
+                let Some((x, y)) = self.upper_factors(self.input(reciprocal, one)) else { return false };
+                let error = if x == guess { y } else { x };
+                (x == guess || y == guess)
+                    && self.is_error(error, guess, divisor)
+                    && self.is_reciprocal(guess, divisor)
+            })
     }
 
     fn is_product(&self, id: Id, a: Id, b: Id) -> bool {
@@ -222,7 +277,9 @@ impl Rewriter<'_> {
                     first
                 }
                 Op::FloatDiv => self.input(at, 1),
-                Op::Call(_) | Op::UnsignedToFloat | Op::SignedToFloat | Op::ZeroExtend | Op::SignExtend => first,
+                Op::Call(_) | Op::UnsignedToFloat | Op::SignedToFloat | Op::ZeroExtend | Op::SignExtend => {
+                    first
+                }
                 _ => return false,
             };
             if at == of {

@@ -177,7 +177,6 @@ impl Rewriter<'_> {
         }
         (same != NONE).then_some(same)
     }
-
 }
 
 #[cfg(test)]
