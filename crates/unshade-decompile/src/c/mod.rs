@@ -832,7 +832,7 @@ impl<'a> Printer<'a> {
         clock: &mut Clock,
     ) {
         self.each_variable(id, &mut |id| {
-            self.occur(self.variables.of(id), scope, scopes, found, clock, false)
+            self.occur(self.variables.of(id), scope, scopes, found, clock, false);
         });
     }
 
@@ -885,10 +885,12 @@ fn is_product(text: &str) -> bool {
         match byte {
             b'(' | b'[' => depth += 1,
             b')' | b']' => depth -= 1,
-            b' ' if depth == 0 && !matches!(bytes.get(place + 1), Some(b'*' | b'/' | b'%')) => {
-                if !matches!(bytes.get(place.wrapping_sub(1)), Some(b'*' | b'/' | b'%')) {
-                    return false;
-                }
+            b' ' if depth == 0
+                && ![place + 1, place.wrapping_sub(1)]
+                    .into_iter()
+                    .any(|at| matches!(bytes.get(at), Some(b'*' | b'/' | b'%'))) =>
+            {
+                return false;
             }
             _ => {}
         }
