@@ -318,7 +318,7 @@ impl Printer<'_> {
 
     /// The opcode's tokens, where the text implies others.
     fn opcode_tokens(&mut self, instruction: &Instruction, row: Option<&Row>, extension: &Extension) {
-        let token = instruction.token & !(0x7f << 24);
+        let token = instruction.token_without_length();
         let implied = row.map(|row| {
             let extended = u32::from(*extension != Extension::default()) << 31;
             let controls = instruction.token & implied::written_controls(row.controls, instruction.token);
@@ -383,7 +383,7 @@ impl Printer<'_> {
         // Its length may be too great for its opcode token, but its tokens are all there.
         let _ = instruction.write(&mut tokens);
         let mut text = String::new();
-        let token = instruction.token & !(0x7f << 24);
+        let token = instruction.token_without_length();
         let _ = write!(text, "unknown_{}<0x{token:08x}> <rest", instruction.opcode().0);
         for token in tokens.iter().skip(1) {
             let _ = write!(text, " 0x{token:08x}");
