@@ -119,6 +119,7 @@ impl Schedule {
         order: &[Id],
         of_addresses: &[bool],
     ) {
+        let divides = dividing(function, order);
         for &id in order.iter().rev() {
             let op = function.op(id);
             if op == Op::Phi || op.is_effect() {
@@ -137,7 +138,8 @@ impl Schedule {
                     User::Phi(block) => {
                         has_phi = true;
                         // A block that stands on a way is left empty.
-                        if function.blocks[block as usize].effects.is_empty()
+                        if !divides[id as usize]
+                            && function.blocks[block as usize].effects.is_empty()
                             && function.blocks[block as usize].before.len() == 1
                             && is_between(function, block)
                         {
@@ -163,7 +165,7 @@ impl Schedule {
             let first = function.values[id as usize].block;
             let mut best = place;
             let mut at = place;
-            while at != first && graph.depth[at as usize] > 0 {
+            while at != first && graph.depth[at as usize] > 0 && !divides[id as usize] {
                 at = graph.dominator[at as usize];
                 if graph.loops[at as usize] < graph.loops[best as usize] {
                     best = at;
@@ -457,6 +459,24 @@ fn is_cheap(function: &Function, id: Id) -> bool {
         }
         _ => false,
     }
+}
+
+/// Values that rest on a division, which must not be made where the divisor may be zero: earlier than the code asks for.
+fn dividing(function: &Function, order: &[Id]) -> Vec<bool> {
+    let mut found = vec![false; function.values.len()];
+    for &id in order {
+        let op = function.op(id);
+        let is_division = matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem)
+            && function.number(function.input(id, 1)).is_none();
+        let is_fixed = op == Op::Phi || op.is_effect();
+        found[id as usize] = is_division
+            || !is_fixed
+                && (0..function.inputs(id).len()).any(|index| {
+                    let input = function.input(id, index);
+                    input != NONE && found[input as usize]
+                });
+    }
+    found
 }
 
 /// Values that are nothing but addresses of memory, or parts of these, and short: they are written as indices.

@@ -341,7 +341,7 @@ impl Types {
                     }
                 }
             };
-            if space == Space::Generic {
+            if space == Space::Generic || function.width(address) == 64 {
                 if let Some(base) = Address::new(function, address).base {
                     let root = self.find(base);
                     let count = self.accesses.entry(root).or_default().entry((width, kind)).or_default();
@@ -372,7 +372,7 @@ impl Types {
             if votes.float + votes.integer > 0 || votes.pointer {
                 continue;
             }
-            let found = if space == Space::Generic {
+            let found = if space == Space::Generic || function.width(function.input(id, 0)) == 64 {
                 let base = Address::new(function, function.input(id, 0)).base;
                 base.and_then(|base| {
                     let root = self.find(base);

@@ -7,7 +7,7 @@
 use unshade_sass::semantics::table::Code;
 use unshade_sass::semantics::{Lifted, Op, Space, Varnode, functions, operate};
 
-use crate::barrier::Arrival;
+use crate::barrier::{Arrival, Given};
 use crate::fault::Reason;
 use crate::lanes::{Bits, Registers, Values};
 use crate::outside::{self, Outside};
@@ -67,7 +67,7 @@ pub(crate) struct Target<'a, 'w> {
     /// The warp's number in its block.
     pub(crate) warp: u32,
     /// What `B2R.RESULT` reads.
-    pub(crate) barrier_result: u32,
+    pub(crate) barrier_result: Given,
 }
 
 /// Runs an instruction for the active lanes.
@@ -276,11 +276,15 @@ fn call(
         Outside::Ballot => cross_lane::ballot(values, *lanes, &mut result),
         Outside::Vote => cross_lane::vote(values, *lanes, &mut result),
         Outside::SwizzleAdd => cross_lane::swizzle_add(values, *lanes, &mut result),
-        Outside::BarrierSync | Outside::BarrierArrive | Outside::BarrierReduce | Outside::BarrierSyncAll => {
+        Outside::BarrierSync
+        | Outside::BarrierArrive
+        | Outside::BarrierReduce
+        | Outside::BarrierScan
+        | Outside::BarrierSyncAll => {
             scratch.effects.arrival = Some(Arrival::new(function, values, *lanes));
             return Ok(None);
         }
-        Outside::BarrierResult => result = [target.barrier_result.into(); LANES],
+        Outside::BarrierResult => result = target.barrier_result.map(u64::from),
         Outside::Lock => {
             for lane in Bits(*lanes) {
                 result[lane] = target.world.lock(of_lane(lane)[0], thread.wrapping_add(lane as u32)).into();
@@ -338,7 +342,6 @@ fn call(
         Outside::Undefined => return Err((first_lane, Reason::Undefined)),
         Outside::Debugger => return Err((first_lane, Reason::Trap)),
         Outside::ShiftStep => return Err((first_lane, Reason::Unsupported("shifts in steps".into()))),
-        Outside::BarrierScan => return Err((first_lane, Reason::Unsupported("BAR.SCAN".into()))),
         Outside::Unsupported(name) => return Err((first_lane, Reason::Unsupported(name.replace('_', " ")))),
     }
     let mask = if out >= 64 { u64::MAX } else { (1 << out) - 1 };

@@ -2,11 +2,12 @@
 
 use crate::demangle;
 use unshade_core::Diagnostics;
-use unshade_decompile::sass::{Code, Part, Place, Relocation, Variable};
+use unshade_decompile::sass::{Code, Inner, Part, Place, Relocation, Variable};
 use unshade_decompile::types::{Kind, Type};
 use unshade_decompile::{Decompiled, Fault, Parameter, Source, c};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
+use unshade_nv::elf::Section;
 use unshade_nv::function::{Function, FunctionKind, Resources, parameter_base};
 use unshade_nv::relocation::RelocationType;
 use unshade_sass::isa;
@@ -60,6 +61,7 @@ pub fn cubin(
             entry: function.symbol.value,
             local_size: stack_size(&resources),
             constants: constants(cubin, &function),
+            functions: text.functions(),
             variables: text.variables(),
             relocations: text.relocations(),
         };
@@ -169,14 +171,22 @@ fn scalar(name: &str) -> Option<Type> {
     })
 }
 
-/// Names that code refers to: kept here, as the decompiler borrows them.
-struct Names {
-    relocations: Vec<(u64, String, u64, Part)>,
-    variables: Vec<(String, Place, u64, u64)>,
+/// The bytes of a variable that stand in the file.
+fn held<'a>(cubin: &Cubin<'a>, section: &Section<'a>, offset: u64, size: u64) -> &'a [u8] {
+    let (Ok(start), Ok(size)) = (usize::try_from(offset), usize::try_from(size)) else { return &[] };
+    let Ok(bytes) = cubin.elf().bytes(section) else { return &[] };
+    start.checked_add(size).and_then(|end| bytes.data().get(start..end)).unwrap_or(&[])
 }
 
-impl Names {
-    fn new(cubin: &Cubin<'_>, function: &Function<'_>) -> Self {
+/// Names that code refers to: kept here, as the decompiler borrows them.
+struct Names<'a> {
+    relocations: Vec<(u64, String, u64, Part)>,
+    variables: Vec<(String, Place, u64, u64, &'a [u8])>,
+    functions: Vec<(u64, String)>,
+}
+
+impl<'a> Names<'a> {
+    fn new(cubin: &Cubin<'a>, function: &Function<'_>) -> Self {
         let code = function.section.as_ref().map_or(0, |section| section.index);
         let symbols = cubin.elf().symbols();
         let mut relocations = Vec::new();
@@ -214,10 +224,22 @@ impl Names {
             };
             if symbol.size > 0 && variables.len() < 4096 {
                 let name = String::from_utf8_lossy(symbol.name).into_owned();
-                variables.push((name, place, symbol.value, symbol.size));
+                let bytes = held(cubin, &section, symbol.value, symbol.size);
+                variables.push((name, place, symbol.value, symbol.size, bytes));
             }
         }
-        Self { relocations, variables }
+        let inside = cubin.functions().filter(|other| {
+            other.section.as_ref().is_some_and(|section| section.index == code)
+                && other.symbol.value != function.symbol.value
+        });
+        let functions = inside
+            .map(|other| (other.symbol.value, String::from_utf8_lossy(other.name()).into_owned()))
+            .collect();
+        Self { relocations, variables, functions }
+    }
+
+    fn functions(&self) -> Vec<Inner<'_>> {
+        self.functions.iter().map(|(address, name)| Inner { address: *address, name }).collect()
     }
 
     fn relocations(&self) -> Vec<Relocation<'_>> {
@@ -233,7 +255,13 @@ impl Names {
 
     fn variables(&self) -> Vec<Variable<'_>> {
         let all = self.variables.iter();
-        all.map(|(name, place, offset, size)| Variable { name, place: *place, offset: *offset, size: *size })
-            .collect()
+        all.map(|(name, place, offset, size, bytes)| Variable {
+            name,
+            place: *place,
+            offset: *offset,
+            size: *size,
+            bytes,
+        })
+        .collect()
     }
 }

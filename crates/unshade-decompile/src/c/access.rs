@@ -4,7 +4,7 @@ use super::Printer;
 use crate::address::Address;
 use crate::ir::{Id, Intrinsic, Op, Space};
 use crate::sass::Place;
-use crate::types::{Kind, Type, letter, most_usual};
+use crate::types::{Type, letter, most_usual};
 
 impl Printer<'_> {
     /// What a load's text has for a type.
@@ -34,7 +34,7 @@ impl Printer<'_> {
 
     /// What the pointer or the array points to.
     fn element(&self, space: Space, address: Id) -> Option<Type> {
-        if space == Space::Generic && self.function.width(address) == 64 {
+        if self.function.width(address) == 64 {
             let base = self.parts(address).base?;
             return match self.base_type(base) {
                 Type::Pointer(bits, kind) => Some(Type::of(bits, kind)),
@@ -51,7 +51,7 @@ impl Printer<'_> {
 
     fn base_type(&self, base: Id) -> Type {
         match self.function.op(base) {
-            Op::Symbol(_) => Type::Pointer(8, Kind::Unsigned),
+            Op::Symbol(_) => self.symbol_type(base),
             Op::Parameter(offset) => self
                 .parameters
                 .iter()
@@ -99,7 +99,7 @@ impl Printer<'_> {
             _ => self.access_type(space, address, width, wanted),
         };
         let found = self.parts(address);
-        if space == Space::Generic && self.function.width(address) == 64 {
+        if self.function.width(address) == 64 {
             return (self.pointer_access(address, &found, ty), ty);
         }
         let space = self.region_of(space, address);
@@ -142,7 +142,7 @@ impl Printer<'_> {
 
     fn base_text(&mut self, base: Id, has: Type) -> String {
         match self.function.op(base) {
-            Op::Symbol(symbol) => self.symbol(symbol),
+            Op::Symbol(_) => self.symbol(base),
             _ => self.value(base, 16, has),
         }
     }

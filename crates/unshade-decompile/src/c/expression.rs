@@ -3,7 +3,7 @@
 use super::Printer;
 use crate::ir::fold::signed;
 use crate::ir::{Id, NONE, Op};
-use crate::types::{Kind, Type, letter};
+use crate::types::{Type, letter};
 
 /// How tightly C's operators bind.
 const UNARY: u8 = 15;
@@ -68,7 +68,7 @@ impl Printer<'_> {
         match self.function.op(id) {
             Op::Special(_) => UNSIGNED,
             Op::Constant(_) => Type::Integer(width.max(32), true),
-            Op::Symbol(_) => Type::Pointer(8, Kind::Unsigned),
+            Op::Symbol(_) => self.symbol_type(id),
             Op::Add if matches!(self.types.of[id as usize], Type::Pointer(..)) => self.types.of[id as usize],
             Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => self.common_type(id, width),
             Op::Neg | Op::Not | Op::Shl => self.promoted(a, width),
@@ -159,7 +159,7 @@ impl Printer<'_> {
                 String::from(special.0)
             }
             Op::Parameter(offset) => self.parameter(offset, width, ty, tight),
-            Op::Symbol(symbol) => self.symbol(symbol),
+            Op::Symbol(_) => self.symbol(id),
             Op::Add if matches!(ty, Type::Pointer(..)) => self.pointer(id, tight, ty),
             Op::Add => self.sum(id, a, b, tight, plain),
             Op::Sub => self.binary("-", SUM, a, b, tight, self.loose(width)),
@@ -607,25 +607,6 @@ impl Printer<'_> {
             list.push(text);
         }
         format!("{}({})", call.name(), list.join(", "))
-    }
-
-    pub(super) fn symbol(&mut self, symbol: u32) -> String {
-        let name = self.function.symbols.get(symbol as usize).cloned().unwrap_or_default();
-        let safe = super::super::c::identifier(&name);
-        let size = self
-            .source
-            .code
-            .variables
-            .iter()
-            .find(|variable| variable.name == name)
-            .map_or(0, |variable| variable.size);
-        let declaration = if size > 0 {
-            format!("__device__ unsigned char {safe}[{size}];")
-        } else {
-            format!("extern __device__ unsigned char {safe}[];")
-        };
-        self.globals.insert(safe.clone(), declaration);
-        safe
     }
 }
 

@@ -6,6 +6,7 @@
 mod access;
 mod expression;
 pub mod prelude;
+mod symbol;
 mod wrap;
 
 use crate::ir::{BlockId, Function, Id, Op};

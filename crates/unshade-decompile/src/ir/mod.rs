@@ -6,6 +6,7 @@
 
 pub mod build;
 pub mod dominators;
+pub mod evaluate;
 pub mod fold;
 pub mod hash;
 pub mod intrinsic;

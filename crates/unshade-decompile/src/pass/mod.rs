@@ -4,6 +4,7 @@ pub mod graph;
 pub mod loops;
 pub mod memory;
 pub mod pairs;
+pub mod quotient;
 pub mod simplify;
 
 use crate::ir::dominators::Graph;
@@ -15,10 +16,22 @@ const MAX_ROUNDS: usize = 32;
 /// So often loops are looked at: one that another was in is left for the next time.
 const MAX_NESTED: usize = 4;
 
+/// So many times quotients are looked for.
+const MAX_QUOTIENTS: usize = 4;
+
 /// All passes, until nothing changes.
 pub fn run(function: &mut Function) {
     graph::clean(function);
     rounds(function, 0);
+    // Quotients make others of what is around them: the remainder, the choice of which they are a side.
+    for _ in 0..MAX_QUOTIENTS {
+        let found = Graph::new(function);
+        let used = used(function);
+        if !quotient::run(function, &found, &used) {
+            break;
+        }
+        rounds(function, 2);
+    }
     sweep(function);
     // What is known of all values is known now: the conditions of loops can be compared.
     for _ in 0..MAX_NESTED {

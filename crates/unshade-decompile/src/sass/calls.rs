@@ -15,7 +15,7 @@ pub(super) enum Given {
 }
 
 impl Lifting<'_> {
-    fn call(&mut self, name: &str, width: u8, inputs: &[Id]) -> Id {
+    pub(super) fn call(&mut self, name: &str, width: u8, inputs: &[Id]) -> Id {
         match Intrinsic::by_name(name) {
             // A helper that is not written out can't be called.
             Some(found) if found.entry().is_helper && !crate::c::prelude::has(name) => self.unlifted(width),
@@ -139,11 +139,36 @@ impl Lifting<'_> {
                 }
             },
             "byte_perm_mode" => self.call("select_bytes", width, inputs),
-            "video_part" | "video_clamp" | "video_simd" => self.call(name, width, inputs),
+            "video_simd" => match self.simd_of_bytes(inputs) {
+                Some(name) => self.call(name, width, &[at(3), at(4)]),
+                None => self.call(name, width, inputs),
+            },
+            "video_part" | "video_clamp" => self.call(name, width, inputs),
             "multiply_add_by_descriptor" => self.call("mad_descriptor", width, inputs),
             _ if name.starts_with("surface_") => self.call(name, width, inputs),
             _ => return Given::Nothing,
         })
+    }
+
+    /// CUDA's name of what is done to all four bytes of two numbers; the inputs are in the order of the tables.
+    fn simd_of_bytes(&self, inputs: &[Id]) -> Option<&'static str> {
+        /// Bytes in their places.
+        const IN_PLACE: [Option<u64>; 2] = [Some(4), Some(255)];
+        let at = |index: usize| self.builder.function.number(*inputs.get(index)?);
+        let are = |places: &[usize], value: u64| places.iter().all(|place| at(*place) == Some(value));
+        let (combined, sum) = (at(11)?, at(12)?);
+        // No signs, not negated, not clamped, all lanes.
+        if !are(&[1, 8, 9, 13, 14], 0) || at(6) != Some(4) || !IN_PLACE.contains(&at(7)) || at(10) != Some(15)
+        {
+            return None;
+        }
+        match (at(0)?, at(2)?, combined, sum) {
+            (8, _, 0, 0) => Some("__vadd4"),
+            (10, _, 0, 0) => Some("__vabsdiffu4"),
+            (10, _, 0, 1) if at(5) == Some(0) => Some("__vsadu4"),
+            (11, 0, 0, 0) => Some("__vminu4"),
+            _ => None,
+        }
     }
 
     /// Modes 0 nearest, 1 down, 2 up, 3 to zero; types U8 U16 U32 U64 S8 S16 S32 S64.
