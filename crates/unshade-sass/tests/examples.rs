@@ -58,6 +58,14 @@ fn a_listing_keeps_the_word_where_several_have_its_text() {
 }
 
 #[test]
+fn a_pair_that_ends_behind_the_last_register_comes_back() {
+    let (isa, word) = (isa::by_architecture(35).unwrap(), 0x7798_0000_ff31_081a);
+    let text = Instruction::decode(isa, word).unwrap().text(0);
+    assert_eq!(text, "@!P4 ATOM.E.CAS.64 R6, [R66+0x1], R254, R256");
+    assert_eq!(assemble::instruction(isa, &text, 0, word).unwrap(), word);
+}
+
+#[test]
 fn what_cannot_be_encoded_is_refused() {
     let kepler = isa::by_architecture(35).unwrap();
     for (text, column, hint) in [
