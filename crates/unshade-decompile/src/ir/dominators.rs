@@ -48,6 +48,16 @@ impl Graph {
         a.0 <= b.0 && b.1 <= a.1
     }
 
+    /// Whether every way back leads to a block that dominates where it comes from.
+    pub fn is_reducible(&self, function: &Function) -> bool {
+        self.order.iter().all(|&block| {
+            let before = function.blocks[block as usize].before.iter();
+            before.filter(|before| self.is_reached(**before)).all(|&before| {
+                self.place[before as usize] < self.place[block as usize] || self.dominates(block, before)
+            })
+        })
+    }
+
     /// The nearest block that dominates both.
     pub fn common(&self, a: BlockId, b: BlockId) -> BlockId {
         let (mut a, mut b) = (a, b);
