@@ -4,6 +4,7 @@
 //! ratio of the medians. Where a time is named, it is the best of all warm runs.
 
 mod bitcode;
+mod decompile;
 mod dxcontainer;
 mod metallib;
 mod metallib_write;
@@ -36,6 +37,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Suite {
     Bitcode,
+    Decompile,
     #[value(alias = "dx")]
     Dxcontainer,
     Metallib,
@@ -49,6 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     ensure!(status.success(), "the program does not build");
     match args.suite {
         Suite::Bitcode => bitcode::run(args.runs),
+        Suite::Decompile => decompile::run(args.runs),
         Suite::Dxcontainer => dxcontainer::run(args.runs),
         Suite::Metallib => metallib::run(args.runs),
         Suite::MetallibWrite => metallib_write::run(args.runs),

@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Compare only so many modules of a set (bitcode), kernels (emulate), or every N-th function (decompile).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
+    /// Make so many random cases (decompile-random) [default: 10000].
+    #[arg(long, value_name = "N")]
+    cases: Option<u64>,
     /// Write what fails into this folder (decompile).
     #[arg(long, value_name = "DIR")]
     failures: Option<std::path::PathBuf>,
@@ -51,6 +54,8 @@ enum Format {
     Decompile,
     /// Kernels of TensorFlow's and CNTK's in the emulator and as C.
     DecompileRun,
+    /// Random kernels in the emulator and as C.
+    DecompileRandom,
     Dxbc,
     #[value(alias = "dx")]
     Dxcontainer,
@@ -69,6 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::Decompile => decompile::run(args.sample, args.failures.as_deref()),
         Format::DecompileRun => decompile::agree::run(args.sample, args.failures.as_deref()),
+        Format::DecompileRandom => decompile::random::run(args.cases, args.failures.as_deref()),
         Format::Dxbc => dxbc::run(),
         Format::Dxcontainer => dxcontainer::run(),
         Format::Emulate => emulate::run(args.sample),

@@ -8,6 +8,7 @@
 pub(super) mod agree;
 mod batches;
 mod packages;
+pub(super) mod random;
 mod reading;
 
 use std::collections::{BTreeMap, HashMap};
