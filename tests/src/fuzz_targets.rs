@@ -419,6 +419,7 @@ pub fn decompile(data: &[u8]) {
             bytes: data,
             base: 0,
             entry: 0,
+            local_size: 256,
             constants: vec![(2, data)],
             variables: Vec::new(),
             relocations: Vec::new(),

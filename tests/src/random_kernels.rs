@@ -415,6 +415,7 @@ pub fn case(encodings: &[&'static Encoding], number: u64, shape: Shape) -> Resul
             constants: Vec::new(),
             variables: Vec::new(),
             relocations: Vec::new(),
+            local_size: 0,
         },
         shared_size: 0,
     };

@@ -18,6 +18,7 @@ fn example(words: &[u64], name: &str, parameters: &[(u32, u32, Option<Type>)]) -
         bytes: &bytes,
         base: 0,
         entry: 0,
+        local_size: 256,
         constants: Vec::new(),
         variables: Vec::new(),
         relocations: Vec::new(),

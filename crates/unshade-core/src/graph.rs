@@ -254,6 +254,27 @@ impl Dominators {
         place != NONE && start <= place && place < end
     }
 
+    /// The last node that stands on every way to either of two; none if one of them is not reached.
+    ///
+    /// ```
+    /// use unshade_core::graph::Graph;
+    ///
+    /// // Two ways from 1 meet in 4.
+    /// let dominators = Graph::new(5, &[(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)]).dominators(0);
+    /// assert_eq!(dominators.nearest_common(2, 3), Some(1));
+    /// assert_eq!(dominators.nearest_common(4, 4), Some(4));
+    /// ```
+    pub fn nearest_common(&self, a: u32, b: u32) -> Option<u32> {
+        if !self.is_reached(a) {
+            return None;
+        }
+        let mut above = b;
+        while !self.dominates(above, a) {
+            above = self.immediate(above)?;
+        }
+        Some(above).filter(|_| self.is_reached(b))
+    }
+
     /// Whether the entry leads to a node.
     pub fn is_reached(&self, node: u32) -> bool {
         at(&self.starts, node) != NONE

@@ -7,11 +7,14 @@ use unshade_decompile::types::{Kind, Type};
 use unshade_decompile::{Decompiled, Fault, Parameter, Source, c};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
-use unshade_nv::function::{Function, FunctionKind, parameter_base};
+use unshade_nv::function::{Function, FunctionKind, Resources, parameter_base};
 use unshade_nv::relocation::RelocationType;
 use unshade_sass::control::is_scheduling;
 use unshade_sass::table::Isa;
 use unshade_sass::{Instruction, isa};
+
+/// A chip gives a thread no more bytes of stack.
+const MAX_STACK: u64 = 512 << 10;
 
 /// A function of a cubin as C, or why there is none.
 #[derive(Clone, Debug)]
@@ -51,11 +54,13 @@ pub fn cubin(
         count += 1;
         let name = String::from_utf8_lossy(function.name()).into_owned();
         let text = Names::new(cubin, &function);
+        let resources = function.resources(cubin);
         let code = Code {
             isa,
             bytes: bytes.data(),
             base: 0,
             entry: function.symbol.value,
+            local_size: stack_size(&resources),
             constants: constants(cubin, &function),
             variables: text.variables(),
             relocations: text.relocations(),
@@ -66,7 +71,7 @@ pub fn cubin(
             is_kernel: function.symbol.is_kernel(),
             parameters: parameters(cubin, &function, demangled.as_deref()),
             code,
-            shared_size: function.resources(cubin).shared,
+            shared_size: resources.shared,
         };
         let result = unshade_decompile::decompile(&source, budget);
         take(FunctionC { name, demangled, instructions: instructions(isa, bytes.data()), result });
@@ -86,6 +91,12 @@ fn instructions(isa: &'static Isa, bytes: &[u8]) -> usize {
         |word: &u128| Instruction::decode(isa, *word).is_none_or(|found| found.operation().name == "NOP");
     let padding = code.iter().rev().take_while(|word| is_padding(word)).count();
     code.len() - padding
+}
+
+/// Bytes of stack of a thread, those of the functions that it calls among them.
+fn stack_size(resources: &Resources) -> u32 {
+    let size = u64::from(resources.stack.unwrap_or(0)).max(resources.local).min(MAX_STACK);
+    u32::try_from(size).unwrap_or(0)
 }
 
 /// The function's own constant banks, as far as it has them.

@@ -145,6 +145,7 @@ fn source(code: &[u8]) -> Result<Source<'_>> {
             constants: Vec::new(),
             variables: Vec::new(),
             relocations: Vec::new(),
+            local_size: 0,
         },
         shared_size: 0,
     })

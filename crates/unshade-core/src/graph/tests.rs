@@ -65,6 +65,9 @@ fn check(graph: &Graph) {
                 set.contains(&other),
                 "{other} over {node}: {graph:?}"
             );
+            let common = set.intersection(&sets[other as usize]);
+            let nearest = common.copied().max_by_key(|&one| sets[one as usize].len());
+            assert_eq!(dominators.nearest_common(node, other), nearest, "{node} and {other}: {graph:?}");
         }
         // The closest strict dominator is the one that all others dominate.
         let immediate =

@@ -253,20 +253,8 @@ impl Printer<'_> {
     // Arrays.
 
     fn region_access(&mut self, space: Space, found: &Address, ty: Type) -> String {
-        let mut found = found.clone();
         if let Space::Constant(0) = space {
-            return self.parameter_access(&found, ty);
-        }
-        // The stack of the thread counts down from its end.
-        if space == Space::Local {
-            let stack = found.terms.iter().position(|term| {
-                term.1 == 1
-                    && matches!(self.function.op(term.0), Op::Special(special) if special.0 == "local_size()")
-            });
-            if let Some(place) = stack {
-                found.terms.remove(place);
-                found.offset += LOCAL_SIZE;
-            }
+            return self.parameter_access(found, ty);
         }
         let name = region_name(space);
         let end = found.offset + i64::from(ty.bits() / 8);
@@ -280,10 +268,10 @@ impl Printer<'_> {
         let is_same =
             matches!((element, ty), (Type::Integer(a, _), Type::Integer(b, _)) if a == b) || element == ty;
         if fits && is_same {
-            let index = self.index(&found, bytes);
+            let index = self.index(found, bytes);
             return format!("{name}[{index}]");
         }
-        let index = bracketed(self.index(&found, 1));
+        let index = bracketed(self.index(found, 1));
         self.casts += 2;
         if index == "0" {
             return format!("*({}){name}", ty.pointer().name());
@@ -307,7 +295,11 @@ impl Printer<'_> {
             Space::Shared => {
                 format!("    __shared__ {} shared[{}];", ty.name(), self.source.shared_size.div_ceil(bytes))
             }
-            Space::Local => format!("    {} local[{}];", ty.name(), LOCAL_SIZE.cast_unsigned() / bytes),
+            Space::Local => {
+                let end = self.regions.get(name).map_or(0, |bounds| bounds.1.max(0).cast_unsigned());
+                let size = u64::from(self.source.code.local_size).max(end);
+                format!("    {} local[{}];", ty.name(), size.div_ceil(bytes).max(1))
+            }
             _ => {
                 let end = self.regions.get(name).map_or(0, |bounds| bounds.1.max(0).cast_unsigned());
                 let variables = self.source.code.variables.iter();
@@ -370,7 +362,7 @@ impl Printer<'_> {
 
     /// Bytes of a parameter at an index that is computed.
     fn parameter_access(&mut self, found: &Address, ty: Type) -> String {
-        let offset = found.offset - 0x140;
+        let offset = found.offset;
         let index = u32::try_from(offset).ok().and_then(|offset| self.parameter_at(offset));
         let Some(index) = index else { return String::from("0") };
         let inside = i64::from(self.parameters[index].offset);
@@ -380,9 +372,6 @@ impl Printer<'_> {
         format!("*({})((char *)&param_{} + ({text}))", ty.pointer().name(), index + 1)
     }
 }
-
-/// Bytes of the stack that a thread is given in the text.
-const LOCAL_SIZE: i64 = 4096;
 
 fn bracketed(text: String) -> String {
     if text.contains(' ') || text.starts_with('-') { format!("({text})") } else { text }

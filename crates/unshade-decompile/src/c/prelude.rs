@@ -78,7 +78,6 @@ static HELPERS: &[(&str, &str, &str)] = &[
     ("virtual_configuration", "unsigned int ()", "    return 0;"),
     ("shared_window", "unsigned int ()", "    return 0;"),
     ("local_window", "unsigned int ()", "    return 0;"),
-    ("local_size", "unsigned int ()", "    return 4096;"),
     ("flush_to_zero", "float (float x)", "    return fabsf(x) < 1.17549435e-38f ? copysignf(0.0f, x) : x;"),
     (
         "half_to_float",

@@ -1,9 +1,7 @@
-//! Order, dominators and loops of the blocks.
-//!
-//! Dominators by Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm"; loops are the natural loops of back
-//! edges, in the manner of Havlak's nesting: each block knows its innermost header.
+//! Order, dominators and loops of the blocks: what [`unshade_core::graph`] finds, in lists by block.
 
-use super::{BlockId, Function, NONE};
+use super::{BlockId, End, Function, NONE};
+use unshade_core::graph;
 
 /// What is known of the graph. Lists are by block; blocks that can't be reached have [`NONE`].
 #[derive(Clone, Debug, Default)]
@@ -16,25 +14,49 @@ pub struct Graph {
     pub dominator: Vec<BlockId>,
     /// How deep in the tree of dominators.
     pub depth: Vec<u32>,
-    /// When the walk over the tree of dominators comes in and goes out.
-    walk: Vec<(u32, u32)>,
     /// The header of the innermost loop that a block is in; of a header itself.
     pub header: Vec<BlockId>,
     /// How many loops a block is in.
     pub loops: Vec<u32>,
     /// The header of the loop around the one of this header.
     pub outer: Vec<BlockId>,
+    dominators: graph::Dominators,
 }
 
 impl Graph {
     /// Walks the graph.
     pub fn new(function: &Function) -> Self {
         let count = function.blocks.len();
-        let mut graph = Self { place: vec![NONE; count], ..Self::default() };
-        graph.walk_blocks(function);
-        graph.find_dominators(function);
-        graph.find_loops(function);
-        graph
+        let shape = graph::Graph::new(count, &edges(function));
+        let dominators = shape.dominators(0);
+        let loops = shape.loops(&dominators);
+        let mut found = Self {
+            order: dominators.reverse_postorder().to_vec(),
+            place: vec![NONE; count],
+            dominator: vec![NONE; count],
+            depth: vec![0; count],
+            header: vec![NONE; count],
+            loops: vec![0; count],
+            outer: vec![NONE; count],
+            dominators,
+        };
+        for (place, &block) in found.order.iter().enumerate() {
+            let at = block as usize;
+            found.place[at] = place as u32;
+            let above = found.dominators.immediate(block);
+            found.dominator[at] = above.unwrap_or(block);
+            found.depth[at] = above.map_or(0, |above| found.depth[above as usize] + 1);
+            found.loops[at] = loops.depth(block);
+            if let Some(index) = loops.innermost(block) {
+                found.header[at] = loops.all()[index as usize].header;
+            }
+        }
+        for inner in loops.all() {
+            if let Some(outer) = inner.parent {
+                found.outer[inner.header as usize] = loops.all()[outer as usize].header;
+            }
+        }
+        found
     }
 
     /// Whether a block can be reached.
@@ -44,8 +66,7 @@ impl Graph {
 
     /// Whether every way to `b` leads through `a`.
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
-        let (a, b) = (self.walk[a as usize], self.walk[b as usize]);
-        a.0 <= b.0 && b.1 <= a.1
+        self.dominators.dominates(a, b)
     }
 
     /// Whether every way back leads to a block that dominates where it comes from.
@@ -60,171 +81,7 @@ impl Graph {
 
     /// The nearest block that dominates both.
     pub fn common(&self, a: BlockId, b: BlockId) -> BlockId {
-        let (mut a, mut b) = (a, b);
-        while a != b {
-            if self.depth[a as usize] < self.depth[b as usize] {
-                std::mem::swap(&mut a, &mut b);
-            }
-            a = self.dominator[a as usize];
-        }
-        a
-    }
-
-    fn walk_blocks(&mut self, function: &Function) {
-        let mut state = vec![false; function.blocks.len()];
-        let mut stack = vec![(0, function.blocks[0].end.successors())];
-        state[0] = true;
-        while let Some((block, rest)) = stack.last_mut() {
-            match rest.pop() {
-                Some(next) if !state[next as usize] => {
-                    state[next as usize] = true;
-                    let mut successors = function.blocks[next as usize].end.successors();
-                    // The branch that is taken comes later in the code and in the order.
-                    if let super::End::Branch { yes, no, .. } = &function.blocks[next as usize].end {
-                        successors = vec![*yes, *no];
-                    }
-                    stack.push((next, successors));
-                }
-                Some(_) => {}
-                None => {
-                    self.order.push(*block);
-                    stack.pop();
-                }
-            }
-        }
-        self.order.reverse();
-        for (place, block) in self.order.iter().enumerate() {
-            self.place[*block as usize] = place as u32;
-        }
-    }
-
-    fn find_dominators(&mut self, function: &Function) {
-        let count = function.blocks.len();
-        self.dominator = vec![NONE; count];
-        self.dominator[0] = 0;
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for &block in self.order.iter().skip(1) {
-                let mut found = NONE;
-                for &before in &function.blocks[block as usize].before {
-                    if !self.is_reached(before) || self.dominator[before as usize] == NONE {
-                        continue;
-                    }
-                    found = if found == NONE { before } else { self.meet(found, before) };
-                }
-                if self.dominator[block as usize] != found {
-                    self.dominator[block as usize] = found;
-                    changed = true;
-                }
-            }
-        }
-        self.depth = vec![0; count];
-        let mut children: Vec<Vec<BlockId>> = vec![Vec::new(); count];
-        for &block in self.order.iter().skip(1) {
-            let dominator = self.dominator[block as usize];
-            self.depth[block as usize] = self.depth[dominator as usize] + 1;
-            children[dominator as usize].push(block);
-        }
-        self.walk = vec![(0, 0); count];
-        let mut clock = 0;
-        let mut stack = vec![(0, 0)];
-        while let Some((block, next)) = stack.last_mut() {
-            if *next == 0 {
-                self.walk[*block as usize].0 = clock;
-                clock += 1;
-            }
-            match children[*block as usize].get(*next) {
-                Some(&child) => {
-                    *next += 1;
-                    stack.push((child, 0));
-                }
-                None => {
-                    self.walk[*block as usize].1 = clock;
-                    clock += 1;
-                    stack.pop();
-                }
-            }
-        }
-    }
-
-    fn meet(&self, a: BlockId, b: BlockId) -> BlockId {
-        let (mut a, mut b) = (a, b);
-        while a != b {
-            while self.place[a as usize] > self.place[b as usize] {
-                a = self.dominator[a as usize];
-            }
-            while self.place[b as usize] > self.place[a as usize] {
-                b = self.dominator[b as usize];
-            }
-        }
-        a
-    }
-
-    /// Inner loops first: a block that has a header already stands for its outermost loop so far.
-    fn find_loops(&mut self, function: &Function) {
-        let count = function.blocks.len();
-        self.header = vec![NONE; count];
-        self.outer = vec![NONE; count];
-        self.loops = vec![0; count];
-        let order = std::mem::take(&mut self.order);
-        let mut list = Vec::new();
-        for &header in order.iter().rev() {
-            list.clear();
-            for &before in &function.blocks[header as usize].before {
-                if self.is_reached(before) && self.dominates(header, before) {
-                    list.push(before);
-                }
-            }
-            if list.is_empty() {
-                continue;
-            }
-            while let Some(block) = list.pop() {
-                let top = self.outermost(block);
-                if top == header {
-                    continue;
-                }
-                if top == NONE {
-                    self.header[block as usize] = header;
-                    if block == header {
-                        continue;
-                    }
-                } else {
-                    self.outer[top as usize] = header;
-                }
-                let entry = if top == NONE { block } else { top };
-                for &before in &function.blocks[entry as usize].before {
-                    if self.is_reached(before) && self.dominates(header, before) {
-                        list.push(before);
-                    }
-                }
-            }
-            if self.header[header as usize] != header {
-                // Of an irreducible graph, or the header of a loop found before: it is the innermost of itself.
-                let inner = self.header[header as usize];
-                if inner != NONE && inner != header && self.outer[header as usize] == NONE {
-                    self.outer[header as usize] = inner;
-                }
-                self.header[header as usize] = header;
-            }
-        }
-        for &block in &order {
-            let mut at = self.header[block as usize];
-            while at != NONE && self.loops[block as usize] < 1000 {
-                self.loops[block as usize] += 1;
-                at = self.outer[at as usize];
-            }
-        }
-        self.order = order;
-    }
-
-    /// The outermost loop so far that a block is in.
-    fn outermost(&self, block: BlockId) -> BlockId {
-        let mut at = self.header[block as usize];
-        while at != NONE && self.outer[at as usize] != NONE {
-            at = self.outer[at as usize];
-        }
-        at
+        self.dominators.nearest_common(a, b).unwrap_or(0)
     }
 
     /// Whether a block is in the loop of a header.
@@ -238,4 +95,17 @@ impl Graph {
         }
         false
     }
+}
+
+/// All ways between blocks. What is taken comes later in the code and in the order, so it is walked first.
+fn edges(function: &Function) -> Vec<(u32, u32)> {
+    let mut edges = Vec::new();
+    for (from, block) in function.blocks.iter().enumerate() {
+        let from = from as u32;
+        match block.end {
+            End::Branch { yes, no, .. } => edges.extend([(from, no), (from, yes)]),
+            _ => edges.extend(block.end.successors().into_iter().rev().map(|to| (from, to))),
+        }
+    }
+    edges
 }

@@ -5,6 +5,9 @@ use crate::ir::Special;
 /// Where the parameters begin.
 pub(super) const PARAMETERS: u64 = 0x140;
 
+/// Where the stack starts: at the end of the thread's memory, whose size stands here.
+pub(super) const STACK: u64 = 0x44;
+
 /// What bytes of bank 0 below the parameters are.
 pub(super) fn of_bank_0(offset: u64) -> Option<Special> {
     Some(Special(match offset {
@@ -14,7 +17,6 @@ pub(super) fn of_bank_0(offset: u64) -> Option<Special> {
         0x34 => "gridDim.x",
         0x38 => "gridDim.y",
         0x3c => "gridDim.z",
-        0x44 => "local_size()",
         0x20 => "shared_window()",
         0x24 => "local_window()",
         _ => return None,

@@ -24,6 +24,8 @@ pub struct Code<'a> {
     pub base: u64,
     /// Where it is entered.
     pub entry: u64,
+    /// Bytes of stack that a thread has.
+    pub local_size: u32,
     /// Contents of constant banks that are known: those of the function.
     pub constants: Vec<(u8, &'a [u8])>,
     /// Constant banks of variables: bank, offset, name, and which symbol it is.

@@ -1,0 +1,104 @@
+//! Instructions with branches inside that only make numbers: both ways are computed, and what differs is chosen.
+
+use super::Lifting;
+use crate::ir::{Id, NONE, Op};
+use unshade_sass::semantics::table::Code as Pcode;
+use unshade_sass::semantics::{Lifted, Op as Step};
+
+impl Lifting<'_> {
+    /// A pure instruction with branches inside: both ways are computed, and what differs is chosen. Writes are pending.
+    pub(super) fn straight_branching(&mut self, lifted: &Lifted, body: usize) {
+        /// A way that goes on later: where, when, and with which names and writes.
+        type Way = (usize, Id, Vec<Id>, Vec<(u32, Id)>);
+        let mut ways: Vec<Way> = Vec::new();
+        let mut path = self.number(1, 1);
+        let mut is_live = true;
+        let ops = lifted.ops();
+        for index in body..=ops.len() {
+            while let Some(place) = ways.iter().position(|way| way.0 == index) {
+                let (_, condition, temporaries, writes) = ways.swap_remove(place);
+                if is_live {
+                    self.merge(condition, &temporaries, writes);
+                    path = self.make(Op::BoolOr, 1, &[path, condition]);
+                } else {
+                    self.temporaries = temporaries;
+                    self.pending = writes;
+                    path = condition;
+                    is_live = true;
+                }
+            }
+            let Some(op) = ops.get(index) else { break };
+            if !is_live {
+                continue;
+            }
+            match op.code {
+                Pcode::Branch => {
+                    ways.push((usize::from(op.to), path, self.temporaries.clone(), self.pending.clone()));
+                    is_live = false;
+                }
+                Pcode::BranchUnless => {
+                    let condition = self.input(&lifted.inputs(op)[0]);
+                    let contrary = self.make(Op::BoolNot, 1, &[condition]);
+                    let away = self.make(Op::BoolAnd, 1, &[path, contrary]);
+                    match self.builder.function.number(condition) {
+                        Some(1..) => {}
+                        Some(0) => {
+                            let (names, writes) = (self.temporaries.clone(), self.pending.clone());
+                            ways.push((usize::from(op.to), path, names, writes));
+                            is_live = false;
+                        }
+                        None => {
+                            let (names, writes) = (self.temporaries.clone(), self.pending.clone());
+                            ways.push((usize::from(op.to), away, names, writes));
+                            path = self.make(Op::BoolAnd, 1, &[path, condition]);
+                        }
+                    }
+                }
+                _ => self.pending_step(op, lifted),
+            }
+        }
+    }
+
+    pub(super) fn merge(&mut self, condition: Id, temporaries: &[Id], writes: Vec<(u32, Id)>) {
+        for (index, &other) in temporaries.iter().enumerate() {
+            let mine = self.temporaries[index];
+            if mine != other && other != NONE {
+                self.temporaries[index] =
+                    if mine == NONE { other } else { self.select(condition, other, mine) };
+            }
+        }
+        let mut places: Vec<u32> = writes.iter().chain(&self.pending).map(|entry| entry.0).collect();
+        places.sort_unstable();
+        places.dedup();
+        let mut merged = Vec::new();
+        for place in places {
+            let of =
+                |list: &[(u32, Id)]| list.iter().rev().find(|entry| entry.0 == place).map(|entry| entry.1);
+            let (other, mine) = (of(&writes), of(&self.pending));
+            let value = match (other, mine) {
+                (Some(other), Some(mine)) => self.select(condition, other, mine),
+                (Some(other), None) => {
+                    let old = self.read_place(place);
+                    self.select(condition, other, old)
+                }
+                (None, Some(mine)) => {
+                    let pending = std::mem::take(&mut self.pending);
+                    let old = self.read_place(place);
+                    self.pending = pending;
+                    self.select(condition, old, mine)
+                }
+                (None, None) => continue,
+            };
+            merged.push((place, value));
+        }
+        self.pending = merged;
+    }
+
+    /// An operation whose writes to places wait.
+    pub(super) fn pending_step(&mut self, op: &Step, lifted: &Lifted) {
+        let value = self.value_of(op, lifted);
+        let Some(output) = op.output else { return };
+        let writes = self.places(&output, value);
+        self.pending.extend(writes);
+    }
+}

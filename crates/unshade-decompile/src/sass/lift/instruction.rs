@@ -1,0 +1,232 @@
+//! An instruction at a time: which operations it is of, and where control goes at its end.
+
+use super::super::flow::{self, Node};
+use super::Lifting;
+use super::region::Side;
+use crate::ir::{BlockId, End, Id, NONE, Op};
+use unshade_sass::Instruction;
+use unshade_sass::semantics::table::Code as Pcode;
+use unshade_sass::semantics::{Lifted, Op as Step, Space as SassSpace, functions};
+
+impl Lifting<'_> {
+    pub(super) fn instruction(&mut self, instruction: &Instruction, node: &Node, is_last: bool) {
+        let mut lifted = std::mem::take(&mut self.lifted);
+        lifted.lift(instruction, u64::from(self.address));
+        self.temporaries.clear();
+        self.temporaries.resize(lifted.temporaries() + lifted.ops().len() + 4, NONE);
+        self.pending.clear();
+        self.relocation = self.relocated(instruction);
+        let ops = lifted.ops();
+        let body = guarded_from(ops);
+        let is_pure = ops[body..].iter().all(|op| self.is_pure(op));
+        let is_branching = ops[body..].iter().any(|op| op.code == Pcode::BranchUnless);
+        let call = is_last
+            && node.taken == flow::NONE
+            && ops.iter().any(|op| op.code == Pcode::Call)
+            && node.next != flow::NONE;
+        if call {
+            self.close();
+            self.unlifted(0);
+        } else if !is_pure && is_branching {
+            self.close();
+            self.with_blocks(&lifted, node);
+        } else if let Some((side, is_chosen)) = self.enter(instruction, body, is_pure) {
+            self.side = side;
+            if is_chosen {
+                self.chosen(&lifted, body);
+            } else if is_branching {
+                self.straight_branching(&lifted, body);
+                let writes = std::mem::take(&mut self.pending);
+                for (place, value) in writes {
+                    self.write_place(place, value);
+                }
+            } else {
+                self.straight(&lifted, body, node);
+            }
+            self.side = Side::Plain;
+        }
+        self.lifted = lifted;
+    }
+
+    /// A pure instruction under another guard than the region's: what it writes is chosen.
+    pub(super) fn chosen(&mut self, lifted: &Lifted, body: usize) {
+        let guard = self.guard_value(lifted, body);
+        self.straight_branching(lifted, body);
+        let mut writes = std::mem::take(&mut self.pending);
+        // The last of several writes counts.
+        writes.reverse();
+        let mut seen = Vec::new();
+        for (place, value) in writes {
+            if !seen.contains(&place) {
+                seen.push(place);
+                let old = self.read_place(place);
+                let value = self.select(guard, value, old);
+                self.write_place(place, value);
+            }
+        }
+    }
+
+    pub(super) fn guard_value(&mut self, lifted: &Lifted, body: usize) -> Id {
+        let ops = lifted.ops();
+        if body == 2 {
+            let value = self.input(&lifted.inputs(&ops[0])[0]);
+            return self.make(Op::BoolNot, 1, &[value]);
+        }
+        self.input(&lifted.inputs(&ops[0])[0])
+    }
+
+    pub(super) fn is_pure(&self, op: &Step) -> bool {
+        match op.code {
+            Pcode::Load(space) => matches!(space, SassSpace::Constant | SassSpace::Special),
+            Pcode::Store(_) | Pcode::Goto | Pcode::Call | Pcode::Return | Pcode::Exit => false,
+            Pcode::Function(index) => {
+                functions().get(usize::from(index)).is_some_and(|function| function.pure)
+            }
+            _ => true,
+        }
+    }
+
+    /// Operations one after the other.
+    pub(super) fn straight(&mut self, lifted: &Lifted, body: usize, node: &Node) {
+        for op in &lifted.ops()[body..] {
+            if self.leaves_block(op, lifted, node) {
+                return;
+            }
+            self.step(op, lifted);
+        }
+    }
+
+    /// Whether the operation ended the block: control goes elsewhere.
+    pub(super) fn leaves_block(&mut self, op: &Step, lifted: &Lifted, node: &Node) -> bool {
+        let is_join = matches!(op.code, Pcode::Function(index)
+            if functions().get(usize::from(index)).is_some_and(|function| function.name == "reconverge"));
+        if is_join && node.taken == flow::NONE {
+            return false;
+        }
+        if !is_join && !matches!(op.code, Pcode::Goto | Pcode::Return | Pcode::Exit | Pcode::Call) {
+            return false;
+        }
+        if op.code == Pcode::Goto && !node.table.is_empty() {
+            let side = self.side;
+            let block = self.open_side(side);
+            self.switch(op, lifted, node, block);
+            return true;
+        }
+        let side = self.side;
+        let block = self.open_side(side);
+        let end = match op.code {
+            Pcode::Exit => End::Return,
+            _ if node.taken != flow::NONE => End::Goto(self.node_block(node.taken)),
+            Pcode::Return => End::Return,
+            _ => {
+                let saved = std::mem::replace(&mut self.block, block);
+                let end = self.way(node, flow::NONE);
+                self.block = saved;
+                end
+            }
+        };
+        self.builder.end(block, end);
+        if block == self.block {
+            self.block = NONE;
+        }
+        true
+    }
+
+    pub(super) fn switch(&mut self, op: &Step, lifted: &Lifted, node: &Node, block: BlockId) {
+        // The address is a sum with the register; the numbers of the table are what the register holds.
+        let saved = std::mem::replace(&mut self.block, block);
+        let target = self.input(&lifted.inputs(op)[0]);
+        let selector = self.table_index(target);
+        let cases = node.table.iter().map(|(number, to)| (*number, self.node_block(*to))).collect();
+        self.builder.end(block, End::Switch { selector, cases, otherwise: None });
+        self.block = if saved == block { NONE } else { saved };
+    }
+
+    /// The 32-bit number that the target of an indirect branch is made of.
+    pub(super) fn table_index(&mut self, target: Id) -> Id {
+        let mut at = target;
+        for _ in 0..8 {
+            let function = &self.builder.function;
+            if function.width(at) == 32 {
+                break;
+            }
+            at = match function.op(at) {
+                Op::Add if function.number(function.input(at, 0)).is_some() => function.input(at, 1),
+                Op::Add | Op::SignExtend | Op::ZeroExtend => function.input(at, 0),
+                _ => break,
+            };
+        }
+        at
+    }
+
+    /// An instruction with effects and branches inside: each stretch becomes a block.
+    pub(super) fn with_blocks(&mut self, lifted: &Lifted, node: &Node) {
+        let mut labels: Vec<(usize, BlockId)> = Vec::new();
+        for (index, op) in lifted.ops().iter().enumerate() {
+            self.arrive(index, &mut labels);
+            if self.block == NONE {
+                continue;
+            }
+            match op.code {
+                Pcode::Branch => {
+                    let to = self.label(usize::from(op.to), &mut labels);
+                    self.builder.end(self.block, End::Goto(to));
+                    self.block = NONE;
+                }
+                Pcode::BranchUnless => {
+                    let condition = self.input(&lifted.inputs(op)[0]);
+                    match self.builder.function.number(condition) {
+                        Some(0) => {
+                            let to = self.label(usize::from(op.to), &mut labels);
+                            self.builder.end(self.block, End::Goto(to));
+                            self.block = NONE;
+                        }
+                        Some(_) => {}
+                        None => {
+                            let no = self.label(usize::from(op.to), &mut labels);
+                            let yes = self.builder.block(self.address);
+                            self.builder.end(self.block, End::Branch { condition, yes, no });
+                            self.builder.seal(yes);
+                            self.block = yes;
+                        }
+                    }
+                }
+                _ => {
+                    if !self.leaves_block(op, lifted, node) {
+                        self.step(op, lifted);
+                    }
+                }
+            }
+        }
+        self.arrive(lifted.ops().len(), &mut labels);
+    }
+
+    pub(super) fn label(&mut self, index: usize, labels: &mut Vec<(usize, BlockId)>) -> BlockId {
+        if let Some(found) = labels.iter().find(|label| label.0 == index) {
+            return found.1;
+        }
+        let block = self.builder.block(self.address);
+        labels.push((index, block));
+        block
+    }
+
+    pub(super) fn arrive(&mut self, index: usize, labels: &mut Vec<(usize, BlockId)>) {
+        let Some(place) = labels.iter().position(|label| label.0 == index) else { return };
+        let (_, block) = labels.swap_remove(place);
+        if self.block != NONE {
+            self.builder.end(self.block, End::Goto(block));
+        }
+        self.builder.seal(block);
+        self.block = block;
+    }
+}
+
+/// Where the operations begin that a guard is not of.
+fn guarded_from(ops: &[Step]) -> usize {
+    let ends = |op: &Step| op.code == Pcode::BranchUnless && usize::from(op.to) == ops.len();
+    match ops {
+        [first, ..] if ends(first) => 1,
+        [first, second, ..] if first.code == Pcode::BoolNot && ends(second) => 2,
+        _ => 0,
+    }
+}

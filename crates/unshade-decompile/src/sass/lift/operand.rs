@@ -1,0 +1,251 @@
+//! Inputs and outputs of operations: registers, flags, constants, special registers, addresses that are put in later.
+
+use super::super::calls::{Given, memory};
+use super::super::{Part, banks};
+use super::{FIRST_FLAG, Lifting};
+use crate::ir::{Id, Intrinsic, NONE, Op, Space};
+use unshade_sass::Instruction;
+use unshade_sass::semantics::table::Code as Pcode;
+use unshade_sass::semantics::{Lifted, Op as Step, Space as SassSpace, Varnode, functions};
+
+impl Lifting<'_> {
+    pub(super) fn step(&mut self, op: &Step, lifted: &Lifted) {
+        let value = self.value_of(op, lifted);
+        let Some(output) = op.output else { return };
+        for (place, value) in self.places(&output, value) {
+            self.write_place(place, value);
+        }
+    }
+
+    /// The places that an output is, and what each gets; names of the instruction's own are written at once.
+    pub(super) fn places(&mut self, output: &Varnode, value: Id) -> Vec<(u32, Id)> {
+        let value = if value == NONE { self.unlifted(output.width) } else { value };
+        let number = u32::try_from(output.offset).unwrap_or(0);
+        match output.space {
+            SassSpace::Temporary => {
+                if let Some(slot) = self.temporaries.get_mut(number as usize) {
+                    *slot = value;
+                }
+                Vec::new()
+            }
+            SassSpace::Flag => vec![(FIRST_FLAG + number, value)],
+            SassSpace::Register if output.width > 32 => {
+                let low = self.make(Op::Low, 32, &[value]);
+                let high = self.make(Op::High, 32, &[value]);
+                vec![(number & 255, low), ((number + 1) & 255, high)]
+            }
+            SassSpace::Register => {
+                let wide = self.make(Op::ZeroExtend, 32, &[value]);
+                vec![(number & 255, wide)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn input(&mut self, varnode: &Varnode) -> Id {
+        let number = u32::try_from(varnode.offset).unwrap_or(0);
+        match varnode.space {
+            SassSpace::Number => match self.relocation {
+                Some(part) if varnode.width == 32 => part,
+                _ => self.number(varnode.offset, varnode.width),
+            },
+            SassSpace::Register => {
+                let low = self.read_place(number & 255);
+                match varnode.width {
+                    32 => low,
+                    ..32 => self.make(Op::Low, varnode.width, &[low]),
+                    _ => {
+                        let high = self.read_place((number + 1) & 255);
+                        self.make(Op::Concat, 64, &[high, low])
+                    }
+                }
+            }
+            SassSpace::Flag => self.read_place(FIRST_FLAG + number),
+            SassSpace::Temporary => match self.temporaries.get(number as usize).copied() {
+                Some(value) if value != NONE => self.builder.function.resolve(value),
+                _ => self.leaf(Op::Undefined, varnode.width),
+            },
+            SassSpace::Constant => self.constant(varnode.offset, varnode.width),
+            _ => self.unlifted(varnode.width),
+        }
+    }
+
+    /// A constant of a bank: the bank stands above 16 bits of offset.
+    pub(super) fn constant(&mut self, place: u64, width: u8) -> Id {
+        let (bank, offset) = ((place >> 16) as u8, place & 0xffff);
+        if bank == 0 {
+            if offset >= banks::PARAMETERS {
+                return self.leaf(Op::Parameter((offset - banks::PARAMETERS) as u32), width);
+            }
+            if (offset, width) == (banks::STACK, 32) {
+                return self.number(u64::from(self.code.local_size), 32);
+            }
+            if let (Some(special), 32) = (banks::of_bank_0(offset), width) {
+                return self.leaf(Op::Special(special), width);
+            }
+        }
+        let bytes = self.code.constants.iter().find(|entry| entry.0 == bank).map_or(&[][..], |entry| entry.1);
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let size = usize::from(width / 8);
+        if let Some(found) = start.checked_add(size).and_then(|end| bytes.get(start..end)) {
+            let value = found.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
+            return self.number(value, width);
+        }
+        let address = self.number(inside(bank, offset), 32);
+        self.make(Op::Load(Space::Constant(bank)), width, &[address])
+    }
+
+    pub(super) fn value_of(&mut self, op: &Step, lifted: &Lifted) -> Id {
+        let mut inputs = [NONE; 16];
+        let varnodes = lifted.inputs(op);
+        for (input, varnode) in inputs.iter_mut().zip(varnodes) {
+            *input = self.input(varnode);
+        }
+        let inputs = &inputs[..varnodes.len().min(16)];
+        let width = op.output.map_or(0, |output| output.width);
+        match op.code {
+            Pcode::Copy => inputs.first().copied().unwrap_or(NONE),
+            Pcode::Load(SassSpace::Special) => self.special(inputs[0]),
+            Pcode::Load(SassSpace::Constant) => self.constant_load(inputs[0], width),
+            Pcode::Load(space) => match memory(space) {
+                Some(space) => self.make(Op::Load(space), width, inputs),
+                None => self.unlifted(width),
+            },
+            Pcode::Store(space) => match memory(space) {
+                Some(space) => self.make(Op::Store(space), 0, inputs),
+                None => self.unlifted(0),
+            },
+            Pcode::Function(index) => {
+                let Some(function) = functions().get(usize::from(index)) else { return NONE };
+                let width = if width == 0 { function.output } else { width };
+                let given = if function.pure {
+                    self.pure_function(function.name, inputs, width)
+                } else {
+                    self.other_function(function.name, inputs, width)
+                };
+                match given {
+                    Given::Value(value) => value,
+                    Given::Nothing => self.unlifted(width),
+                }
+            }
+            code => match operator(code) {
+                Some(op) => self.make(op, width, inputs),
+                None => NONE,
+            },
+        }
+    }
+
+    pub(super) fn special(&mut self, address: Id) -> Id {
+        let number = self.builder.function.number(address).unwrap_or(u64::MAX) / 4;
+        if let Some(special) = banks::of_register(number) {
+            return self.leaf(Op::Special(special), 32);
+        }
+        match banks::clock(number).and_then(Intrinsic::by_name) {
+            Some(function) => self.make(Op::Call(function), 32, &[]),
+            None => self.unlifted(32),
+        }
+    }
+
+    pub(super) fn constant_load(&mut self, address: Id, width: u8) -> Id {
+        let function = &self.builder.function;
+        if let Some(place) = function.number(address) {
+            return self.constant(place, width);
+        }
+        let offset = function.number(function.input(address, 1));
+        if let (Op::Add, Some(place)) = (function.op(address), offset) {
+            let (bank, offset) = ((place >> 16) as u8, place & 0xffff);
+            let base = function.input(address, 0);
+            let offset = self.number(inside(bank, offset), 32);
+            let address = self.make(Op::Add, 32, &[base, offset]);
+            return self.make(Op::Load(Space::Constant(bank)), width, &[address]);
+        }
+        let offset = self.number(inside(0, 0), 32);
+        let address = self.make(Op::Add, 32, &[address, offset]);
+        self.make(Op::Load(Space::Constant(0)), width, &[address])
+    }
+
+    /// The part of a symbol's address that is put into the instruction when the code is loaded.
+    pub(super) fn relocated(&mut self, instruction: &Instruction) -> Option<Id> {
+        let address = u64::from(self.address);
+        let found = self.code.relocations.iter().find(|entry| entry.address == address).copied()?;
+        // An instruction that moves an immediate has no other number.
+        if relocation_is_call(found.part) || !instruction.operation().name.starts_with("MOV") {
+            return None;
+        }
+        let symbol = self.symbol(found.symbol);
+        let whole = self.leaf(Op::Symbol(symbol), 64);
+        let addend = self.number(found.addend, 64);
+        let whole = if found.addend == 0 { whole } else { self.make(Op::Add, 64, &[whole, addend]) };
+        let op = if found.part == Part::Low { Op::Low } else { Op::High };
+        Some(self.make(op, 32, &[whole]))
+    }
+
+    pub(super) fn symbol(&mut self, name: &str) -> u32 {
+        let symbols = &mut self.builder.function.symbols;
+        let index = symbols.iter().position(|symbol| symbol == name).unwrap_or(symbols.len());
+        if index == symbols.len() {
+            symbols.push(String::from(name));
+        }
+        index as u32
+    }
+}
+
+/// An offset in a bank as the text counts it: in bank 0 from the parameters on.
+fn inside(bank: u8, offset: u64) -> u64 {
+    if bank == 0 { offset.wrapping_sub(banks::PARAMETERS) } else { offset }
+}
+
+fn operator(code: Pcode) -> Option<Op> {
+    Some(match code {
+        Pcode::Add => Op::Add,
+        Pcode::Sub => Op::Sub,
+        Pcode::Mul => Op::Mul,
+        Pcode::And => Op::And,
+        Pcode::Or => Op::Or,
+        Pcode::Xor => Op::Xor,
+        Pcode::ShiftLeft => Op::Shl,
+        Pcode::ShiftRight => Op::Shr,
+        Pcode::ShiftRightSigned => Op::Sar,
+        Pcode::Negate => Op::Neg,
+        Pcode::Not => Op::Not,
+        Pcode::Equal => Op::Equal,
+        Pcode::NotEqual => Op::NotEqual,
+        Pcode::Less => Op::Less,
+        Pcode::LessEqual => Op::LessEqual,
+        Pcode::SignedLess => Op::SignedLess,
+        Pcode::SignedLessEqual => Op::SignedLessEqual,
+        Pcode::Carry => Op::Carry,
+        Pcode::SignedCarry => Op::SignedCarry,
+        Pcode::SignedBorrow => Op::SignedBorrow,
+        Pcode::BoolAnd => Op::BoolAnd,
+        Pcode::BoolOr => Op::BoolOr,
+        Pcode::BoolXor => Op::BoolXor,
+        Pcode::BoolNot => Op::BoolNot,
+        Pcode::ZeroExtend => Op::ZeroExtend,
+        Pcode::SignExtend => Op::SignExtend,
+        Pcode::Low => Op::Low,
+        Pcode::High => Op::High,
+        Pcode::Concat => Op::Concat,
+        Pcode::PopCount => Op::PopCount,
+        Pcode::LeadingZeros => Op::LeadingZeros,
+        Pcode::FloatAdd => Op::FloatAdd,
+        Pcode::FloatSub => Op::FloatSub,
+        Pcode::FloatMul => Op::FloatMul,
+        Pcode::FloatDiv => Op::FloatDiv,
+        Pcode::FloatNegate => Op::FloatNegate,
+        Pcode::FloatSqrt => Op::FloatSqrt,
+        Pcode::FloatEqual => Op::FloatEqual,
+        Pcode::FloatNotEqual => Op::FloatNotEqual,
+        Pcode::FloatLess => Op::FloatLess,
+        Pcode::FloatLessEqual => Op::FloatLessEqual,
+        Pcode::FloatNan => Op::FloatNan,
+        Pcode::FloatToFloat => Op::FloatConvert,
+        Pcode::IntegerToFloat => Op::SignedToFloat,
+        Pcode::FloatTruncate => Op::FloatToSigned,
+        _ => return None,
+    })
+}
+
+fn relocation_is_call(part: Part) -> bool {
+    part == Part::Target
+}
