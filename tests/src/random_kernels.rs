@@ -206,7 +206,10 @@ impl Maker<'_> {
                 | Pcode::Return
                 | Pcode::Exit => false,
                 Pcode::Function(index) => functions().get(usize::from(index)).is_some_and(|function| {
+                    // Addresses of surfaces have no C.
                     function.pure
+                        && !function.name.starts_with("surface")
+                        && !function.name.contains("descriptor")
                         && !function.name.contains("video")
                         && !function.name.starts_with("reciprocal")
                 }),
@@ -383,8 +386,8 @@ pub fn code(encodings: &[&'static Encoding], number: u64, shape: Shape) -> Vec<u
 pub enum Skipped {
     /// The decompiler gives no C.
     Refused(Fault),
-    /// Some of it is no C.
-    Unlifted,
+    /// Some of it is no C: the first such instruction.
+    Unlifted(String),
     /// The emulator says why.
     Faulted(String),
 }
@@ -421,7 +424,11 @@ pub fn case(encodings: &[&'static Encoding], number: u64, shape: Shape) -> Resul
     };
     let found = decompile(&source, 20_000).map_err(Skipped::Refused)?;
     if found.unlifted > 0 {
-        return Err(Skipped::Unlifted);
+        let notes = found.lines.iter().filter_map(|line| line.text.split_once("/* "));
+        let first = notes.map(|note| note.1).next().unwrap_or("");
+        let words = first.split_whitespace().filter(|word| !word.starts_with('@'));
+        let name = words.take(1).collect::<String>();
+        return Err(Skipped::Unlifted(name));
     }
     let mut device = Device::new();
     let faulted = |text: &dyn std::fmt::Display| Skipped::Faulted(text.to_string());

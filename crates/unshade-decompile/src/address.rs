@@ -19,10 +19,19 @@ const MAX_TERMS: usize = 8;
 impl Address {
     /// Takes an address apart. The base is the summand that is a pointer by itself.
     pub fn new(function: &Function, id: Id) -> Self {
+        Self::until(function, id, &|_| false)
+    }
+
+    /// The same, down to values that have to be taken as they are.
+    pub fn until(function: &Function, id: Id, is_whole: &dyn Fn(Id) -> bool) -> Self {
         let mut address = Self::default();
         let width = function.width(id);
         let mut list = vec![(id, 1_u64)];
         while let Some((id, scale)) = list.pop() {
+            if is_whole(id) {
+                address.terms.push((id, scale));
+                continue;
+            }
             let constant = function.number(function.input_or_self(id, 1));
             match (function.op(id), constant) {
                 (Op::Constant(number), _) => {

@@ -82,40 +82,56 @@ impl Workshop {
         command
     }
 
-    /// Compiles kernels into one program, and runs and compares each. `number` tells programs apart that are made at once.
+    /// Compiles kernels into one program, and runs and compares each; what the compiler refuses is left out and told.
+    /// `number` tells programs apart that are made at once.
     pub fn run(&self, cases: &[Case], number: usize) -> Vec<Verdict> {
         let program = self.folder.join(format!("program{number}"));
-        if self.compile(cases, &program).is_ok() {
-            return self.run_program(cases, &program);
-        }
-        // One of them is refused: each by itself.
-        let each = cases.iter().map(|case| match self.compile(std::slice::from_ref(case), &program) {
-            Ok(()) => run_some(std::slice::from_ref(case), &program, 0)
-                .map_or_else(Verdict::Wrong, |mut found| found.remove(0)),
-            Err(said) => Verdict::Wrong(format!("g++ refuses it: {said}")),
-        });
-        each.collect()
-    }
-
-    fn run_program(&self, cases: &[Case], program: &Path) -> Vec<Verdict> {
-        if let Ok(verdicts) = run_some(cases, program, 0) {
-            return verdicts;
-        }
-        let each = (0..).zip(cases).map(|(index, case)| {
-            match run_some(std::slice::from_ref(case), program, index) {
-                Ok(mut found) => found.remove(0),
-                Err(said) => Verdict::Wrong(said),
+        let mut verdicts: Vec<Option<Verdict>> = vec![None; cases.len()];
+        let left = |verdicts: &[Option<Verdict>]| -> Vec<usize> {
+            (0..cases.len()).filter(|index| verdicts.get(*index).is_some_and(Option::is_none)).collect()
+        };
+        loop {
+            let chosen = left(&verdicts);
+            let some: Vec<&Case> = chosen.iter().filter_map(|index| cases.get(*index)).collect();
+            if some.is_empty() {
+                break;
             }
-        });
-        each.collect()
+            let refused = match self.compile(&some, &program) {
+                Ok(()) => {
+                    for (index, verdict) in chosen.iter().zip(run_program(&some, &program)) {
+                        verdicts[*index] = Some(verdict);
+                    }
+                    break;
+                }
+                Err(said) => said,
+            };
+            let mut is_known = false;
+            for line in refused.lines().filter(|line| line.contains("error")) {
+                let number =
+                    line.strip_prefix('k').and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
+                if let Some(index) = number.and_then(|number| chosen.get(number))
+                    && verdicts[*index].is_none()
+                {
+                    verdicts[*index] = Some(Verdict::Wrong(format!("g++ refuses it: {line}")));
+                    is_known = true;
+                }
+            }
+            if !is_known {
+                for index in chosen {
+                    verdicts[index] = Some(Verdict::Wrong(format!("g++ fails: {refused}")));
+                }
+            }
+        }
+        verdicts.into_iter().map(|verdict| verdict.unwrap_or(Verdict::Same)).collect()
     }
 
-    fn compile(&self, cases: &[Case], program: &Path) -> Result<(), String> {
+    /// Makes a program, or tells what the compiler said.
+    fn compile(&self, cases: &[&Case], program: &Path) -> Result<(), String> {
         let mut text = String::from("#include \"cuda_case.h\"\n");
         for (index, case) in cases.iter().enumerate() {
-            let _ = writeln!(text, "namespace k{index} {{\n{}\n}}", case.text);
+            let _ = writeln!(text, "namespace k{index} {{\n#line 1 \"k{index}\"\n{}\n}}", case.text);
         }
-        text.push_str("static const cuda_host::Kernel kernels[] = {\n");
+        text.push_str("#line 1 \"main\"\nstatic const cuda_host::Kernel kernels[] = {\n");
         for (index, case) in cases.iter().enumerate() {
             let _ = writeln!(
                 text,
@@ -135,13 +151,24 @@ impl Workshop {
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(String::from(said.lines().find(|line| line.contains("error")).unwrap_or("it fails")))
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
 }
 
+/// Runs all kernels of a program; after a failure each by itself.
+fn run_program(cases: &[&Case], program: &Path) -> Vec<Verdict> {
+    if let Ok(verdicts) = run_some(cases, program, 0) {
+        return verdicts;
+    }
+    let each = (0..).zip(cases).map(|(index, case)| match run_some(&[*case], program, index) {
+        Ok(mut found) => found.pop().unwrap_or(Verdict::Same),
+        Err(said) => Verdict::Wrong(said),
+    });
+    each.collect()
+}
+
 /// Runs cases that are kernels of a program from a number on.
-fn run_some(cases: &[Case], program: &Path, first: usize) -> Result<Vec<Verdict>, String> {
+fn run_some(cases: &[&Case], program: &Path, first: usize) -> Result<Vec<Verdict>, String> {
     let (input, output) = (program.with_extension("input"), program.with_extension("output"));
     let failed = |error: std::io::Error| error.to_string();
     let _ = fs::remove_file(&output);
@@ -157,7 +184,7 @@ fn run_some(cases: &[Case], program: &Path, first: usize) -> Result<Vec<Verdict>
 }
 
 /// As `run_placed` of the header reads it.
-fn encode(cases: &[Case], first: usize) -> Vec<u8> {
+fn encode(cases: &[&Case], first: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let number =
         |out: &mut Vec<u8>, value: usize| out.extend(u32::try_from(value).unwrap_or(0).to_le_bytes());

@@ -54,6 +54,8 @@ enum Format {
     Decompile,
     /// Kernels of TensorFlow's and CNTK's in the emulator and as C.
     DecompileRun,
+    /// C of kernels of TensorFlow's and CNTK's, compiled by NVRTC.
+    DecompileNvrtc,
     /// Random kernels in the emulator and as C.
     DecompileRandom,
     Dxbc,
@@ -73,6 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
         Format::Decompile => decompile::run(args.sample, args.failures.as_deref()),
+        Format::DecompileNvrtc => decompile::nvrtc::run(args.sample, args.failures.as_deref()),
         Format::DecompileRun => decompile::agree::run(args.sample, args.failures.as_deref()),
         Format::DecompileRandom => decompile::random::run(args.cases, args.failures.as_deref()),
         Format::Dxbc => dxbc::run(),

@@ -35,13 +35,42 @@ impl Printer<'_> {
     /// What the pointer or the array points to.
     fn element(&self, space: Space, address: Id) -> Option<Type> {
         if space == Space::Generic && self.function.width(address) == 64 {
-            let base = Address::new(self.function, address).base?;
+            let base = self.taken_apart(address).base?;
             return match self.base_type(base) {
                 Type::Pointer(bits, kind) => Some(Type::of(bits, kind)),
                 _ => None,
             };
         }
         self.region_type(self.region_of(space, address))
+    }
+
+    /// An address taken apart, as far as that may be written: what has a variable stands for itself, as what it was made of
+    /// may have changed since; unless it is made of what never changes.
+    fn taken_apart(&self, id: Id) -> Address {
+        Address::until(self.function, id, &|id| self.is_whole(id))
+    }
+
+    fn is_whole(&self, id: Id) -> bool {
+        self.has_variable(id) && !self.never_changes(id)
+    }
+
+    /// Whether a value is computed of numbers, parameters and what the thread is told alone, in few steps.
+    fn never_changes(&self, id: Id) -> bool {
+        const MOST: usize = 12;
+        let mut list = vec![id];
+        let mut steps = 0;
+        while let Some(id) = list.pop() {
+            steps += 1;
+            let op = self.function.op(id);
+            if crate::schedule::is_leaf(self.function, id) {
+                continue;
+            }
+            if op == Op::Phi || op.is_effect() || steps > MOST {
+                return false;
+            }
+            list.extend((0..self.function.inputs(id).len()).map(|index| self.function.input(id, index)));
+        }
+        true
     }
 
     fn base_type(&self, base: Id) -> Type {
@@ -93,7 +122,7 @@ impl Printer<'_> {
             (Type::Void, Some(element)) => element,
             _ => self.access_type(space, address, width, wanted),
         };
-        let found = Address::new(self.function, address);
+        let found = self.taken_apart(address);
         if space == Space::Generic && self.function.width(address) == 64 {
             return (self.pointer_access(address, &found, ty), ty);
         }
@@ -144,6 +173,11 @@ impl Printer<'_> {
 
     /// An index in elements of so many bytes.
     fn index(&mut self, found: &Address, bytes: i64) -> String {
+        self.index_within(found, bytes, 0)
+    }
+
+    /// The same, where a single summand stands beside something that binds so tightly.
+    fn index_within(&mut self, found: &Address, bytes: i64, least: u8) -> String {
         let mut text = String::new();
         let count = found.terms.len() + usize::from(found.offset != 0);
         for &(id, scale) in &found.terms {
@@ -153,7 +187,7 @@ impl Printer<'_> {
             } else if count > 1 {
                 12
             } else {
-                0
+                least
             };
             let part = self.index_part(id, tight);
             if !text.is_empty() {
@@ -197,7 +231,9 @@ impl Printer<'_> {
 
     /// A pointer that is moved: `p + n`.
     pub(super) fn pointer(&mut self, id: Id, tight: u8, ty: Type) -> String {
-        let found = Address::new(self.function, id);
+        // What is written here is the value itself.
+        let is_whole = |inner: Id| inner != id && self.is_whole(inner);
+        let found = Address::until(self.function, id, &is_whole);
         let (Some(base), Some(target)) = (found.base, ty.target()) else {
             let text = self.integer_sum(id);
             self.casts += 1;
@@ -209,7 +245,7 @@ impl Printer<'_> {
         let has = self.base_type(base);
         let text = self.base_text(base, has);
         if fits && has == ty {
-            let index = self.index(&found, bytes);
+            let index = self.index_within(&found, bytes, 12);
             if let Some(back) = index.strip_prefix('-') {
                 return super::expression_wrapped(format!("{text} - {back}"), 12, tight);
             }
@@ -340,6 +376,7 @@ impl Printer<'_> {
                 let shift = if inside == 0 { "" } else { " >> 32" };
                 format!("(unsigned int)((unsigned long long){name}{shift})")
             }
+            Some(_) if inside + size > parameter.size && size == 8 => self.two_parameters(offset, ty),
             Some(_) => {
                 self.casts += 1;
                 format!("*({})((char *)&{name} + {inside})", ty.pointer().name())
@@ -357,6 +394,24 @@ impl Printer<'_> {
                 self.fields.insert((index, inside), ty);
                 format!("{name}.at_{inside}")
             }
+        }
+    }
+
+    /// Two parameters in a row as one number.
+    fn two_parameters(&mut self, offset: u32, ty: Type) -> String {
+        let mut half = |offset| {
+            let text = self.parameter(offset, 32, Type::Integer(32, false));
+            let index = self.parameter_at(offset);
+            match index.and_then(|index| self.parameter_type(index)) {
+                Some(Type::Float(32)) => format!("__float_as_uint({text})"),
+                _ => format!("(unsigned int){text}"),
+            }
+        };
+        let text = format!("((unsigned long long){} << 32 | {})", half(offset + 4), half(offset));
+        self.casts += 3;
+        match ty {
+            Type::Float(_) => format!("__longlong_as_double{text}"),
+            _ => text,
         }
     }
 

@@ -21,6 +21,14 @@ struct Part {
     text: std::ops::Range<usize>,
 }
 
+/// A text that the compiler refuses.
+pub(super) struct Refused {
+    /// The first thing that it said.
+    pub(super) said: String,
+    /// The text.
+    pub(super) text: String,
+}
+
 /// Files in a folder, each of many texts.
 pub(super) struct Batches {
     folder: PathBuf,
@@ -62,11 +70,11 @@ impl Batches {
         Ok(())
     }
 
-    /// Compiles all; what is refused, by number, with the first thing that the compiler said of it.
-    pub(super) fn compile(mut self) -> Result<BTreeMap<usize, String>> {
+    /// Compiles all; what is refused, by number.
+    pub(super) fn compile(mut self) -> Result<BTreeMap<usize, Refused>> {
         self.spill()?;
         precompile(&self.folder)?;
-        let refused: Vec<BTreeMap<usize, String>> = self
+        let refused: Vec<BTreeMap<usize, Refused>> = self
             .files
             .par_iter()
             .map(|(path, parts)| {
@@ -107,7 +115,7 @@ pub(super) fn for_host(text: &str) -> String {
 
 /// Whether g++ takes a file; what is refused is left out and the rest tried again, so that nothing is blamed for what
 /// stands before it.
-fn of_file(path: &Path, parts: &[Part], folder: &Path) -> Result<BTreeMap<usize, String>> {
+fn of_file(path: &Path, parts: &[Part], folder: &Path) -> Result<BTreeMap<usize, Refused>> {
     let mut refused = BTreeMap::new();
     let all = fs::read_to_string(path)?;
     loop {
@@ -124,8 +132,10 @@ fn of_file(path: &Path, parts: &[Part], folder: &Path) -> Result<BTreeMap<usize,
         let before = refused.len();
         for line in said.lines().filter(|line| line.contains("error")) {
             let number = line.strip_prefix('f').and_then(|rest| rest.split(':').next()?.parse().ok());
-            if let Some(number) = number {
-                refused.entry(number).or_insert_with(|| String::from(line));
+            let part = parts.iter().find(|part| Some(part.number) == number);
+            if let Some(part) = part {
+                let text = String::from(&all[part.text.clone()]);
+                refused.entry(part.number).or_insert_with(|| Refused { said: String::from(line), text });
             }
         }
         ensure!(refused.len() > before, "g++ fails: {}", sh::last_lines(&said, 8));

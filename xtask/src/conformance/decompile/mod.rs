@@ -7,12 +7,12 @@
 
 pub(super) mod agree;
 mod batches;
+pub(super) mod nvrtc;
 mod packages;
 pub(super) mod random;
 mod reading;
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use unshade::decompile::FunctionC;
 use unshade::decompiler::DEFAULT_BUDGET;
 use unshade::nv::Cubin;
 
-use self::batches::Batches;
+use self::batches::{Batches, Refused};
 use crate::sh;
 
 /// Of 1,000 functions so many are C without a comment in the place of a statement.
@@ -149,12 +149,12 @@ fn of_cubins(
     met &= verdict("g++ takes, of what is whole", share, COMPILES, share >= COMPILES);
     println!("    {} of {compiled} functions, {} texts", compiled - wrong, texts.functions.len());
     let mut reasons: BTreeMap<String, (usize, &str)> = BTreeMap::new();
-    for (number, said) in &refused {
+    for (number, refused) in &refused {
         let Some((count, name)) = texts.functions.get(*number) else { continue };
-        let entry = reasons.entry(reading::shape(said)).or_insert((0, name));
+        let entry = reasons.entry(reading::shape(&refused.said)).or_insert((0, name));
         entry.0 += count;
         if let Some(folder) = failures {
-            note_refused(folder, name, said)?;
+            note_refused(folder, name, refused)?;
         }
     }
     let mut reasons: Vec<_> = reasons.into_iter().collect();
@@ -321,9 +321,8 @@ fn failure(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{}_{:016x}.cu", short(name), hasher.finish()))
 }
 
-fn note_refused(folder: &Path, name: &str, said: &str) -> Result<()> {
-    let mut text = String::new();
-    let _ = writeln!(text, "{name}\n{said}");
+fn note_refused(folder: &Path, name: &str, refused: &Refused) -> Result<()> {
     let path = failure(folder, name).with_extension("refused");
+    let text = format!("{name}\n{}\n{}", refused.said, refused.text);
     fs::write(&path, text).with_context(|| path.display().to_string())
 }

@@ -94,7 +94,7 @@ fn run_in(scratch: &Path, cases: u64, failures: Option<&Path>) -> Result<()> {
 fn said(reason: &Skipped) -> String {
     match reason {
         Skipped::Refused(fault) => format!("no C: {fault}"),
-        Skipped::Unlifted => "some of it is no C".into(),
+        Skipped::Unlifted(name) => format!("no C: {name}"),
         Skipped::Faulted(text) => format!("the emulator: {text}"),
     }
 }
