@@ -12,7 +12,7 @@ for path in sorted(pathlib.Path(sys.argv[2]).glob("*.cu")):
     if made != 0:
         sys.exit(f"nvrtcCreateProgram: {made}")
     # Constant banks and variables are defined elsewhere.
-    options = [b"--gpu-architecture=compute_35", b"-rdc=true", b"-fmad=false", b"-w"]
+    options = [b"--gpu-architecture=compute_35", b"-rdc=true", b"-G", b"-fmad=false", b"-w"]
     result = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     said = ""
     if result != 0:
