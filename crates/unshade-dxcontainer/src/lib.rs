@@ -16,6 +16,7 @@
 //! | [`small`] | HASH, ILDN, VERS, SFI0 |
 //! | [`source_info`] | SRCI |
 //! | [`library`] | LIBH and LFS0 |
+//! | [`debug`] | SPDB and SDBG |
 //! | [`msf`] | `.pdb` files |
 //! | [`image`] | parts whose pieces stand at offsets of their own |
 //! | [`outline`] | what stands at which byte |
@@ -50,6 +51,7 @@ extern crate alloc;
 pub mod bytes;
 pub mod container;
 mod cursor;
+pub mod debug;
 pub mod digest;
 pub mod document;
 pub mod edit;

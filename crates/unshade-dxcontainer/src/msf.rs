@@ -121,6 +121,12 @@ impl<'a> Msf<'a> {
         self.streams.len()
     }
 
+    /// How many bytes a stream has; none, if there is no such stream.
+    pub fn stream_size(&self, index: usize) -> usize {
+        let size = self.streams.get(index).map_or(0, |stream| stream.size);
+        usize::try_from(size).unwrap_or(usize::MAX)
+    }
+
     /// The bytes of a stream.
     ///
     /// # Errors

@@ -62,6 +62,7 @@ mod demangled_comments;
 pub mod diff;
 pub mod disassembly;
 pub mod dxbc_build;
+mod dxbc_debug;
 pub mod dxbc_names;
 pub mod dxc_tables;
 mod dxcontainer_check;

@@ -5,6 +5,7 @@
 
 mod bitcode;
 mod decompile;
+mod dxbc;
 mod dxcontainer;
 mod metallib;
 mod metallib_write;
@@ -38,6 +39,7 @@ pub(crate) struct Args {
 enum Suite {
     Bitcode,
     Decompile,
+    Dxbc,
     #[value(alias = "dx")]
     Dxcontainer,
     Metallib,
@@ -52,6 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     match args.suite {
         Suite::Bitcode => bitcode::run(args.runs),
         Suite::Decompile => decompile::run(args.runs),
+        Suite::Dxbc => dxbc::run(args.runs),
         Suite::Dxcontainer => dxcontainer::run(args.runs),
         Suite::Metallib => metallib::run(args.runs),
         Suite::MetallibWrite => metallib_write::run(args.runs),

@@ -1,6 +1,7 @@
 //! Conformance of Direct3D bytecode: every token program of the corpus taken apart and written again, printed and
 //! assembled again, and its container's listing beside the text of FXC and of vkd3d. No file of the corpus is of Shader
-//! Model 1 to 3: these are our own fixtures, compiled by FXC or synthetic, each with FXC's text.
+//! Model 1 to 3, and none is a debug build: these are our own fixtures, compiled by FXC or synthetic, each with FXC's
+//! text.
 
 use super::vkd3d_text;
 use crate::sh;
@@ -22,6 +23,8 @@ struct Counts {
     fxc: (u64, u64),
     /// Programs of Shader Model 1 to 3, how many come back from tokens, from text, and have FXC's text of the file.
     direct3d9: [u64; 4],
+    /// Debug builds of our own, and how many are listed as FXC lists them, source lines and variables included.
+    debug: (u64, u64),
     /// Texts of vkd3d, and how many of ours say the same.
     vkd3d: (u64, u64),
     faults: Vec<String>,
@@ -43,7 +46,13 @@ pub(crate) fn run() -> Result<()> {
         let data = std::fs::read(path)?;
         counts_of_fixtures.direct3d9(&path.display().to_string(), path, &data);
     }
+    let mut debug = Vec::new();
+    collect(&sh::root().join(DEBUG_BUILDS), &mut debug)?;
+    for path in &debug {
+        counts_of_fixtures.debug_build(&path.display().to_string(), path)?;
+    }
     counts.direct3d9 = counts_of_fixtures.direct3d9;
+    counts.debug = counts_of_fixtures.debug;
     counts.faults = counts_of_fixtures.faults;
     for path in &files {
         let data = std::fs::read(path)?;
@@ -58,6 +67,7 @@ pub(crate) fn run() -> Result<()> {
     println!("  tokens, program, same tokens        {:>6}", counts.tokens_exact);
     println!("  text, assembled, same tokens        {:>6}", counts.text_exact);
     println!("listings as FXC writes them           {:>6} of {}", counts.fxc.1, counts.fxc.0);
+    println!("debug builds listed as FXC lists them {:>6} of {}", counts.debug.1, counts.debug.0);
     println!("programs that say what vkd3d says     {:>6} of {}", counts.vkd3d.1, counts.vkd3d.0);
     let [programs, tokens, text, files] = counts.direct3d9;
     println!("programs of Shader Model 1 to 3         {programs:>6}");
@@ -67,6 +77,7 @@ pub(crate) fn run() -> Result<()> {
     let exact = counts.tokens_exact == counts.programs && counts.text_exact == counts.programs;
     ensure!(exact && tokens == programs && text == programs, "a program does not come back");
     ensure!(files == own.len() as u64, "a listing of Shader Model 1 to 3 is not FXC's");
+    ensure!(counts.debug.0 == counts.debug.1, "a listing of a debug build is not FXC's");
     ensure!(counts.fxc.1 * 100 >= counts.fxc.0 * 99, "fewer than 99 % of the listings are FXC's");
     Ok(())
 }
@@ -90,7 +101,25 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 const FIXTURES: [&str; 2] =
     ["crates/unshade-dxbc/tests/fixtures/d3d9", "crates/unshade/tests/fixtures/level9"];
 
+/// Where debug builds are, in containers.
+const DEBUG_BUILDS: &str = "crates/unshade/tests/fixtures/debug";
+
 impl Counts {
+    /// A container of a debug build, beside its text of FXC.
+    fn debug_build(&mut self, name: &str, path: &Path) -> Result<()> {
+        let data = std::fs::read(path)?;
+        let theirs = std::fs::read_to_string(path.with_extension("fxc.asm"))?;
+        let mut ours = String::new();
+        let container = Container::parse(&data)?;
+        fxc_listing::print_fxc(&container, &mut ours, &mut Diagnostics::default())?;
+        self.debug.0 += 1;
+        self.debug.1 += u64::from(ours == theirs);
+        if ours != theirs {
+            self.faults.push(format!("{name}: another text than FXC's"));
+        }
+        Ok(())
+    }
+
     /// A file with programs of Shader Model 1 to 3, beside its text of FXC.
     fn direct3d9(&mut self, name: &str, path: &Path, data: &[u8]) {
         let mut ours = String::new();

@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use unshade::carve::{Find, Limits};
 use unshade::core::Diagnostics;
+use unshade::disassembly::TokenSource;
 use unshade::llvm::bitstream;
 use unshade::nv_units::{Unit, each_unit};
 use unshade::program::Program;
@@ -101,7 +102,11 @@ fn survey_program(find: &Find<'_>, with_bitcode: bool, survey: &mut Survey) {
             survey.machine_code(cubin);
         }
     });
+    if let Program::Direct3d9(data) = &program {
+        survey.token_programs(&TokenSource::Direct3d9(*data));
+    }
     if let Program::DxContainer(container) = &program {
+        survey.token_programs(&TokenSource::Container(container.clone()));
         for part in container.found_parts() {
             if let Ok((_, code)) = unshade::dxcontainer::program::bitcode(part.data) {
                 let _ = survey.bitcode(code.data(), code.base());

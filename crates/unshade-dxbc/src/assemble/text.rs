@@ -27,7 +27,8 @@ impl<'a> Text<'a> {
                 .rest()
                 .trim_start_matches(|character: char| character.is_whitespace() || character == '\0');
             self.position = self.text.len().saturating_sub(rest.len());
-            let comment = if rest.starts_with("//") {
+            // `#line` is FXC's, where debug information tells lines.
+            let comment = if rest.starts_with("//") || rest.starts_with("#line ") {
                 rest.find('\n').unwrap_or(rest.len())
             } else if rest.starts_with("/*") {
                 rest.find("*/").map_or(rest.len(), |end| end.saturating_add(2))

@@ -12,12 +12,14 @@ use super::number::write_float;
 use super::opcode::{COMPARISONS, Opcode, Row};
 use super::operand::{
     IDENTITY, Operand, PRECISIONS, RESULT_MODIFIERS, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES,
+    register_bits,
 };
 use super::program::{Instruction, Program, Version};
 use crate::names::{COMPONENTS, MASKS, name_of};
 use crate::print::Dialect;
 use alloc::string::String;
 use core::fmt::Write;
+use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
 
 /// How a program is written.
@@ -214,7 +216,7 @@ impl Printer<'_> {
         let place = instruction.predicate_place(self.version);
         if let Some(predicate) = place.and_then(|place| instruction.operands.get(place)) {
             self.put(TokenKind::Punctuation, if predicate.source_modifier() == NOT { "(!" } else { "(" });
-            self.register(predicate);
+            self.register(predicate, Link::Reference);
             self.swizzle(predicate);
             self.put(TokenKind::Punctuation, ") ");
         } else if instruction.is_predicated() && is_definition {
@@ -287,7 +289,7 @@ impl Printer<'_> {
     }
 
     fn destination(&mut self, operand: &Operand) {
-        self.register(operand);
+        self.register(operand, Link::Definition);
         if operand.mask() != 15 {
             let letters = usize::try_from(operand.mask()).ok().and_then(|mask| MASKS.get(mask)).copied();
             let mut text = String::from(".");
@@ -307,7 +309,7 @@ impl Printer<'_> {
         let modifier = usize::try_from(operand.source_modifier()).unwrap_or(0);
         let (before, after) = SOURCE_MODIFIERS.get(modifier).copied().unwrap_or_default();
         self.put(TokenKind::Punctuation, before);
-        self.register(operand);
+        self.register(operand, Link::Reference);
         self.put(TokenKind::Attribute, after);
         self.swizzle(operand);
         self.precision(operand);
@@ -327,15 +329,15 @@ impl Printer<'_> {
         self.put(TokenKind::Register, &text);
     }
 
-    /// The register, and in brackets what addresses it.
-    fn register(&mut self, operand: &Operand) {
+    /// The register, told by kind and number, and in brackets what addresses it.
+    fn register(&mut self, operand: &Operand, link: fn(u64) -> Link) {
         let mut text = String::new();
         operand.write_register(self.version, &mut text);
-        self.put(TokenKind::Register, &text);
+        let number = register_bits(operand.kind(), operand.number());
+        self.sink.token(Token { kind: TokenKind::Register, text: &text, link: Some(link(number.into())) });
         if let Some(address) = operand.address(self.version) {
-            let mut text = String::from("[");
-            address.write_register(self.version, &mut text);
-            self.put(TokenKind::Register, &text);
+            self.put(TokenKind::Punctuation, "[");
+            self.register(&address, Link::Reference);
             self.swizzle(&address);
             self.put(TokenKind::Punctuation, "]");
         }

@@ -17,10 +17,12 @@ use crate::names::{MASKS, RETURN_TYPES, UNKNOWN_DIMENSION, UNKNOWN_RETURN_TYPE, 
 use crate::opcode::{Class, Controls, Opcode, Row};
 use crate::operand::{Components, OperandKind, bits};
 use crate::program::{Extension, Instruction, Program, Version};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::fmt::Write;
 use number::Looks;
 use operand::Context;
+use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
 
 /// Whose text is written.
@@ -35,6 +37,15 @@ pub enum Dialect {
 /// Names the operand of an instruction by its place, where a name is known.
 pub type OperandNames<'a> = &'a dyn Fn(&Instruction, usize) -> Option<String>;
 
+/// What is told of instructions beside them, such as source lines and variables, by their place in tokens.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// What stands before the line of an instruction: whole lines of comments.
+    pub before: BTreeMap<u32, String>,
+    /// What stands at its end.
+    pub after: BTreeMap<u32, String>,
+}
+
 /// How a program is written.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
@@ -42,13 +53,15 @@ pub struct Options<'a> {
     pub dialect: Dialect,
     /// What names operands in comments.
     pub names: Option<OperandNames<'a>>,
+    /// What is told of instructions.
+    pub notes: Option<&'a Notes>,
     /// The file offset of the program, for the ranges that the sink is told.
     pub offset: u64,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { dialect: Dialect::Exact, names: None, offset: 0 }
+        Self { dialect: Dialect::Exact, names: None, notes: None, offset: 0 }
     }
 }
 
@@ -66,7 +79,7 @@ impl Default for Options<'_> {
 /// # Ok::<(), unshade_core::Error>(())
 /// ```
 pub fn print(program: &Program, options: Options<'_>, sink: &mut dyn TokenSink) {
-    let mut printer = Printer { sink, options, version: program.version, depth: 0 };
+    let mut printer = Printer { sink, options, version: program.version, depth: 0, link: None };
     printer.header(program);
     for instruction in &program.instructions {
         printer.statement(instruction);
@@ -81,7 +94,7 @@ pub fn print_instruction(
     options: Options<'_>,
     sink: &mut dyn TokenSink,
 ) {
-    let mut printer = Printer { sink, options, version, depth: 0 };
+    let mut printer = Printer { sink, options, version, depth: 0, link: None };
     printer.instruction(instruction);
 }
 
@@ -91,6 +104,8 @@ struct Printer<'s> {
     version: Version,
     /// How many blocks are open.
     depth: usize,
+    /// What the next register is told by.
+    link: Option<Link>,
 }
 
 /// How deep lines are indented at most: blocks of hostile programs may never end.
@@ -112,7 +127,8 @@ impl Printer<'_> {
     /// Puts a text and empties it.
     fn put_text(&mut self, kind: TokenKind, text: &mut String) {
         if !text.is_empty() {
-            self.sink.put(kind, text);
+            let link = if kind == TokenKind::Register { self.link.take() } else { None };
+            self.sink.token(Token { kind, text, link });
             text.clear();
         }
     }
@@ -152,6 +168,10 @@ impl Printer<'_> {
     }
 
     fn statement(&mut self, instruction: &Instruction) {
+        let notes = self.options.notes;
+        if let Some(before) = notes.and_then(|notes| notes.before.get(&instruction.position)) {
+            self.put(TokenKind::Comment, before);
+        }
         if self.sink.wants_sources() {
             let start = self.options.offset.saturating_add(u64::from(instruction.position).saturating_mul(4));
             let size = instruction.size_in_tokens().saturating_mul(4);
@@ -165,6 +185,9 @@ impl Printer<'_> {
             self.put(TokenKind::Space, "  ");
         }
         self.instruction(instruction);
+        if let Some(after) = notes.and_then(|notes| notes.after.get(&instruction.position)) {
+            self.put(TokenKind::Comment, after);
+        }
         self.put(TokenKind::Space, "\n");
         if matches!(opcode, Opcode::IF | Opcode::ELSE | Opcode::LOOP | Opcode::SWITCH) {
             self.depth = self.depth.saturating_add(1);

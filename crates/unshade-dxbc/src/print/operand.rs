@@ -8,6 +8,7 @@ use crate::operand::{Brackets, Components, Index, Operand, OperandKind};
 use alloc::string::String;
 use core::fmt::Write;
 use unshade_core::TokenKind;
+use unshade_core::token::Link;
 
 /// What the printer has to know of where an operand stands.
 #[derive(Clone, Copy)]
@@ -57,6 +58,7 @@ impl Printer<'_> {
             self.immediate(operand, context.looks);
             None
         } else {
+            self.link = Some(link(operand, context.position));
             self.register(operand, declares_binding)
         };
         self.precision(modifiers, context);
@@ -219,6 +221,22 @@ impl Printer<'_> {
         }
         text.push('>');
         self.put_text(TokenKind::Attribute, &mut text);
+    }
+}
+
+/// What a register is told by, so that all uses of one can be shown: its kind and number. Where registers have two
+/// numbers, of inputs that of the vertex is left aside, and of constants where they stand in their buffer.
+fn link(operand: &Operand, position: Position) -> Link {
+    let indices = operand.used_indices();
+    let index = match operand.kind().brackets() {
+        Brackets::IfSeveral => indices.last(),
+        _ => indices.first(),
+    };
+    let number = index.map_or(0, |index| low_half(index.number));
+    let register = u64::from(operand.kind().0) << 32 | u64::from(number);
+    match position {
+        Position::Source => Link::Reference(register),
+        Position::Destination | Position::Declared { .. } => Link::Definition(register),
     }
 }
 

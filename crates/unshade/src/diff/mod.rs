@@ -29,11 +29,13 @@ mod fields;
 mod lines;
 mod listing;
 mod machine_code;
+mod token_code;
 
 pub use fields::FieldChange;
 pub use lines::{Change, Hunk, HunkLine, LineDiff, MAX_LINES, MAX_SHOWN};
 
 use crate::demangle;
+use crate::disassembly::TokenSource;
 use crate::program::Program;
 use crate::view::FunctionView;
 use fields::FieldLine;
@@ -363,6 +365,10 @@ impl ContainerDiff {
                 }
             }
         });
+        if !diff.identical {
+            let [before, after] = [before, after].map(|one| TokenSource::Container(one.clone()));
+            diff.parts.extend(token_code::compare(&before, &after, context));
+        }
         diff
     }
 
@@ -376,6 +382,10 @@ impl ContainerDiff {
             let (changes, same) = machine_code::compare(before, after, context);
             diff.parts.extend(changes);
             diff.same += same;
+            if let (Program::Direct3d9(before), Program::Direct3d9(after)) = (before, after) {
+                let [before, after] = [before, after].map(|data| TokenSource::Direct3d9(*data));
+                diff.parts.extend(token_code::compare(&before, &after, context));
+            }
         }
         diff
     }

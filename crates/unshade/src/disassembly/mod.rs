@@ -13,7 +13,7 @@ mod unit;
 pub use parts::{ProgramPart, program_parts};
 pub use unit::Unit;
 
-use crate::{DemangledComments, dxbc_names, dxc_tables, fxc_listing, has_mangled_names};
+use crate::{DemangledComments, dxbc_debug, dxbc_names, dxc_tables, fxc_listing, has_mangled_names};
 use std::ops::Range;
 use unshade_core::{Diagnostics, Reader, Result, TokenKind, TokenSink};
 use unshade_dxbc::control_flow::ControlFlow;
@@ -94,6 +94,30 @@ impl TokenProgram {
         }
     }
 
+    /// How many instructions it has, declarations and comments included.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Direct3d10(program) => program.instructions.len(),
+            Self::Direct3d9(program) => program.instructions.len(),
+        }
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The target profile, such as `ps_5_0`.
+    pub fn profile(&self) -> String {
+        match self {
+            Self::Direct3d10(program) => {
+                let (major, minor) = program.version.model();
+                format!("{}_{major}_{minor}", program.version.kind_name().unwrap_or("unknown"))
+            }
+            Self::Direct3d9(program) => program.version.to_string(),
+        }
+    }
+
     /// The lines of a block, without indentation; comments of a program of Shader Model 1 to 3 have none.
     pub fn lines(&self, block: &Range<usize>) -> Vec<String> {
         let line = |write: &dyn Fn(&mut String)| {
@@ -159,11 +183,11 @@ pub fn token_program(
         sink.put(TokenKind::Comment, &format!("// part {} of {path}\n", part.name));
         let names = dxbc_names::Names::of(&container, &program);
         let name = |instruction: &_, operand| names.operand(instruction, operand);
-        print(
-            &program,
-            Options { names: Some(&name), offset: part.data.offset(), ..Options::default() },
-            sink,
-        );
+        let options = Options::default();
+        let notes = dxbc_debug::notes(&container, &program, options.dialect, diagnostics);
+        let options =
+            Options { names: Some(&name), notes: Some(&notes), offset: part.data.offset(), ..options };
+        print(&program, options, sink);
     }
     Ok(())
 }

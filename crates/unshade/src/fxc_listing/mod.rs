@@ -18,6 +18,7 @@ mod interfaces;
 mod level9;
 mod signatures;
 
+use crate::dxbc_debug;
 use std::fmt::Write;
 use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result, TokenKind, TokenSink};
 use unshade_dxbc::print::{Dialect, Options, print};
@@ -85,7 +86,13 @@ pub fn print_fxc(
             }
         }
     }
-    let options = Options { dialect: Dialect::Fxc, names: None, offset: part.data.offset() };
+    let notes = dxbc_debug::notes(container, &program, Dialect::Fxc, diagnostics);
+    let options = Options {
+        dialect: Dialect::Fxc,
+        notes: Some(&notes),
+        offset: part.data.offset(),
+        ..Options::default()
+    };
     print(&program, options, sink);
     let count = parts.counter(0);
     sink.source(part.range().end..part.range().end);

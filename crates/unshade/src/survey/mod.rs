@@ -11,6 +11,7 @@
 //! | `together` | which values go together |
 //! | `bitcode` | blocks and records of LLVM bitcode as an outline |
 //! | `machine_code` | instructions of NVIDIA's machine code as an outline |
+//! | `token_code` | instructions of Direct3D's token programs as an outline |
 //!
 //! Memory is bounded: fields, values and combinations past a limit are counted, not kept.
 //!
@@ -35,6 +36,7 @@
 mod bitcode;
 mod collect;
 mod machine_code;
+mod token_code;
 #[cfg(test)]
 mod tests;
 mod together;
@@ -44,6 +46,7 @@ pub use collect::{MAX_FIELDS, MAX_SIGNATURES, Survey};
 pub use together::{Case, Dependency, RecordReport};
 pub use values::MAX_VALUES;
 
+use crate::disassembly::{TokenSource, token_programs};
 use crate::sass_code::{Code, FunctionCode};
 use crate::view::SCHEMA;
 use serde::Serialize;
@@ -142,6 +145,9 @@ const BITCODE: &str = "LLVM bitcode";
 /// What instructions of cubins are counted as.
 const MACHINE_CODE: &str = "machine code";
 
+/// What instructions of token programs are counted as.
+const TOKEN_PROGRAM: &str = "token program";
+
 /// Whether the words for a value say that nobody knows it. Types and tags without a name are shown so everywhere.
 fn says_unknown(meaning: &str) -> bool {
     meaning.contains("(unknown)")
@@ -167,6 +173,15 @@ impl Survey {
         let functions = code.functions(&|_| true, &mut Diagnostics::new());
         let size = functions.iter().map(FunctionCode::size).sum();
         self.program(&format, size, |sink| machine_code::outline(&functions, sink));
+    }
+
+    /// Counts the instructions of the token programs of a file or container.
+    pub fn token_programs(&mut self, source: &TokenSource<'_>) {
+        // What can't be read is for `dis` to tell.
+        for (_, program) in token_programs("", source, &mut Diagnostics::new()).unwrap_or_default() {
+            let format = format!("{TOKEN_PROGRAM} {}", program.profile());
+            self.program(&format, 0, |sink| token_code::outline(&program, sink));
+        }
     }
 
     /// Puts what was counted into words.

@@ -4,7 +4,6 @@ use super::{NameCount, shown};
 use crate::disassembly::TokenProgram;
 use serde::Serialize;
 use unshade_core::{Diagnostics, Reader, Result};
-use unshade_dxbc::control_flow::ControlFlow;
 use unshade_dxbc::d3d9::{self, ConstantTable, DebugInfo};
 use unshade_dxbc::statistics::Statistics;
 use unshade_dxcontainer::stat::COUNTERS;
@@ -29,46 +28,31 @@ pub struct TokenStatisticsView {
 impl TokenStatisticsView {
     /// Counts a program.
     pub fn new(path: &str, program: &TokenProgram) -> Self {
-        let named = |(name, count): (&str, u32)| NameCount { name: name.into(), count: count.into() };
-        match program {
+        let (counters, classes, opcodes): (Vec<(&str, u32)>, _, _) = match program {
             TokenProgram::Direct3d10(program) => {
                 let counted = Statistics::of(program);
-                let (major, minor) = program.version.model();
-                let counters = COUNTERS.iter().copied().zip(counted.counters).filter(|(_, count)| *count > 0);
-                Self {
-                    path: path.into(),
-                    profile: format!("{}_{major}_{minor}", program.version.kind_name().unwrap_or("unknown")),
-                    blocks: ControlFlow::of(program).blocks.len() as u64,
-                    counters: counters.map(named).collect(),
-                    classes: counted
-                        .classes
-                        .iter()
-                        .map(|(class, count)| named((class.name(), *count)))
-                        .collect(),
-                    opcodes: counted.opcodes.into_iter().map(named).collect(),
-                }
+                let counters = COUNTERS.iter().copied().zip(counted.counters).collect();
+                (counters, counted.classes, counted.opcodes)
             }
             TokenProgram::Direct3d9(program) => {
                 let counted = d3d9::statistics::Statistics::of(program);
-                let counters = [
+                let counters = vec![
                     ("instructions", counted.instructions),
                     ("arithmetic slots", counted.arithmetic_slots),
                     ("texture slots", counted.texture_slots),
                     ("temporary registers", counted.temporaries),
                 ];
-                Self {
-                    path: path.into(),
-                    profile: program.version.to_string(),
-                    blocks: ControlFlow::of_d3d9(program).blocks.len() as u64,
-                    counters: counters.into_iter().filter(|(_, count)| *count > 0).map(named).collect(),
-                    classes: counted
-                        .classes
-                        .iter()
-                        .map(|(class, count)| named((class.name(), *count)))
-                        .collect(),
-                    opcodes: counted.opcodes.into_iter().map(named).collect(),
-                }
+                (counters, counted.classes, counted.opcodes)
             }
+        };
+        let named = |(name, count): (&str, u32)| NameCount { name: name.into(), count: count.into() };
+        Self {
+            path: path.into(),
+            profile: program.profile(),
+            blocks: program.control_flow().blocks.len() as u64,
+            counters: counters.into_iter().filter(|(_, count)| *count > 0).map(named).collect(),
+            classes: classes.iter().map(|(class, count)| named((class.name(), *count))).collect(),
+            opcodes: opcodes.into_iter().map(named).collect(),
         }
     }
 }

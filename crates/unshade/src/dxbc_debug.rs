@@ -1,0 +1,247 @@
+//! Source lines and variables of a token program, from the debug information of its container, as FXC writes them and
+//! as ours.
+//!
+//! FXC writes a line where it is another than that of the instruction before, the file where that is another; what
+//! stands in registers from the start on in a table, and what an instruction writes at the end of its line. Ours shows
+//! the text of the line where the file is there.
+//!
+//! Source: the text of FXC for programs that it compiled with `/Zi`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use unshade_core::{Diagnostics, Escaped};
+use unshade_dxbc::opcode::{Class, Opcode};
+use unshade_dxbc::operand::OperandKind;
+use unshade_dxbc::print::{Dialect, Notes};
+use unshade_dxbc::{Instruction, Program};
+use unshade_dxcontainer::Container;
+use unshade_dxcontainer::debug::{DebugInfo, Lines, Location, SourceLine};
+
+/// Text is at most this many times the container's size: one long name may be told of any number of instructions.
+const MAX_RATIO: usize = 16;
+
+/// What a container tells of its program's instructions; nothing, if it has no debug information.
+pub(crate) fn notes(
+    container: &Container<'_>,
+    program: &Program,
+    dialect: Dialect,
+    diagnostics: &mut Diagnostics,
+) -> Notes {
+    let mut notes = Notes::default();
+    let Some(info) = read(container, diagnostics) else { return notes };
+    let mut room = container.bytes().len().saturating_mul(MAX_RATIO);
+    let writer = Writer { info: &info, dialect };
+    tell_variables(&mut notes, &mut room, program, &writer);
+    tell_lines(&mut notes, &mut room, program, &writer);
+    notes
+}
+
+fn tell_lines(notes: &mut Notes, room: &mut usize, program: &Program, writer: &Writer<'_>) {
+    let texts = writer.info.files.iter().map(|file| file.text.as_deref().unwrap_or_default());
+    let sources: Vec<Vec<&[u8]>> = texts.map(|text| text.split(|byte| *byte == b'\n').collect()).collect();
+    let mut known: Option<SourceLine> = None;
+    let code = program.instructions.iter().filter(|one| !is_declaration(one));
+    for (number, instruction) in code.enumerate() {
+        // Each function is told anew.
+        if instruction.opcode() == Opcode::LABEL {
+            known = None;
+        }
+        let line = match &writer.info.lines {
+            Lines::ByOffset(lines) => lines.get(&offset(instruction.position)).copied(),
+            Lines::ByNumber(lines) => lines.get(number).copied().flatten(),
+        };
+        let Some(line) = line.filter(|line| known != Some(*line)) else { continue };
+        let text = notes.before.entry(instruction.position).or_default();
+        writer.line(text, line, known, &sources);
+        known = Some(line);
+        match room.checked_sub(text.len()) {
+            Some(left) => *room = left,
+            None => return,
+        }
+    }
+}
+
+fn tell_variables(notes: &mut Notes, room: &mut usize, program: &Program, writer: &Writer<'_>) {
+    let mut starting: BTreeMap<u32, Vec<&Location>> = BTreeMap::new();
+    for location in &writer.info.locations {
+        for start in &location.starts {
+            starting.entry(*start).or_default().push(location);
+        }
+    }
+    let nexts = program.instructions.iter().skip(1).map(|next| next.position).chain([program.length]);
+    for (instruction, next) in program.instructions.iter().zip(nexts).filter(|(one, _)| !is_declaration(one))
+    {
+        let start = offset(instruction.position);
+        let starts_here = starting.get(&start).filter(|_| writer.info.entry == Some(start));
+        if let Some(found) = starts_here {
+            let found = found.iter().filter(|location| location.scope.is_none());
+            notes.before.insert(instruction.position, writer.initial(found.copied()));
+        }
+        let Some(found) = starting.get(&offset(next)) else { continue };
+        let found = found.iter().filter(|location| writer.info.is_in_scope(location, start));
+        let text = writer.written(instruction, found.copied());
+        match room.checked_sub(text.len()) {
+            Some(left) => *room = left,
+            None => return,
+        }
+        if !text.is_empty() {
+            notes.after.insert(instruction.position, text);
+        }
+    }
+}
+
+/// The debug information of a container.
+fn read(container: &Container<'_>, diagnostics: &mut Diagnostics) -> Option<DebugInfo> {
+    let found = match container.find(b"SPDB") {
+        Some(part) => (DebugInfo::read_spdb(part.data), part),
+        None => {
+            let part = container.find(b"SDBG")?;
+            (DebugInfo::read_sdbg(part.data), part)
+        }
+    };
+    let (info, part) = found;
+    diagnostics.take("dxbc-debug", info.map_err(|error| error.within(part.label())))
+}
+
+/// The offset of a token in the part, in bytes.
+fn offset(position: u32) -> u32 {
+    position.saturating_mul(4)
+}
+
+fn is_declaration(instruction: &Instruction) -> bool {
+    instruction.opcode().row().is_some_and(|row| row.class == Class::Declaration)
+}
+
+/// Writes what debug information tells.
+struct Writer<'a> {
+    info: &'a DebugInfo,
+    dialect: Dialect,
+}
+
+impl Writer<'_> {
+    /// A source line, and the one before.
+    fn line(&self, text: &mut String, line: SourceLine, before: Option<SourceLine>, sources: &[Vec<&[u8]>]) {
+        // The table of variables ends with an empty comment.
+        if text.is_empty() {
+            text.push('\n');
+        }
+        let file = self.info.files.get(line.file);
+        let is_same_file = before.is_some_and(|before| before.file == line.file);
+        let name = file.map(|file| Escaped(&file.name).to_string().replace("\\\\", "\\")).unwrap_or_default();
+        let number = line.line;
+        let _ = match (self.dialect, is_same_file) {
+            (Dialect::Fxc, true) => writeln!(text, "#line {number}"),
+            (Dialect::Fxc, false) => writeln!(text, "#line {number} \"{name}\""),
+            (Dialect::Exact, true) => write!(text, "// {number}"),
+            (Dialect::Exact, false) => write!(text, "// {name}:{number}"),
+        };
+        if self.dialect == Dialect::Exact {
+            let index = usize::try_from(number).unwrap_or(0).saturating_sub(1);
+            let shown = sources.get(line.file).and_then(|lines| lines.get(index));
+            if let Some(shown) = shown.map(|line| line.trim_ascii()).filter(|line| !line.is_empty()) {
+                let _ = write!(text, ": {}", Escaped(shown));
+            }
+            text.push('\n');
+        }
+    }
+
+    /// What stands in registers when the program starts: a row for each register.
+    fn initial<'l>(&self, locations: impl Iterator<Item = &'l Location>) -> String {
+        let mut text = String::from("//\n// Initial variable locations:\n//   ");
+        let mut before: Option<&Location> = None;
+        for location in locations {
+            match before {
+                Some(before) if is_same_register(before, location) => text.push_str("; "),
+                Some(_) => text.push_str("; \n//   "),
+                None => {}
+            }
+            before = Some(location);
+            if !self.location(&mut text, location) {
+                break;
+            }
+        }
+        text.push_str("\n//\n");
+        text
+    }
+
+    /// What stands in registers after an instruction.
+    fn written<'l>(
+        &self,
+        instruction: &Instruction,
+        locations: impl Iterator<Item = &'l Location>,
+    ) -> String {
+        let mut text = String::new();
+        for location in locations {
+            match (text.is_empty(), instruction.opcode()) {
+                // It writes nothing: so it was at the condition.
+                (true, Opcode::ELSE) => text.push_str("  // Prior locations: "),
+                (true, _) => text.push_str("  // "),
+                (false, _) => text.push_str("; "),
+            }
+            if !self.location(&mut text, location) {
+                break;
+            }
+        }
+        text
+    }
+
+    /// A register and what stands in it; says whether FXC goes on after it.
+    fn location(&self, text: &mut String, location: &Location) -> bool {
+        let _ = write!(text, "{} <- {}", register(location), location.name);
+        match location.fault.filter(|_| self.dialect == Dialect::Fxc) {
+            Some(fault) => {
+                let _ = write!(text, "\n// <internal error> {fault}\n");
+                false
+            }
+            None => true,
+        }
+    }
+}
+
+/// How many bytes a register has.
+const REGISTER: u32 = 16;
+
+fn is_same_register(left: &Location, right: &Location) -> bool {
+    let number = |location: &Location| {
+        let mut indices = location.indices.clone();
+        indices.first_mut().iter_mut().for_each(|first| **first /= REGISTER);
+        indices
+    };
+    left.register_kind == right.register_kind && number(left) == number(right)
+}
+
+/// The name of a register with its component.
+fn register(location: &Location) -> String {
+    let kind = OperandKind(u8::try_from(location.register_kind).unwrap_or(u8::MAX));
+    let mut text = kind.name().map_or_else(|| format!("unknown{}", location.register_kind), str::to_owned);
+    let Some((first, outer)) = location.indices.split_first() else { return text };
+    let number = first / REGISTER;
+    let is_numbered = matches!(
+        kind,
+        OperandKind::TEMP
+            | OperandKind::INPUT
+            | OperandKind::OUTPUT
+            | OperandKind::STREAM
+            | OperandKind::INPUT_CONTROL_POINT
+            | OperandKind::OUTPUT_CONTROL_POINT
+            | OperandKind::PATCH_CONSTANT
+    );
+    // An array is meant as a whole, and counted by itself.
+    if kind == OperandKind::INDEXABLE_TEMP {
+        let _ = write!(text, "{first}");
+        return text;
+    }
+    for index in outer.iter().rev() {
+        let _ = write!(text, "[{index}]");
+    }
+    let _ = match (is_numbered, outer.is_empty()) {
+        (false, _) => Ok(()),
+        (true, true) => write!(text, "{number}"),
+        (true, false) => write!(text, "[{number}]"),
+    };
+    if kind != OperandKind::STREAM {
+        let component = usize::try_from(first % REGISTER / 4).unwrap_or(0);
+        let _ = write!(text, ".{}", ["x", "y", "z", "w"].get(component).unwrap_or(&"x"));
+    }
+    text
+}

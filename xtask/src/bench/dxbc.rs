@@ -1,0 +1,149 @@
+//! Direct3D bytecode: a folder of containers disassembled, beside `vkd3d-compiler -b d3d-asm`.
+//!
+//! Three comparisons, of the same files in the same order. vkd3d reads one file a process, so a folder is to it as many
+//! processes; what it refuses is left out for both.
+//!
+//! | comparison | ours | theirs |
+//! |---|---|---|
+//! | over a folder | what one process of ours takes for all of them, from its start on | a process a file |
+//! | work alone | the same, without the start of the process | a process a file, less as many that do nothing but start |
+//! | as processes | a process a file | a process a file |
+//!
+//! The first is what the aim is about; the second leaves starts aside on both sides; the third is told without an aim, for
+//! most of it is the start of processes.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use anyhow::{Context, Result, ensure};
+use unshade::core::Diagnostics;
+use unshade::dxcontainer::Container;
+use unshade::fxc_listing::print_fxc;
+
+use super::{Times, milliseconds, program, verdict};
+use crate::sh;
+
+/// So many times as fast as vkd3d is aimed at.
+const TIMES: f64 = 20.0;
+
+pub(crate) fn run(runs: usize) -> Result<()> {
+    let corpus = sh::env_path("UNSHADE_CORPUS").context("UNSHADE_CORPUS names the corpus")?.join("dx");
+    let theirs = vkd3d().context("vkd3d-compiler with d3d-asm is not on the PATH")?;
+    let files = files(&corpus, &theirs)?;
+    let size = files.iter().map(|(_, data)| data.len() as u64).sum::<u64>();
+    println!("input: {} containers that both read, {}", files.len(), sh::megabytes(size));
+
+    let ours = program();
+    let mut times: [Times; 5] = std::array::from_fn(|_| Times(Vec::new()));
+    for round in 0..=runs.min(10) {
+        let taken = [
+            timed(|| list_all(&files))?,
+            timed(|| {
+                each(&files, |path| quiet(Command::new(ours.get_program()).args(["dis", "--raw"]).arg(path)))
+            })?,
+            timed(|| quiet(Command::new(ours.get_program()).arg("--version")))?,
+            timed(|| each(&files, |path| quiet(&mut disassembly(&theirs, path))))?,
+            timed(|| each(&files, |_| quiet(Command::new(&theirs).arg("--version"))))?,
+        ];
+        // The first round warms up.
+        for (times, taken) in times.iter_mut().zip(taken).filter(|_| round > 0) {
+            times.0.push(taken);
+        }
+    }
+    report(&times.map(|times| times.median()), files.len())
+}
+
+/// Prints the medians and what follows from them.
+fn report([alone, processes, start, theirs, their_starts]: &[Duration; 5], count: usize) -> Result<()> {
+    println!("     ours: {} for all, a start {}", milliseconds(*alone), milliseconds(*start));
+    println!("     ours, a process a file: {}", milliseconds(*processes));
+    println!(
+        "     vkd3d, a process a file: {}; as many starts {}",
+        milliseconds(*theirs),
+        milliseconds(*their_starts)
+    );
+    let rate = |time: Duration| count as f64 / time.as_secs_f64();
+    let work = theirs.saturating_sub(*their_starts);
+    println!("     files a second: ours {:.0}, vkd3d {:.0}", rate(*alone + *start), rate(*theirs));
+    let aim = format!("at least {TIMES:.0} x");
+    let folder = theirs.as_secs_f64() / (*alone + *start).as_secs_f64();
+    let met =
+        verdict("dis --raw over the folder, to vkd3d", &format!("{folder:.0} x"), &aim, folder >= TIMES);
+    let alone = work.as_secs_f64() / alone.as_secs_f64();
+    let met = verdict("the same without starts", &format!("{alone:.0} x"), &aim, alone >= TIMES) && met;
+    println!("     as processes {:.1} x", theirs.as_secs_f64() / processes.as_secs_f64());
+    ensure!(met, "an aim was missed");
+    Ok(())
+}
+
+fn timed(work: impl FnOnce() -> Result<()>) -> Result<Duration> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed())
+}
+
+/// Reads, lists and throws away.
+fn list_all(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
+    let mut text = String::new();
+    for (path, _) in files {
+        // Theirs reads the files, too.
+        let data = fs::read(path)?;
+        text.clear();
+        print_fxc(&Container::parse(&data)?, &mut text, &mut Diagnostics::new())?;
+    }
+    Ok(())
+}
+
+fn each(files: &[(PathBuf, Vec<u8>)], work: impl Fn(&Path) -> Result<()>) -> Result<()> {
+    files.iter().try_for_each(|(path, _)| work(path))
+}
+
+fn quiet(command: &mut Command) -> Result<()> {
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let status = status.with_context(|| format!("cannot start `{}`", sh::shown(command)))?;
+    ensure!(status.success(), "`{}` failed", sh::shown(command));
+    Ok(())
+}
+
+fn disassembly(program: &Path, file: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.args(["-x", "dxbc-tpf", "-b", "d3d-asm"]).arg(file);
+    command
+}
+
+/// The containers of the corpus with a token program that both read.
+fn files(corpus: &Path, theirs: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
+    let mut paths = Vec::new();
+    sh::files_below(corpus, &mut paths)?;
+    paths.sort();
+    let mut files = Vec::new();
+    let mut refused = [0, 0];
+    for path in paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "dxbc")) {
+        let data = fs::read(&path)?;
+        let Ok(container) = Container::parse(&data) else { continue };
+        if unshade::fxc_listing::token_program(&container).is_none() {
+            continue;
+        }
+        let listed = print_fxc(&container, &mut String::new(), &mut Diagnostics::new()).is_ok();
+        let read = quiet(&mut disassembly(theirs, &path)).is_ok();
+        refused[0] += u32::from(!listed);
+        refused[1] += u32::from(!read);
+        if listed && read {
+            files.push((path, data));
+        }
+    }
+    println!("left out: {} that ours refuses, {} that vkd3d does", refused[0], refused[1]);
+    Ok(files)
+}
+
+/// The first vkd3d-compiler on the PATH that writes Direct3D assembly; those before 1.3 don't.
+fn vkd3d() -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    let writes_assembly = |program: &PathBuf| {
+        let output = Command::new(program).args(["-x", "dxbc-tpf", "--print-target-types"]).output();
+        output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("d3d-asm"))
+    };
+    env::split_paths(&path).map(|folder| folder.join("vkd3d-compiler")).find(writes_assembly)
+}
