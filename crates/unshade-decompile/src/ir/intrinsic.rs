@@ -145,6 +145,7 @@ pub static TABLE: &[Entry] = &[
     pure("__uint2float_rd", "fu"),
     pure("__uint2float_ru", "fu"),
     pure("__uint2float_rz", "fu"),
+    pure("__umul64hi", "UUU"),
     pure("__ull2double_rd", "dU"),
     pure("__ull2double_rn", "dU"),
     pure("__ull2double_ru", "dU"),

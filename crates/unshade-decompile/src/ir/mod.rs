@@ -9,8 +9,10 @@ pub mod dominators;
 pub mod fold;
 pub mod hash;
 pub mod intrinsic;
+mod op;
 
 pub use intrinsic::Intrinsic;
+pub use op::Sign;
 
 /// A value: into [`Function::values`].
 pub type Id = u32;
