@@ -410,6 +410,9 @@ pub(crate) struct RunArgs {
     /// How many entries the reconvergence stack of a warp may have
     #[arg(long, value_name = "N", default_value_t = 4096)]
     pub(crate) stack: usize,
+    /// Stop where the result depends on the order in which the threads of a block run
+    #[arg(long)]
+    pub(crate) ordered: bool,
 }
 
 /// Sizes in x, y and z.

@@ -109,6 +109,8 @@ pub struct Decompiled {
     pub gotos: usize,
     /// How many casts there are.
     pub casts: usize,
+    /// Whether every loop is entered at one place: then no `goto` is needed.
+    pub is_reducible: bool,
 }
 
 impl Decompiled {
@@ -158,5 +160,5 @@ pub fn decompile(source: &Source<'_>, budget: usize) -> Result<Decompiled, Fault
         .count();
     let printer = c::Printer::new(&function, &schedule, &variables, &types, source);
     let c::Text { lines, body, casts } = printer.run(&statements, gotos);
-    Ok(Decompiled { lines, body, unlifted, gotos, casts })
+    Ok(Decompiled { lines, body, unlifted, gotos, casts, is_reducible: graph.is_reducible(&function) })
 }

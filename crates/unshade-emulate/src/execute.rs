@@ -66,6 +66,8 @@ pub(crate) struct Target<'a, 'w> {
     pub(crate) world: &'a mut World<'w>,
     /// The warp's number in its block.
     pub(crate) warp: u32,
+    /// The lanes that have not ended.
+    pub(crate) live: u32,
     /// What `B2R.RESULT` reads.
     pub(crate) barrier_result: Given,
 }
@@ -204,6 +206,7 @@ fn compute(
             return Ok(None);
         }
         Code::Function(index) => {
+            let out = op.output.map_or(0, |place| place.width);
             return call(outside::by_index(index), inputs, values, lanes, out, target, scratch);
         }
         code => {
@@ -243,6 +246,13 @@ fn call(
     };
     let thread = target.warp.wrapping_mul(32);
     let fault = |lane: usize| move |reason| (lane as u32, reason);
+    let is_shared =
+        matches!(function, Outside::Shuffle | Outside::Ballot | Outside::Vote | Outside::SwizzleAdd);
+    if is_shared && *lanes != target.live && target.world.order.is_some() {
+        let reason =
+            format!("lanes {:#x} of {:#x} exchange values, the others are elsewhere", *lanes, target.live);
+        return Err((first_lane, Reason::Order(reason)));
+    }
     match function {
         Outside::Pure(name) => {
             for lane in Bits(*lanes) {
@@ -308,8 +318,8 @@ fn call(
             for lane in Bits(*lanes) {
                 let width = inputs.get(1).map_or(32, |input| input.width);
                 let place = thread.wrapping_add(lane as u32);
-                result[lane] = atomic::run(target.world, operation, &of_lane(lane), width, place)
-                    .map_err(fault(lane))?;
+                let ran = atomic::run(target.world, operation, &of_lane(lane), width, place, out != 0);
+                result[lane] = ran.map_err(fault(lane))?;
             }
         }
         Outside::CompareAndSwap => {

@@ -87,6 +87,7 @@ impl Warp {
             registers: &mut self.registers,
             world,
             warp: self.number,
+            live: self.live,
             barrier_result: self.barrier_result,
         };
         execute::run(fetched.lifted, active, &mut target, scratch)?;

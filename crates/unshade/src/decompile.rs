@@ -10,7 +10,9 @@ use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
 use unshade_nv::function::{Function, FunctionKind, Resources, parameter_base};
 use unshade_nv::relocation::RelocationType;
-use unshade_sass::isa;
+use unshade_sass::control::is_scheduling;
+use unshade_sass::table::Isa;
+use unshade_sass::{Instruction, isa};
 
 /// A chip gives a thread no more bytes of stack.
 const MAX_STACK: u64 = 512 << 10;
@@ -22,7 +24,7 @@ pub struct FunctionC {
     pub name: String,
     /// Its demangled name, if it is mangled.
     pub demangled: Option<String>,
-    /// How many instructions its code has.
+    /// How many instructions its code has, without the padding behind the last.
     pub instructions: usize,
     /// The C.
     pub result: Result<Decompiled, Fault>,
@@ -74,9 +76,23 @@ pub fn cubin(
             shared_size: resources.shared,
         };
         let result = unshade_decompile::decompile(&source, budget);
-        take(FunctionC { name, demangled, instructions: bytes.data().len() / isa.word_bytes, result });
+        take(FunctionC { name, demangled, instructions: instructions(isa, bytes.data()), result });
     }
     count
+}
+
+/// Words that are no schedule, up to the last that is not there for the alignment of what follows.
+fn instructions(isa: &'static Isa, bytes: &[u8]) -> usize {
+    let words = bytes.chunks_exact(isa.word_bytes.max(1)).filter_map(|bytes| isa.word(bytes));
+    let code: Vec<u128> = (0..)
+        .zip(words)
+        .filter(|(index, word)| !is_scheduling(isa, *index, *word))
+        .map(|pair| pair.1)
+        .collect();
+    let is_padding =
+        |word: &u128| Instruction::decode(isa, *word).is_none_or(|found| found.operation().name == "NOP");
+    let padding = code.iter().rev().take_while(|word| is_padding(word)).count();
+    code.len() - padding
 }
 
 /// Bytes of stack of a thread, those of the functions that it calls among them.

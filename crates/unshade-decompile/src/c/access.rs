@@ -149,6 +149,11 @@ impl Printer<'_> {
 
     /// An index in elements of so many bytes.
     fn index(&mut self, found: &Address, bytes: i64) -> String {
+        self.index_within(found, bytes, 0)
+    }
+
+    /// The same, where a single summand stands beside something that binds so tightly.
+    fn index_within(&mut self, found: &Address, bytes: i64, least: u8) -> String {
         let mut text = String::new();
         let count = found.terms.len() + usize::from(found.offset != 0);
         for &(id, scale) in &found.terms {
@@ -158,7 +163,7 @@ impl Printer<'_> {
             } else if count > 1 {
                 12
             } else {
-                0
+                least
             };
             let part = self.index_part(id, tight);
             if !text.is_empty() {
@@ -214,7 +219,7 @@ impl Printer<'_> {
         let has = self.base_type(base);
         let text = self.base_text(base, has);
         if fits && has == ty {
-            let index = self.index(&found, bytes);
+            let index = self.index_within(&found, bytes, 12);
             if let Some(back) = index.strip_prefix('-') {
                 return super::expression_wrapped(format!("{text} - {back}"), 12, tight);
             }
@@ -400,11 +405,30 @@ impl Printer<'_> {
                     _ => super::expression_wrapped(format!("(unsigned int){part}"), 15, tight),
                 }
             }
+            // It reaches into the next one.
+            _ if size == 8 && inside + size > self.parameters[index].size => self.two_parameters(offset, ty),
             _ => {
                 self.casts += 1;
                 let text = format!("*({})((char *)&{name} + {inside})", ty.pointer().name());
                 super::expression_wrapped(text, 15, tight)
             }
+        }
+    }
+
+    /// Two parameters in a row as one number.
+    fn two_parameters(&mut self, offset: u32, ty: Type) -> String {
+        let mut half = |offset| {
+            let text = self.parameter(offset, 32, Type::Integer(32, false), 15);
+            match self.parameter_at(offset).and_then(|index| self.parameter_type(index)) {
+                Some(Type::Float(32)) => format!("__float_as_uint({text})"),
+                _ => format!("(unsigned int){text}"),
+            }
+        };
+        let text = format!("((unsigned long long){} << 32 | {})", half(offset + 4), half(offset));
+        self.casts += 3;
+        match ty {
+            Type::Float(_) => format!("__longlong_as_double{text}"),
+            _ => text,
         }
     }
 

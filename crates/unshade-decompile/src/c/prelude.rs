@@ -92,28 +92,37 @@ static HELPERS: &[(&str, &str, &str)] = &[
     (
         "double_to_half",
         "unsigned int (double x, int rounding)",
-        "    float f = (float)x;\n    unsigned int bits = __float_as_int(f);\n    if ((double)f != x && (bits & 0x7f800000) != 0x7f800000)\n        f = __int_as_float(fabs((double)f) > fabs(x) ? bits - 1 | 1 : bits | 1);\n    unsigned int sign = __float_as_int(f) >> 16 & 0x8000, rest = __float_as_int(f) & 0x7fffffff;\n    if (rest > 0x7f800000)\n        return 0x7fff;\n    bool away = rounding == 1 ? sign != 0 : rounding == 2 && sign == 0;\n    if (rest >= 0x47800000)\n        return rest == 0x7f800000 || rounding == 0 || away ? sign | 0x7c00 : sign | 0x7bff;\n    unsigned int shift = rest >= 0x38800000 ? 13 : 126 - (rest >> 23);\n    unsigned int value = rest >= 0x38800000 ? rest - 0x38000000 : rest & 0x7fffff | 0x800000;\n    if (shift > 31)\n        return sign | (away && rest != 0 ? 1 : 0);\n    unsigned int whole = value >> shift, part = value & (1u << shift) - 1, half = 1u << (shift - 1);\n    bool up = rounding == 0 ? part > half || part == half && (whole & 1) != 0 : away && part != 0;\n    return sign | (whole + up);",
+        "    float f = (float)(fabs(x) < 1e6 || !(fabs(x) < 1e300 * 1e10) ? x : copysign(1e6, x));\n    unsigned int bits = __float_as_int(f);\n    if ((double)f != x && (bits & 0x7f800000) != 0x7f800000)\n        f = __int_as_float(fabs((double)f) > fabs(x) ? bits - 1 | 1 : bits | 1);\n    unsigned int sign = __float_as_int(f) >> 16 & 0x8000, rest = __float_as_int(f) & 0x7fffffff;\n    if (rest > 0x7f800000)\n        return 0x7fff;\n    bool away = rounding == 1 ? sign != 0 : rounding == 2 && sign == 0;\n    if (rest >= 0x47800000)\n        return rest == 0x7f800000 || rounding == 0 || away ? sign | 0x7c00 : sign | 0x7bff;\n    unsigned int shift = rest >= 0x38800000 ? 13 : 126 - (rest >> 23);\n    unsigned int value = rest >= 0x38800000 ? rest - 0x38000000 : rest & 0x7fffff | 0x800000;\n    if (shift > 31)\n        return sign | (away && rest != 0 ? 1 : 0);\n    unsigned int whole = value >> shift, part = value & (1u << shift) - 1, half = 1u << (shift - 1);\n    bool up = rounding == 0 ? part > half || part == half && (whole & 1) != 0 : away && part != 0;\n    return sign | (whole + up);",
     ),
-    ("fmul_zero_wins", "float (float a, float b, int)", "    return a == 0.0f || b == 0.0f ? 0.0f : a * b;"),
+    (
+        "fmul_zero_wins",
+        "float (float a, float b, int rounding, int scale)",
+        "    const float scales[8] = {1.0f, 0.5f, 0.25f, 0.125f, 8.0f, 4.0f, 2.0f, 1.0f};\n    double x = (double)a * b * scales[scale & 7];\n    if (a == 0.0f || b == 0.0f)\n        return 0.0f;\n    return rounding == 0 ? (float)x : rounding == 1 ? __double2float_rd(x) : rounding == 2 ? __double2float_ru(x) : __double2float_rz(x);",
+    ),
     (
         "fma_zero_wins",
-        "float (float a, float b, float c, int)",
-        "    return a == 0.0f || b == 0.0f ? c + 0.0f : fmaf(a, b, c);",
+        "float (float a, float b, float c, int rounding)",
+        "    if (a == 0.0f || b == 0.0f)\n        a = b = 0.0f;\n    return rounding == 0 ? fmaf(a, b, c) : rounding == 1 ? __fmaf_rd(a, b, c) : rounding == 2 ? __fmaf_ru(a, b, c) : __fmaf_rz(a, b, c);",
     ),
     (
         "fmul_scaled",
-        "float (float a, float b, int, int scale)",
-        "    const float scales[8] = {1.0f, 0.5f, 0.25f, 0.125f, 8.0f, 4.0f, 2.0f, 1.0f};\n    return (float)((double)a * b * scales[scale & 7]);",
+        "float (float a, float b, int rounding, int scale)",
+        "    const float scales[8] = {1.0f, 0.5f, 0.25f, 0.125f, 8.0f, 4.0f, 2.0f, 1.0f};\n    double x = (double)a * b * scales[scale & 7];\n    return rounding == 0 ? (float)x : rounding == 1 ? __double2float_rd(x) : rounding == 2 ? __double2float_ru(x) : __double2float_rz(x);",
+    ),
+    (
+        "or_if_nan",
+        "long long (long long x, double of, long long instead)",
+        "    return of != of ? instead : x;",
     ),
     (
         "fdivide_is_hard",
         "bool (float a, float b)",
-        "    int x = (int)(__float_as_int(a) >> 23 & 255), y = (int)(__float_as_int(b) >> 23 & 255), q = x - y + 127;\n    return x == 0 || x == 255 || y == 0 || y == 255 || q <= 24 || q >= 253;",
+        "    int x = (int)(__float_as_int(a) >> 23 & 255), y = (int)(__float_as_int(b) >> 23 & 255), q = x - y + 127;\n    return x <= 24 || x > 254 || y == 0 || y >= 252 || q <= 24 || q >= 253;",
     ),
     (
         "ddivide_is_hard",
         "bool (double a, double b)",
-        "    int x = (int)(__double_as_longlong(a) >> 52 & 2047), y = (int)(__double_as_longlong(b) >> 52 & 2047), q = x - y + 1023;\n    return x == 0 || x == 2047 || y == 0 || y == 2047 || q <= 24 || q >= 2045;",
+        "    int x = (int)(__double_as_longlong(a) >> 52 & 2047), y = (int)(__double_as_longlong(b) >> 52 & 2047), q = x - y + 1023;\n    return x <= 53 || x > 2046 || y == 0 || y >= 2044 || q <= 53 || q >= 2045;",
     ),
     (
         "reciprocal64_high",
