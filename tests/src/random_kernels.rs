@@ -416,6 +416,7 @@ pub fn case(encodings: &[&'static Encoding], number: u64, shape: Shape) -> Resul
             base: 0,
             entry: 0,
             constants: Vec::new(),
+            functions: Vec::new(),
             variables: Vec::new(),
             relocations: Vec::new(),
             local_size: 0,
