@@ -143,6 +143,7 @@ fn source(code: &[u8]) -> Result<Source<'_>> {
             base: 0,
             entry: 0,
             constants: Vec::new(),
+            functions: Vec::new(),
             variables: Vec::new(),
             relocations: Vec::new(),
             local_size: 0,
