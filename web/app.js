@@ -4,13 +4,14 @@ import { BitsTip } from './bits.js';
 import { Column, paneLabel, panesOf } from './column.js';
 import { goToPlace, save, showDownloads, showOpen, showUses } from './dialogs.js';
 import { baseName, count, h, hex, plural, size } from './dom.js';
-import { listenForFiles, remember } from './drop.js';
+import { listenForFiles } from './drop.js';
 import { FileTree } from './files.js';
 import { Frame, NARROW } from './frame.js';
 import { asNumbers, HexView } from './hex.js';
 import { listen, showKeys } from './keys.js';
 import { FunctionList } from './list.js';
 import { Outline } from './outline.js';
+import { remember } from './recent.js';
 import { aborted, nothing, problem, waiting } from './rows.js';
 import { openSearch } from './search.js';
 import { Store } from './store.js';
@@ -41,6 +42,8 @@ class App {
     /** @type {Facts | null} */
     this.facts = null;
     this.factsKey = '';
+    /** What else lights up with the selected range: the other bytes of a line that came of several places. @type {{of: Range | null, ranges: Range[]}} */
+    this.also = { of: null, ranges: [] };
     this.controller = new AbortController();
     this.described = new AbortController();
     this.split = kept('unshade.split') !== 'no';
@@ -53,9 +56,10 @@ class App {
     this.tip = new BitsTip(api);
     const column = {
       api, say,
-      onselect: (/** @type {Column} */ origin, /** @type {number} */ line, /** @type {Range | null} */ range, /** @type {boolean} */ jump) => {
-        const bytes = range && range[1] > range[0] ? range : null;
-        this.store.go({ ...(origin === this.first ? { line } : {}), range: bytes }, { replace: !jump, origin });
+      onselect: (/** @type {Column} */ origin, /** @type {number} */ line, /** @type {Range[]} */ ranges, /** @type {boolean} */ jump) => {
+        const [range, also] = [ranges[0] ?? null, ranges.slice(1)];
+        this.also = { of: range, ranges: also };
+        this.store.go({ ...(origin === this.first ? { line } : {}), range }, { replace: !jump, origin });
       },
       onrange: (/** @type {Column} */ origin, /** @type {Range} */ range) => select(origin)(range),
       onhover: (/** @type {Line} */ line, /** @type {HTMLElement} */ row) => this.showBits(line, row),
@@ -73,7 +77,7 @@ class App {
       columns: [this.first.element, this.second.element],
       tools: [
         { name: 'search', label: 'Find in all', key: 'f', run: () => this.search() },
-        { name: 'compare', label: 'Compare', key: 'c', run: () => this.compare() },
+        ...(api.name === 'inline' ? [] : [{ name: /** @type {const} */ ('compare'), label: 'Compare', key: 'c', run: () => this.compare() }]),
         { name: 'download', label: 'Download', key: 'd', run: () => this.download() },
         ...(api.opens ? [{ name: /** @type {const} */ ('open'), label: 'Open files', key: 'o', run: () => this.openFiles() }] : []),
         { name: 'theme', label: 'Light or dark', key: 't', run: () => this.theme() },
@@ -197,7 +201,7 @@ class App {
         const overview = await waiting(this.first.panel, `Opening ${baseName(entry.name)}…`, controller, promise);
         if (this.file !== entry) return;
         this.overview = overview;
-        remember(entry.name);
+        if (this.api.opens) remember(entry.name);
       }
       await this.show(origin);
     } catch (error) {
@@ -304,11 +308,12 @@ class App {
    */
   light(origin, fresh) {
     const { range, line } = this.state;
-    this.hex.light(range, origin !== this.hex);
-    this.first.light(range, origin !== this.first && !(fresh && line !== null)).then((found) => {
+    const also = this.also.of === range ? this.also.ranges : [];
+    this.hex.light(range, origin !== this.hex, also);
+    this.first.light(range, origin !== this.first && !(fresh && line !== null), also).then((found) => {
       if (found !== undefined && this.state.range === range) this.first.listing.box.setActive(found);
     });
-    if (this.twoColumns) this.second.light(range, origin !== this.second);
+    if (this.twoColumns) this.second.light(range, origin !== this.second, also);
     this.describe(range, origin !== this.outline);
   }
 
@@ -431,13 +436,14 @@ class App {
   async open(opened) {
     const files = [...this.files.files];
     let first = '';
-    for (const { file, name } of opened) {
+    for (const { file, name, handle } of opened) {
       try {
         this.frame.say(`Opening ${name}…`);
         const number = await this.api.open(file, name);
         const unique = files.some((other) => other.name === name) ? `${name} (${number})` : name;
         files.push({ file: number, name: unique, size: file.size, opened: true });
         first ||= unique;
+        remember(unique, handle);
       } catch (error) {
         this.fail(error);
       }
@@ -452,7 +458,7 @@ class App {
   }
 
   openFiles() {
-    if (this.api.opens) showOpen((files) => this.open(files));
+    if (this.api.opens) showOpen((files) => this.open(files), (error) => this.fail(error));
     else this.frame.say('This page shows the files that it was started with: run unshade explore FILE for others.');
   }
 
@@ -485,6 +491,7 @@ class App {
   compare() {
     const { file, program, item, against, pane } = this.state;
     if (file === null) return;
+    if (this.api.name === 'inline') return this.frame.say('A report does not compare: unshade explore does.');
     const here = [file, program, item ?? ''].join('|');
     if (against === here || pane === 'compare') {
       this.store.go({ against: null, ...(pane === 'compare' ? { pane: 'auto' } : {}) });

@@ -43,7 +43,7 @@ export class Column {
    * @param {string} options.name
    * @param {import('./transport.js').Transport} options.api
    * @param {(pane: string) => void} options.onpane
-   * @param {(column: Column, line: number, range: Range | null, jump: boolean) => void} options.onselect
+   * @param {(column: Column, line: number, ranges: Range[], jump: boolean) => void} options.onselect
    * @param {(column: Column, range: Range) => void} options.onrange
    * @param {(text: string) => void} options.say
    * @param {(line: import('./protocol.js').Line, row: HTMLElement) => void} options.onhover
@@ -58,7 +58,7 @@ export class Column {
     this.panes = [];
     /** The facts that are drawn. @type {Facts | null} */
     this.facts = null;
-    this.listing = new Listing({ api, say, onhover, onleave, onselect: (line, range, jump) => onselect(this, line, range, jump) });
+    this.listing = new Listing({ api, say, onhover, onleave, onselect: (line, ranges, jump) => onselect(this, line, ranges, jump) });
     this.graph = new GraphView({ api, say, onrange: (range) => onrange(this, range) });
     this.comparison = new Comparison({ api, say });
     this.factsView = h('div', { class: 'facts-view' });
@@ -123,11 +123,12 @@ export class Column {
    * Lights what was decoded from these bytes.
    * @param {Range | null} range
    * @param {boolean} reveal
+   * @param {Range[]} also
    * @returns {Promise<number | undefined>} the line that holds the first of them
    */
-  light(range, reveal) {
+  light(range, reveal, also) {
     this.graph.light(range);
-    return this.listing.light(range, reveal);
+    return this.listing.light(range, reveal, also);
   }
 
   /** @param {string} text */

@@ -104,9 +104,15 @@ export function save(name, blob) {
   return `${name}, ${size(blob.size)}`;
 }
 
-/** @param {(files: import('./drop.js').Opened[]) => void} onfiles */
-export function showOpen(onfiles) {
+/**
+ * @param {(files: import('./drop.js').Opened[]) => void} onfiles
+ * @param {(error: unknown) => void} onerror
+ */
+export function showOpen(onfiles, onerror) {
   const dialog = modal('Open', openButtons(onfiles, () => dialog.close()),
-    h('p', { class: 'muted' }, 'Files stay on this machine. You can also drop or paste them anywhere on the page.'), recentList());
+    h('p', { class: 'muted' }, 'Files stay on this machine. You can also drop or paste them anywhere on the page.'), recentList((files) => {
+      dialog.close();
+      onfiles(files);
+    }, onerror));
   dialog.showModal();
 }

@@ -1,17 +1,14 @@
 /**
- * Opening files: chosen, dropped, pasted, or a folder of them; and which were opened of late, by name. What a browser
- * lets a page keep of a file is its name, so a recent file is a reminder unless the browser can hand it out again.
+ * Opening files: chosen, dropped, pasted, or a folder of them. Where the browser gives handles of files, they come with
+ * them, so that a file can be opened again ([`recent`]).
  */
 
 import { h } from './dom.js';
-import { keep, kept } from './theme.js';
 
-const KEY = 'unshade.recent';
-const RECENT = 8;
 /** Files taken of one folder. */
 const MOST = 500;
 
-/** @typedef {{file: File, name: string}} Opened */
+/** @typedef {{file: File, name: string, handle?: FileSystemFileHandle}} Opened */
 
 /**
  * Listens for files dropped or pasted anywhere on the page.
@@ -58,6 +55,8 @@ export function listenForFiles(onfiles) {
 async function dropped(transfer) {
   // The entries have to be taken before the first wait: after it the list is empty.
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter((entry) => entry !== null && entry !== undefined);
+  const handles = await Promise.all([...transfer.items].map((item) => /** @type {any} */ (item).getAsFileSystemHandle?.().catch(() => undefined)));
+  const handleOf = (/** @type {string} */ name) => handles.find((handle) => handle?.kind === 'file' && handle.name === name);
   if (entries.length === 0) return [...transfer.files].map((file) => ({ file, name: file.name }));
   /** @type {Opened[]} */
   const files = [];
@@ -67,7 +66,7 @@ async function dropped(transfer) {
     const [entry, folder] = next;
     if (entry.isFile) {
       const file = await new Promise((resolve, reject) => /** @type {FileSystemFileEntry} */ (entry).file(resolve, reject));
-      files.push({ file, name: folder + entry.name });
+      files.push({ file, name: folder + entry.name, handle: folder === '' ? handleOf(entry.name) : undefined });
     } else {
       const reader = /** @type {FileSystemDirectoryEntry} */ (entry).createReader();
       for (;;) {
@@ -86,7 +85,18 @@ async function dropped(transfer) {
  * @param {boolean} folder
  * @param {(files: Opened[]) => void} onfiles
  */
-export function chooseFiles(folder, onfiles) {
+export async function chooseFiles(folder, onfiles) {
+  const pick = /** @type {any} */ (window).showOpenFilePicker;
+  if (!folder && pick) {
+    try {
+      /** @type {FileSystemFileHandle[]} */
+      const handles = await pick({ multiple: true });
+      return onfiles(await Promise.all(handles.slice(0, MOST).map(async (handle) => ({ file: await handle.getFile(), name: handle.name, handle }))));
+    } catch (error) {
+      // Nothing was chosen; or the page may not ask so, being in a frame.
+      if (/** @type {any} */ (error)?.name === 'AbortError') return;
+    }
+  }
   const input = h('input', { type: 'file', multiple: true, class: 'visually-hidden', 'aria-label': 'Files to open' });
   if (folder) input.webkitdirectory = true;
   input.addEventListener('change', () => {
@@ -96,19 +106,4 @@ export function chooseFiles(folder, onfiles) {
   input.addEventListener('cancel', () => input.remove());
   document.body.append(input);
   input.click();
-}
-
-/** @returns {string[]} names, the last first */
-export function recentFiles() {
-  try {
-    const names = JSON.parse(kept(KEY) ?? '[]');
-    return Array.isArray(names) ? names.filter((name) => typeof name === 'string').slice(0, RECENT) : [];
-  } catch {
-    return [];
-  }
-}
-
-/** @param {string} name */
-export function remember(name) {
-  keep(KEY, JSON.stringify([name, ...recentFiles().filter((other) => other !== name)].slice(0, RECENT)));
 }

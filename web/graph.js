@@ -2,7 +2,7 @@
 
 import { count, fill, h, iconButton, plural, svg } from './dom.js';
 import { layout } from './layered.js';
-import { textOf } from './listing.js';
+import { entity, textOf } from './listing.js';
 import { aborted, nothing, problem, waiting } from './rows.js';
 
 /** @typedef {import('./protocol.js').Graph} Graph */
@@ -120,8 +120,11 @@ export class GraphView {
         svg('text', { x: 9, y: LINE, class: 'block-label' }, label + (reached ? '' : ' (never reached)')),
         ...block.lines.map(({ tokens }, k) => drawLine(tokens, 9, (k + 2) * LINE)));
       if (block.more) group.append(svg('text', { x: 9, y: (block.lines.length + 2) * LINE, class: 'more' }, `… ${block.more} more`));
-      group.addEventListener('click', () => {
+      group.addEventListener('click', (event) => {
         if (!(document.getSelection()?.isCollapsed ?? true)) return;
+        const word = event.target instanceof Element ? event.target.closest('[data-link]') : null;
+        this.#lightUses(word ? Number(word.getAttribute('data-link')) : null);
+        if (word?.classList.contains('reference') && this.#toDefinition(Number(word.getAttribute('data-link')))) return;
         this.#activate(index);
         if (range) this.onrange(range);
       });
@@ -137,6 +140,31 @@ export class GraphView {
     this.#fit(1, 0.72);
     const entry = (placed.x[0] + shown[0].width / 2) * this.zoom;
     this.canvas.scrollTo(entry - this.canvas.clientWidth / 2, 0);
+  }
+
+  /**
+   * Marks all uses of a name.
+   * @param {number | null} link
+   */
+  #lightUses(link) {
+    for (const word of this.canvas.querySelectorAll('[data-link]')) word.classList.toggle('use', word.getAttribute('data-link') === String(link));
+  }
+
+  /**
+   * Goes to the block that a label is of, or to the one in which a value is defined.
+   * @param {number} link
+   * @returns {boolean} whether it is in this function
+   */
+  #toDefinition(link) {
+    const defines = (/** @type {import('./protocol.js').Line} */ line) => line.tokens.some((token) => token[2] !== undefined && token[2] < 0 && entity(token[2]) === link);
+    const blocks = this.graph?.blocks ?? [];
+    const index = blocks.findIndex((block) => block.link !== undefined && entity(block.link) === link || block.lines.some(defines));
+    if (index < 0) return false;
+    this.#activate(index);
+    this.blocks[index].scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    const range = blocks[index].lines.find(defines)?.range ?? blocks[index].range;
+    if (range) this.onrange(range);
+    return true;
   }
 
   /**
@@ -217,11 +245,12 @@ function withoutPlace(tokens) {
 function drawLine(tokens, x, y) {
   const text = svg('text', { x, y, class: 'block-line' });
   let left = COLUMNS;
-  for (const [kind, word] of tokens) {
+  for (const [kind, word, link] of tokens) {
     if (left <= 0) break;
     const part = word.length > left ? `${word.slice(0, left - 1)}…` : word;
     left -= word.length;
-    text.append(svg('tspan', { class: `t-${kind}` }, part));
+    text.append(link === undefined ? svg('tspan', { class: `t-${kind}` }, part)
+      : svg('tspan', { class: `t-${kind} ${link < 0 ? 'definition' : 'reference'}`, 'data-link': entity(link) }, part));
   }
   return text;
 }

@@ -33,6 +33,8 @@ export class HexView {
     this.width = 16;
     /** @type {Range | null} */
     this.range = null;
+    /** The selected range, and what belongs to it. @type {Range[]} */
+    this.lit = [];
     /** The bytes of what is shown elsewhere. @type {Range | null} */
     this.extent = null;
     this.element = h('div', { class: 'hex mono', role: 'group', 'aria-label': 'Bytes', tabIndex: 0 });
@@ -66,17 +68,20 @@ export class HexView {
     this.end = space[1];
     this.pages.clear();
     this.range = null;
+    this.lit = [];
     this.extent = null;
     this.rows.reset(Math.ceil((this.end - this.start) / this.width));
   }
 
   /**
-   * Lights a range.
+   * Lights a range, and others that belong to it.
    * @param {Range | null} range
    * @param {boolean} reveal
+   * @param {Range[]} [also]
    */
-  light(range, reveal) {
+  light(range, reveal, also = []) {
     this.range = range;
+    this.lit = range ? [range, ...also] : [];
     if (range && reveal) this.reveal(range[0]);
     this.rows.refresh();
     const words = range ? `Bytes ${hex(range[0])} to ${hex(range[1])} selected` : 'Bytes';
@@ -182,7 +187,7 @@ export class HexView {
 
   /** @param {number} offset */
   #look(offset) {
-    if (this.range && offset >= this.range[0] && offset < this.range[1]) return 'lit';
+    if (this.lit.some((lit) => offset >= lit[0] && offset < lit[1])) return 'lit';
     if (this.extent && offset >= this.extent[0] && offset < this.extent[1]) return 'extent';
     return '';
   }

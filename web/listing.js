@@ -62,7 +62,7 @@ export class Listing {
   /**
    * @param {object} options
    * @param {import('./transport.js').Transport} options.api
-   * @param {(line: number, range: Range | null, jump: boolean) => void} options.onselect
+   * @param {(line: number, ranges: Range[], jump: boolean) => void} options.onselect
    * @param {(text: string) => void} options.say
    * @param {(line: Line, row: HTMLElement) => void} [options.onhover] rests on a line
    * @param {() => void} [options.onleave]
@@ -75,6 +75,8 @@ export class Listing {
     this.subject = null;
     /** @type {Range | null} */
     this.range = null;
+    /** All that is lit: the range, and what else the line of a decompiled text came of. @type {Range[]} */
+    this.lit = [];
     /** @type {number | null} the entity whose uses are lit */
     this.entity = null;
     /** Which of the active line's links the keys are at; −1 for none. */
@@ -160,9 +162,11 @@ export class Listing {
    * Lights the lines of a range.
    * @param {Range | null} range
    * @param {boolean} reveal whether to bring them into sight
+   * @param {Range[]} [also]
    */
-  async light(range, reveal) {
+  async light(range, reveal, also = []) {
     this.range = range;
+    this.lit = range ? [range, ...also] : [];
     this.box.refresh();
     if (!range || !reveal || !this.subject) return;
     const subject = this.subject;
@@ -237,7 +241,7 @@ export class Listing {
   async #jump(line) {
     this.goTo(line);
     const data = await this.pages.fetch(line);
-    this.onselect(line, data?.range ?? null, true);
+    this.onselect(line, rangesOf(data), true);
   }
 
   /**
@@ -245,7 +249,7 @@ export class Listing {
    * @param {boolean} jump
    */
   #select(index, jump) {
-    this.onselect(index, this.pages.peek(index)?.range ?? null, jump);
+    this.onselect(index, rangesOf(this.pages.peek(index)), jump);
   }
 
   /**
@@ -325,7 +329,7 @@ export class Listing {
     }
     const { range } = line;
     row.classList.toggle('has-bytes', range !== undefined && range[1] > range[0]);
-    row.classList.toggle('lit', this.range !== null && range !== undefined && touches(range, this.range));
+    row.classList.toggle('lit', this.range !== null && rangesOf(line).some((own) => this.lit.some((lit) => touches(own, lit))));
     code.replaceChildren(...tokenNodes(line.tokens));
     if (this.entity !== null) {
       for (const use of code.querySelectorAll(`[data-link="${this.entity}"]`)) use.classList.add('use');
@@ -358,6 +362,15 @@ export class Listing {
     this.box.element.addEventListener('pointerleave', leave);
     this.box.element.addEventListener('scroll', leave, { passive: true });
   }
+}
+
+/**
+ * The bytes that a line came of.
+ * @param {Line | undefined} line
+ * @returns {Range[]}
+ */
+export function rangesOf(line) {
+  return line?.range && line.range[1] > line.range[0] ? [line.range, ...(line.also ?? [])] : [];
 }
 
 /**

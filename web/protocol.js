@@ -4,7 +4,7 @@
  * @typedef {[start: number, end: number]} Range offsets of bytes; the end is behind the last
  * @typedef {[kind: string, text: string] | [kind: string, text: string, link: number]} Token a link is n ≥ 0 for a
  *   reference to entity n of the listing, −n − 1 for its definition
- * @typedef {{tokens: Token[], range?: Range}} Line
+ * @typedef {{tokens: Token[], range?: Range, also?: Range[]}} Line
  * @typedef {{message: string, offset?: number, expected?: string, found?: string, hint?: string, path?: string[]}} ErrorShape
  * @typedef {ErrorShape & {severity: string, rule: string, path: string[]}} Finding
  *
@@ -39,7 +39,7 @@
  *   text: string, range?: Range}} Match
  * @typedef {{matches: Match[], searched: number, total: number, cursor: string | null}} SearchPart
  *
- * @typedef {{label: string, lines: Line[], reached: boolean, loop_depth: number, range?: Range}} Block
+ * @typedef {{label: string, lines: Line[], link?: number, reached: boolean, loop_depth: number, range?: Range}} Block
  * @typedef {{from: number, to: number, cause: string, value?: string, back: boolean}} Edge
  * @typedef {{functions: string[], blocks: Block[], edges: Edge[], loops: {header: number, depth: number, parent?: number}[]}} Graph
  *

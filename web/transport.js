@@ -1,9 +1,11 @@
 /**
- * How the page asks: of the local server by `fetch`, or of a worker that holds `unshade` compiled to WebAssembly.
- * Both are asked the same questions in the same words (`docs/query.md`).
+ * How the page asks: of the local server by `fetch`, of a worker that holds `unshade` compiled to WebAssembly, or, in a
+ * report, of the answers that stand in the page. All are asked the same questions in the same words (`docs/query.md`).
  *
  * The server's address holds a token, without which it answers nothing; relative addresses keep it.
  */
+
+import { unpack } from './inline.js';
 
 /** @typedef {import('./protocol.js').ErrorShape} ErrorShape */
 
@@ -30,7 +32,34 @@ export class QueryError extends Error {
  * @returns {Transport}
  */
 export function connect() {
-  return document.documentElement.dataset.transport === 'server' ? server() : worker();
+  switch (document.documentElement.dataset.transport) {
+    case 'server': return server();
+    case 'inline': return inline();
+    default: return worker();
+  }
+}
+
+/** @returns {Transport} */
+function inline() {
+  const answers = unpack();
+  return {
+    name: 'inline',
+    opens: false,
+    async call(request, signal) {
+      const told = (await answers).answer(request);
+      if (signal?.aborted) throw signal.reason;
+      if (told.error) throw new QueryError(told.error);
+      return told;
+    },
+    async bytes(request) {
+      const { told, bytes } = (await answers).extract(request);
+      if (told.error) throw new QueryError(told.error);
+      return { name: told.name, blob: new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (bytes)]) };
+    },
+    open: () => Promise.reject(new QueryError({
+      message: 'This page is a report and shows what it was made of.', hint: 'Run `unshade explore FILE` for other files.',
+    })),
+  };
 }
 
 /** @returns {Transport} */

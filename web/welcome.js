@@ -1,7 +1,8 @@
 /** What the page shows where nothing is open: how to open something, or what the address names and is not here. */
 
 import { baseName, h } from './dom.js';
-import { chooseFiles, recentFiles } from './drop.js';
+import { chooseFiles } from './drop.js';
+import { recentFiles, reopen } from './recent.js';
 import { nothing, problem } from './rows.js';
 
 /** @typedef {import('./drop.js').Opened} Opened */
@@ -44,10 +45,20 @@ export function openButtons(onfiles, before = () => {}) {
   return h('div', { class: 'open-buttons' }, button('primary', 'Open files…', false), button('quiet', 'A folder…', true));
 }
 
-/** The files that were opened of late, by name. */
-export function recentList() {
-  const names = recentFiles();
-  return names.length > 0 && h('div', {}, h('h3', {}, 'Opened of late'), h('ul', { class: 'recent' }, ...names.map((name) => h('li', { class: 'muted' }, name))));
+/**
+ * The files that were opened of late.
+ * @param {(files: Opened[]) => void} onfiles
+ * @param {(error: unknown) => void} onerror
+ */
+export function recentList(onfiles, onerror) {
+  const host = h('div', {});
+  recentFiles().then((files) => {
+    if (files.length === 0) return;
+    host.append(h('h3', {}, 'Opened of late'), h('ul', { class: 'recent' }, ...files.map((recent) => h('li', {}, recent.handle
+      ? h('button', { type: 'button', class: 'link', onclick: () => reopen(recent).then((file) => onfiles([file])).catch(onerror) }, recent.name)
+      : h('span', { class: 'muted' }, recent.name)))));
+  });
+  return host;
 }
 
 /**
@@ -75,5 +86,5 @@ export function welcomePanel({ wanted, opens, files, examples, error, onfiles, o
     examples.length > 0 && h('div', { class: 'examples' }, h('h3', {}, 'Or try'), ...examples.map(({ name, says }) =>
       h('button', { type: 'button', class: 'example', onclick: () => example(name).then((file) => onfiles([file])).catch(onerror) },
         h('strong', {}, name), h('span', { class: 'muted' }, says)))),
-    opens && recentList());
+    opens && recentList(onfiles, onerror));
 }

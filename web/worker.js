@@ -51,6 +51,9 @@ addEventListener('message', async ({ data }) => {
  * @returns {import('./protocol.js').ErrorShape}
  */
 function shapeOf(error) {
+  if (error instanceof WebAssembly.RuntimeError) {
+    return { message: 'unshade ended by a fault of its own.', hint: 'Load the page anew to go on; and please tell its authors what was open.' };
+  }
   if (typeof error === 'string') {
     try {
       return JSON.parse(error).error;

@@ -52,7 +52,8 @@ pub fn operations(isa: &Isa) -> String {
         out.push_str("] },\n");
     }
     out.push_str("];\n\n");
-    let names: Vec<String> = (0..256).map(|number| format!("\"R{number}\"")).collect();
+    // The second of a pair that begins with the last of 255 registers is R256, which no chip has.
+    let names: Vec<String> = (0..=256).map(|number| format!("\"R{number}\"")).collect();
     array(&mut out, "pub(crate) ", "REGISTERS", "&str", &names, 16);
     let numbers: Vec<String> = (0..256).map(|number| format!("\"{number:#x}\"")).collect();
     array(&mut out, "pub(crate) ", "SMALL_NUMBERS", "&str", &numbers, 16);

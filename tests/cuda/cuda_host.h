@@ -62,6 +62,22 @@ CUDA_HOST_VECTOR(double, double, 16)
 CUDA_HOST_VECTOR(long long, longlong, 16)
 CUDA_HOST_VECTOR(unsigned long long, ulonglong, 16)
 
+// Of zeros the one with the sign is less; the host's functions may give either.
+#define fminf cuda_host_fminf
+#define fmaxf cuda_host_fmaxf
+#define fmin cuda_host_fmin
+#define fmax cuda_host_fmax
+template <class T> static inline T cuda_host_least(T a, T b, bool most) {
+    if (a != a) return b;
+    if (b != b) return a;
+    bool first = a == b ? std::signbit(a) : a < b;
+    return first == most ? b : a;
+}
+static inline float fminf(float a, float b) { return cuda_host_least(a, b, false); }
+static inline float fmaxf(float a, float b) { return cuda_host_least(a, b, true); }
+static inline double fmin(double a, double b) { return cuda_host_least(a, b, false); }
+static inline double fmax(double a, double b) { return cuda_host_least(a, b, true); }
+
 using std::isnan;
 using std::isinf;
 using std::isfinite;
@@ -389,19 +405,29 @@ static inline double __hiloint2double(int hi, int lo) { return __longlong_as_dou
     CUDA_HOST_ROUNDED(T, P, F, ru, FE_UPWARD) CUDA_HOST_ROUNDED(T, P, F, rd, FE_DOWNWARD)
 CUDA_HOST_ROUNDINGS(float, f, f)
 CUDA_HOST_ROUNDINGS(double, d, )
+// To integers: what is too large or too small becomes the last number there is; what is no number becomes 0, or the
+// highest bit alone if a type of 64 bits takes part.
+template <class T, class F> static T cuda_host_integer(F f) {
+    bool wide = sizeof(T) == 8 || sizeof(F) == 8;
+    if (f != f) return wide ? (T)(1ull << (sizeof(T) * 8 - 1)) : 0;
+    const F end = (F)(std::is_signed<T>::value ? 0x1p63 : 0x1p64) / (sizeof(T) == 4 ? (F)0x1p32 : (F)1);
+    if (f >= end) return std::is_signed<T>::value ? (T)((1ull << (sizeof(T) * 8 - 1)) - 1) : (T)-1;
+    if (std::is_signed<T>::value ? f < -end : f < 0) return std::is_signed<T>::value ? (T)(1ull << (sizeof(T) * 8 - 1)) : 0;
+    return (T)f;
+}
 #define CUDA_HOST_CONVERT(N, M)                                                                         \
-    static inline int __float2int_##N(float f) { return cuda_host::rounded(M, [=] { return (int)nearbyintf(cuda_host::opaque(f)); }); }                 \
-    static inline unsigned __float2uint_##N(float f) { return cuda_host::rounded(M, [=] { return (unsigned)nearbyintf(cuda_host::opaque(f)); }); }      \
-    static inline long long __float2ll_##N(float f) { return cuda_host::rounded(M, [=] { return (long long)nearbyintf(cuda_host::opaque(f)); }); }      \
-    static inline int __double2int_##N(double f) { return cuda_host::rounded(M, [=] { return (int)nearbyint(cuda_host::opaque(f)); }); }                \
-    static inline unsigned __double2uint_##N(double f) { return cuda_host::rounded(M, [=] { return (unsigned)nearbyint(cuda_host::opaque(f)); }); }     \
-    static inline long long __double2ll_##N(double f) { return cuda_host::rounded(M, [=] { return (long long)nearbyint(cuda_host::opaque(f)); }); }     \
+    static inline int __float2int_##N(float f) { return cuda_host_integer<int>(cuda_host::rounded(M, [=] { return nearbyintf(cuda_host::opaque(f)); })); } \
+    static inline unsigned __float2uint_##N(float f) { return cuda_host_integer<unsigned>(cuda_host::rounded(M, [=] { return nearbyintf(cuda_host::opaque(f)); })); } \
+    static inline long long __float2ll_##N(float f) { return cuda_host_integer<long long>(cuda_host::rounded(M, [=] { return nearbyintf(cuda_host::opaque(f)); })); } \
+    static inline unsigned long long __float2ull_##N(float f) { return cuda_host_integer<unsigned long long>(cuda_host::rounded(M, [=] { return nearbyintf(cuda_host::opaque(f)); })); } \
+    static inline int __double2int_##N(double f) { return cuda_host_integer<int>(cuda_host::rounded(M, [=] { return nearbyint(cuda_host::opaque(f)); })); } \
+    static inline unsigned __double2uint_##N(double f) { return cuda_host_integer<unsigned>(cuda_host::rounded(M, [=] { return nearbyint(cuda_host::opaque(f)); })); } \
+    static inline long long __double2ll_##N(double f) { return cuda_host_integer<long long>(cuda_host::rounded(M, [=] { return nearbyint(cuda_host::opaque(f)); })); } \
+    static inline unsigned long long __double2ull_##N(double f) { return cuda_host_integer<unsigned long long>(cuda_host::rounded(M, [=] { return nearbyint(cuda_host::opaque(f)); })); } \
     static inline float __int2float_##N(int i) { return cuda_host::rounded(M, [=] { return (float)cuda_host::opaque(i); }); }        \
     static inline float __uint2float_##N(unsigned i) { return cuda_host::rounded(M, [=] { return (float)cuda_host::opaque(i); }); }  \
     static inline float __ll2float_##N(long long i) { return cuda_host::rounded(M, [=] { return (float)cuda_host::opaque(i); }); }   \
     static inline double __ll2double_##N(long long i) { return cuda_host::rounded(M, [=] { return (double)cuda_host::opaque(i); }); } \
-    static inline unsigned long long __float2ull_##N(float f) { return cuda_host::rounded(M, [=] { float w = nearbyintf(cuda_host::opaque(f)); return w > 0 ? (unsigned long long)w : 0ull; }); } \
-    static inline unsigned long long __double2ull_##N(double f) { return cuda_host::rounded(M, [=] { double w = nearbyint(cuda_host::opaque(f)); return w > 0 ? (unsigned long long)w : 0ull; }); } \
     static inline float __ull2float_##N(unsigned long long i) { return cuda_host::rounded(M, [=] { return (float)cuda_host::opaque(i); }); } \
     static inline double __ull2double_##N(unsigned long long i) { return cuda_host::rounded(M, [=] { return (double)cuda_host::opaque(i); }); } \
     static inline float __double2float_##N(double d) { return cuda_host::rounded(M, [=] { return (float)cuda_host::opaque(d); }); }
@@ -475,6 +501,7 @@ static int cuda_host_printf(const char *format, ...) {
     return n;
 }
 #define printf cuda_host_printf
+static inline void __assertfail(const void *, const void *, unsigned, const void *, size_t) { abort(); }
 #undef assert
 #define assert(e) ((e) ? (void)0 : abort())
 

@@ -421,6 +421,7 @@ pub fn decompile(data: &[u8]) {
             entry: 0,
             local_size: 256,
             constants: vec![(2, data)],
+            functions: Vec::new(),
             variables: Vec::new(),
             relocations: Vec::new(),
         };

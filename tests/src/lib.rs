@@ -16,6 +16,7 @@
 //! | [`mutate`] | changes to files |
 //! | [`exercise`] | everything that a reader offers, done to any bytes |
 //! | [`fuzz_targets`] | what is fuzzed |
+//! | [`random_kernels`] | kernels of random instructions in random graphs |
 //! | [`parallel`] | work spread over the cores |
 #![forbid(unsafe_code)]
 
@@ -34,4 +35,5 @@ pub mod mutate;
 pub mod nvidia;
 pub mod parallel;
 pub mod plain_reader;
+pub mod random_kernels;
 pub mod reflections;

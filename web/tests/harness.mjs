@@ -116,13 +116,15 @@ async function staticServer(folder) {
 /**
  * A window on these files, as a reader has it.
  * @param {string[]} files
- * @param {{width?: number, height?: number, dark?: boolean, hash?: string, server?: {address: string}, faults?: RegExp}} [options]
- *   faults: complaints that the test provokes
+ * @param {{width?: number, height?: number, dark?: boolean, hash?: string, server?: {address: string}, faults?: RegExp, given?: boolean}} [options]
+ *   faults: complaints that the test provokes; given: whether the static page is given the files
  */
-export async function openPage(files, { width = 1400, height = 860, dark = false, hash = '', server, faults } = {}) {
+export async function openPage(files, { width = 1400, height = 860, dark = false, hash = '', server, faults, given = true } = {}) {
   const { address } = server ?? await serve(files);
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', acceptDownloads: true });
   await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => {});
+  // Playwright answers the file chooser of an input, not the one that gives handles; a test brings its own.
+  await context.addInitScript(() => void delete (/** @type {any} */ (window).showOpenFilePicker));
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   /** @type {string[]} */
@@ -132,7 +134,7 @@ export async function openPage(files, { width = 1400, height = 860, dark = false
   });
   page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
   await page.goto(address + hash);
-  if (PAGE) await giveFiles(page, files);
+  if (PAGE && given) await giveFiles(page, files);
   return {
     page, address,
     /** Closes the window; what it complained of fails the test. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 
@@ -268,6 +268,160 @@ test('two functions side by side', async () => {
   await page.waitForFunction(() => location.hash.includes('item=1'));
   await page.keyboard.press('c');
   await page.locator('.compare-row .changed').first().waitFor();
+  await close();
+});
+
+test('decompiled C has colours and links, and its lines light the instructions that they came of', async () => {
+  const { page, close } = await openPage([fixture('nvidia/calls_sm_35.cubin')], { hash: '#file=calls_sm_35.cubin&item=3&pane=c&side=assembly' });
+  await page.locator('.column-first .t-keyword').first().waitFor();
+  await page.locator('.column-first .t-type').first().waitFor();
+  const line = page.locator('.column-first .line.has-bytes').nth(3);
+  await line.click();
+  await litBytes(page);
+  await page.locator('.column-second .line.lit').first().waitFor();
+  assert.ok(await line.evaluate((node) => node.classList.contains('lit')));
+  // And back: an instruction lights the line of C.
+  const address = /\/\*[0-9a-f]{4}\*\//.exec(await page.locator('.column-second .line.lit').first().textContent() ?? '')?.[0] ?? '';
+  await page.locator('.column-first .line').first().click();
+  await page.waitForFunction(() => !document.querySelector('.line.lit'));
+  await page.locator('.column-second .line', { hasText: address }).click();
+  await page.locator('.column-first .line.lit').first().waitFor();
+  // A use leads to the declaration.
+  const use = page.locator('.column-first .reference.t-variable').first();
+  const name = await use.textContent() ?? '';
+  await use.click();
+  await page.locator('.column-first .line.active .use', { hasText: name }).first().waitFor();
+  await close();
+});
+
+test('names in the graph of LLVM lead to where they are defined', async () => {
+  const { page, close } = await openPage([fixture('air/reduce.bc')], { hash: '#file=reduce.bc&pane=graph&side=assembly' });
+  await page.locator('.column-first .block').nth(1).waitFor();
+  const word = page.locator('.column-first .block-line .reference.t-register').first();
+  const name = await word.textContent();
+  await word.click();
+  await page.locator('.column-first .block-line .use').first().waitFor();
+  assert.ok((await texts(page, '.column-first .block-line .use')).every((text) => text === name));
+  await page.locator('.column-first .block-line .reference.t-label').first().click();
+  await page.locator('.column-first .block.active').waitFor();
+  await litBytes(page);
+  await page.locator('.column-second .line.lit').first().waitFor();
+  await close();
+});
+
+test('YAML and a zip of all', async () => {
+  const { page, close } = await openPage([TWO]);
+  await page.locator('.functions .row').first().waitFor();
+  const yaml = await download(page, 'yaml');
+  assert.match(yaml.bytes.toString(), /^--- !/);
+  const zip = await download(page, 'zip');
+  assert.equal(zip.bytes.subarray(0, 4).toString('latin1'), 'PK\u0003\u0004');
+  for (const name of ['corner.air', 'tint.air']) assert.ok(zip.bytes.includes(name), name);
+  await close();
+});
+
+test('filters: kind, source, regular expression', async () => {
+  const { page, close } = await openPage([TWO, SOURCES]);
+  await page.locator('.functions .row').nth(1).waitFor();
+  await page.locator('.chip', { hasText: 'vertex 1' }).click();
+  await page.locator('.counted', { hasText: '1 of 2 functions' }).waitFor();
+  await page.locator('.chip', { hasText: 'vertex 1' }).click();
+  await page.locator('.filter input').fill('/^shading::t.nt$/');
+  await page.locator('.counted', { hasText: '1 of 2 functions' }).waitFor();
+  await page.locator('.filter input').fill('nothing of this name');
+  await page.locator('.list-message', { hasText: 'Nothing found.' }).getByRole('button', { name: 'Show all' }).click();
+  await page.locator('.counted', { hasText: /^2 functions/ }).first().waitFor();
+  await page.locator('.sort').selectOption({ label: 'bytes ↓' });
+  await page.waitForFunction(() => document.querySelector('.functions .item-name')?.textContent === 'shading::tint');
+  await close();
+});
+
+test('two files side by side, and what is copied', async () => {
+  const { page, close } = await openPage([TWO, fixture('metallib/linker_1_2_8.metallib')]);
+  await titled(page, 'vertex_fragment.metallib');
+  await page.keyboard.press('c');
+  await page.locator('.tree-row', { hasText: 'linker_1_2_8' }).click();
+  await titled(page, 'linker_1_2_8');
+  await page.keyboard.press('c');
+  await page.locator('.changes tr', { hasText: 'version' }).first().waitFor();
+  await page.keyboard.press('c');
+  await page.locator('.functions .row').first().click();
+  await page.locator('.listing .line').first().waitFor();
+  await page.keyboard.press('Shift+Y');
+  await page.locator('#status', { hasText: 'Assembly copied' }).waitFor();
+  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /define [^]*\n}\n/);
+  await page.keyboard.press('y');
+  await page.locator('#status', { hasText: 'Link copied' }).waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), page.url());
+  await close();
+});
+
+test('files are dropped, pasted, chosen as a folder, and opened again later', { skip: !IS_STATIC }, async () => {
+  const { page, close } = await openPage([], { given: false });
+  const bytes = [...readFileSync(TWO)];
+  /** Gives the page a file as the system does. @param {string} type @param {string} name */
+  const give = (type, name) => page.evaluate(({ type, name, bytes }) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([new Uint8Array(bytes)], name));
+    document.body.dispatchEvent(type === 'paste' ? new ClipboardEvent(type, { clipboardData: transfer, bubbles: true })
+      : new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+  }, { type, name, bytes });
+  await page.getByRole('button', { name: 'Open files…' }).waitFor();
+  await give('dragenter', 'dropped.metallib');
+  await page.locator('.drop-shade').waitFor();
+  await give('drop', 'dropped.metallib');
+  await titled(page, 'dropped.metallib');
+  await give('paste', 'pasted.metallib');
+  await titled(page, 'pasted.metallib');
+
+  // A folder that is dropped is walked through.
+  await page.evaluate((bytes) => {
+    const file = (/** @type {string} */ name) => ({ isFile: true, isDirectory: false, name, file: (/** @type {(file: File) => void} */ take) => take(new File([new Uint8Array(bytes)], name)) });
+    const folder = (/** @type {string} */ name, /** @type {any[]} */ inside) => ({ isFile: false, isDirectory: true, name, createReader: () => {
+      const left = [...inside];
+      return { readEntries: (/** @type {(some: any[]) => void} */ take) => take(left.splice(0, 1)) };
+    } });
+    const event = new DragEvent('drop', { bubbles: true, cancelable: true });
+    const items = [{ webkitGetAsEntry: () => folder('shaders', [file('one.metallib'), folder('more', [file('two.metallib')])]) }];
+    Object.defineProperty(event, 'dataTransfer', { value: { types: ['Files'], items, files: [] } });
+    document.body.dispatchEvent(event);
+  }, bytes);
+  await titled(page, 'one.metallib');
+  await page.locator('.tree-row', { hasText: 'two.metallib' }).waitFor();
+
+  const folder = join(scratch, 'folder');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'chosen.metallib'), readFileSync(TWO));
+  await page.keyboard.press('o');
+  const chooser = page.waitForEvent('filechooser');
+  await page.getByRole('dialog').getByRole('button', { name: 'A folder…' }).click();
+  await (await chooser).setFiles(folder);
+  await titled(page, 'chosen.metallib');
+
+  // Where the browser gives handles, a file that was opened once is a click away, also in another visit.
+  await page.evaluate(async (bytes) => {
+    const handle = await (await navigator.storage.getDirectory()).getFileHandle('kept.metallib', { create: true });
+    const stream = await handle.createWritable();
+    await stream.write(new Uint8Array(bytes));
+    await stream.close();
+    /** @type {any} */ (window).showOpenFilePicker = async () => [handle];
+  }, bytes);
+  await page.keyboard.press('o');
+  await page.getByRole('dialog').getByRole('button', { name: 'Open files…' }).click();
+  await titled(page, 'kept.metallib');
+  await page.goto(page.url().replace(/#.*/, ''));
+  await page.reload();
+  await page.locator('.recent li', { hasText: 'dropped.metallib' }).waitFor();
+  await page.locator('.recent').getByRole('button', { name: 'kept.metallib' }).click();
+  await titled(page, 'kept.metallib');
+  await close();
+});
+
+test('examples open at once', { skip: !IS_STATIC }, async () => {
+  const { page, close } = await openPage([], { given: false });
+  await page.locator('.example', { hasText: 'CUDA' }).click();
+  await page.locator('.functions .row').first().click();
+  await page.locator('.column-first .line').first().waitFor();
   await close();
 });
 

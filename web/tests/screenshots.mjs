@@ -47,6 +47,15 @@ const PICTURES = [
     },
   },
   {
+    name: 'explorer-c', files: [fixture('nvidia/calls_sm_35.cubin')], width: 1240, height: 760,
+    hash: '#file=calls_sm_35.cubin&item=3&pane=c&side=assembly',
+    async prepare(page) {
+      await page.locator('.column-first .line.has-bytes').nth(8).click();
+      await page.locator('.column-second .line.lit').first().waitFor();
+      await litBytes(page);
+    },
+  },
+  {
     name: 'explorer-narrow', files: [fixture('metallib/vertex_fragment.metallib')], width: 360, height: 700,
     hash: '#file=vertex_fragment.metallib&item=0&pane=facts',
     prepare: (page) => page.locator('.column-first .card').first().waitFor(),

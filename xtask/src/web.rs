@@ -1,8 +1,9 @@
 //! `cargo xtask web`: the page as a folder of files that any static host serves, with `unshade` as WebAssembly beside it.
 //!
-//! The standard library for wasm32 comes with rustup's target. Where rustup can't fetch it, it is built from source by the
-//! compiler of Debian's `rustc-web`, with the sources of `rust-web-src` and the linker of `lld`. The glue between the page
-//! and the module is written by wasm-bindgen's program, of exactly the version of the library that is locked.
+//! The standard library is built with the module, for its size and without the words of panics: together that is a third
+//! less to load. Its sources are rustup's component `rust-src`; where rustup can't fetch it, Debian's `rust-web-src`, with the
+//! compiler of `rustc-web` and the linker of `lld`. The glue between the page and the module is written by wasm-bindgen's
+//! program, of exactly the version of the library that is locked.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,6 +16,13 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::sh;
 
 const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Where in a compiler's folder the sources of the standard library are.
+const SOURCES: &str = "lib/rustlib/src/rust/library/std";
+
+/// What stable compilers have to be asked for in this way: a panic, of which there should be none, ends the module at once
+/// and without words. The page says that it ended.
+const FLAGS: &str = "-Zunstable-options -Cpanic=immediate-abort";
 
 /// The compiler of Debian's package `rustc-web`, and the sources of `rust-web-src`.
 const DEBIAN: (&str, &str) = ("/usr/bin/rustc", "/usr/lib/rustlib/src/rust/library/std");
@@ -41,7 +49,7 @@ const EXAMPLES: [(&str, &str); 5] = [
                         Exit status: 0 if the page was made and is small enough, 1 otherwise."
 )]
 pub(crate) struct Args {
-    /// The folder to write to [default: web, in the build folder].
+    /// The folder to write to [default: page, in the build folder].
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -49,20 +57,24 @@ pub(crate) struct Args {
 /// Builds the module and puts the page together.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let build = sh::env_path("CARGO_TARGET_DIR").unwrap_or_else(|| sh::root().join("target"));
-    let output = args.output.clone().unwrap_or_else(|| build.join("web"));
+    let output = args.output.clone().unwrap_or_else(|| build.join("page"));
     fs::create_dir_all(&output).with_context(|| output.display().to_string())?;
     compile()?;
     let module = build.join(TARGET).join("web/unshade_web.wasm");
     let bindgen = wasm_bindgen(&build)?;
     let mut command = Command::new(bindgen);
-    command.args(["--target", "web", "--no-typescript", "--out-dir"]).arg(&output).arg(&module);
+    // Names are for people who debug; both sections are nothing that a visitor needs.
+    command.args([
+        "--target",
+        "web",
+        "--no-typescript",
+        "--remove-name-section",
+        "--remove-producers-section",
+    ]);
+    command.arg("--out-dir").arg(&output).arg(&module);
     sh::capture(&mut command)?;
     let module = output.join("unshade_web_bg.wasm");
-    if is_there("wasm-opt") {
-        let mut command = Command::new("wasm-opt");
-        command.args(["-Os", "--all-features", "-o"]).arg(&module).arg(&module);
-        sh::capture(&mut command)?;
-    }
+    shrink(&module)?;
     copy_page(&output)?;
     copy_examples(&output.join("examples"))?;
     let bytes = fs::read(&module)?;
@@ -77,37 +89,43 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Compiles the module with whatever has the standard library for it.
+/// Compiles the module and the standard library with whatever compiler has its sources.
 fn compile() -> Result<()> {
     let mut command = sh::cargo();
     command.args(["build", "--package", "unshade-web", "--profile", "web", "--target", TARGET]);
-    if !has_target() {
+    command.args(["-Zbuild-std=std,panic_abort", "-Zbuild-std-features=optimize_for_size"]);
+    command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS);
+    if !has_sources() {
         let (compiler, sources) = DEBIAN;
         ensure!(
-            Path::new(compiler).is_file()
-                && Path::new(sources).is_dir()
-                && Path::new(DEBIAN_LINKER).is_file(),
-            "no standard library for {TARGET}: run `rustup target add {TARGET}`, or install Debian's packages \
-             rustc-web, rust-web-src and the lld that {DEBIAN_LINKER} points at, such as lld-22"
+            Path::new(compiler).is_file() && Path::new(sources).is_dir(),
+            "no sources of the standard library: run `rustup component add rust-src`, or install Debian's packages \
+             rustc-web, rust-web-src and lld"
         );
-        command.args(["-Zbuild-std=std,panic_abort"]).env("RUSTC", compiler).env("RUSTC_BOOTSTRAP", "1");
+        ensure!(
+            Path::new(DEBIAN_LINKER).is_file(),
+            "{DEBIAN_LINKER} is missing: install Debian's package {}",
+            fs::read_link(DEBIAN_LINKER).map_or("lld".into(), |linker| linker.display().to_string())
+        );
+        command.env("RUSTC", compiler);
     }
     let status = command.status().context("cannot start cargo")?;
     ensure!(status.success(), "the module does not compile");
     Ok(())
 }
 
-/// Whether the compiler has the target, after asking rustup for it.
-fn has_target() -> bool {
+/// Whether the compiler has the sources of its standard library, after asking rustup for them.
+fn has_sources() -> bool {
     let is_there = || {
-        let output = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
-        output.is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir())
+        let output = Command::new("rustc").args(["--print", "sysroot"]).output();
+        let root = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        root.is_ok_and(|root| !root.is_empty() && Path::new(&root).join(SOURCES).is_dir())
     };
     if is_there() {
         return true;
     }
     let mut rustup = Command::new("rustup");
-    rustup.args(["target", "add", TARGET]).stdout(Stdio::null()).stderr(Stdio::null());
+    rustup.args(["component", "add", "rust-src"]).stdout(Stdio::null()).stderr(Stdio::null());
     rustup.status().is_ok_and(|status| status.success()) && is_there()
 }
 
@@ -131,6 +149,22 @@ fn wasm_bindgen(build: &Path) -> Result<PathBuf> {
     let status = command.status().context("cannot start cargo")?;
     ensure!(status.success(), "wasm-bindgen {version} can't be installed");
     Ok(own)
+}
+
+/// Takes out what binaryen's program finds to be there twice or for nothing. Its passes that rewrite code are left out: less
+/// of it, it packs worse.
+fn shrink(module: &Path) -> Result<()> {
+    let mut command = Command::new("wasm-opt");
+    command.args(["--all-features", "--duplicate-function-elimination", "--remove-unused-module-elements"]);
+    command.args(["--reorder-locals", "--vacuum", "-o"]).arg(module).arg(module);
+    match command.stdout(Stdio::null()).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => bail!("wasm-opt can't read what the compiler wrote: install a newer binaryen"),
+        Err(_) => {
+            eprintln!("web: without wasm-opt (Debian: binaryen) the module is larger by a hundredth");
+            Ok(())
+        }
+    }
 }
 
 /// The version of a package in `Cargo.lock`.
@@ -175,11 +209,6 @@ fn packed_size(bytes: &[u8]) -> Result<u64> {
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     packer.write_all(bytes)?;
     Ok(packer.finish()?.len() as u64)
-}
-
-fn is_there(program: &str) -> bool {
-    let started = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    started.is_ok_and(|status| status.success())
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(pattern) = &args.only {
         command.arg(format!("--test-name-pattern={pattern}"));
     }
-    command.args(["units.test.mjs", "page.test.mjs"]);
+    command.args(["units.test.mjs", "answers.test.mjs", "page.test.mjs", "report.test.mjs"]);
     if !args.no_figures {
         command.arg("figures.test.mjs");
     }

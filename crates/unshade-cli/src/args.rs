@@ -76,6 +76,18 @@ Examples:
 
 {EXIT_STATUS}"))]
     Explore(ExploreArgs),
+    /// Write files as one page that needs nothing else, to send to somebody
+    ///
+    /// The page is that of `unshade explore`, with all answers in it: functions, listings, decompiled C, facts, structure,
+    /// control flow, bytes. It opens from the disk, fetches nothing, and runs nothing but itself.
+    #[command(after_help = format!("\
+Examples:
+  unshade html default.metallib -o report.html
+  unshade html shader.dxil kernel.cubin -o report.html
+  unshade edit mlx.metallib --keep '/^softmax/' -o few.metallib && unshade html few.metallib -o softmax.html
+
+{EXIT_STATUS}"))]
+    Html(HtmlArgs),
     /// Show everything known of functions
     #[command(after_help = format!("\
 Examples:
@@ -398,6 +410,9 @@ pub(crate) struct RunArgs {
     /// How many entries the reconvergence stack of a warp may have
     #[arg(long, value_name = "N", default_value_t = 4096)]
     pub(crate) stack: usize,
+    /// Stop where the result depends on the order in which the threads of a block run
+    #[arg(long)]
+    pub(crate) ordered: bool,
 }
 
 /// Sizes in x, y and z.
@@ -945,9 +960,21 @@ pub(crate) struct ExploreArgs {
     /// Print the address, and start no browser
     #[arg(long)]
     pub(crate) no_open: bool,
+    /// Start no server: answer questions from standard input, a line of JSON each (docs/query.md)
+    #[arg(long, conflicts_with_all = ["no_open", "port"])]
+    pub(crate) json: bool,
     /// The port to listen on [default: any that is free]
     #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     pub(crate) port: u16,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct HtmlArgs {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: FileArgs,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -19,12 +19,18 @@ const MAX_TERMS: usize = 8;
 impl Address {
     /// Takes an address apart. The base is the summand that is a pointer by itself.
     pub fn new(function: &Function, id: Id) -> Self {
+        Self::down_to(function, id, &|_| false)
+    }
+
+    /// The same, where some values are not taken apart.
+    pub fn down_to(function: &Function, id: Id, is_whole: &dyn Fn(Id) -> bool) -> Self {
         let mut address = Self::default();
         let width = function.width(id);
         let mut list = vec![(id, 1_u64)];
         while let Some((id, scale)) = list.pop() {
             let constant = function.number(function.input_or_self(id, 1));
-            match (function.op(id), constant) {
+            let op = if is_whole(id) { Op::Copy } else { function.op(id) };
+            match (op, constant) {
                 (Op::Constant(number), _) => {
                     let bytes = crate::ir::fold::signed(number, width).wrapping_mul(scale.cast_signed());
                     address.offset = address.offset.wrapping_add(bytes);
@@ -39,7 +45,10 @@ impl Address {
                 (Op::Shl, Some(shift)) if shift < 31 && scale < 1 << 31 => {
                     list.push((function.input(id, 0), scale << shift));
                 }
-                _ => address.terms.push((id, scale)),
+                _ => match address.terms.iter_mut().find(|term| term.0 == id) {
+                    Some(term) => term.1 = term.1.saturating_add(scale),
+                    None => address.terms.push((id, scale)),
+                },
             }
         }
         if width == 64 {

@@ -101,12 +101,16 @@ pub struct Line {
 pub struct Decompiled {
     /// The text.
     pub lines: Vec<Line>,
+    /// How many of the lines are the function's body, without what is written before it and the braces around it.
+    pub body: usize,
     /// How many instructions could not be lifted.
     pub unlifted: usize,
     /// How many `goto` there are.
     pub gotos: usize,
     /// How many casts there are.
     pub casts: usize,
+    /// Whether every loop is entered at one place: then no `goto` is needed.
+    pub is_reducible: bool,
 }
 
 impl Decompiled {
@@ -155,6 +159,6 @@ pub fn decompile(source: &Source<'_>, budget: usize) -> Result<Decompiled, Fault
         .filter(|effect| matches!(function.op(**effect), Op::Unlifted(_)))
         .count();
     let printer = c::Printer::new(&function, &schedule, &variables, &types, source);
-    let (lines, casts) = printer.run(&statements, gotos);
-    Ok(Decompiled { lines, unlifted, gotos, casts })
+    let c::Text { lines, body, casts } = printer.run(&statements, gotos);
+    Ok(Decompiled { lines, body, unlifted, gotos, casts, is_reducible: graph.is_reducible(&function) })
 }

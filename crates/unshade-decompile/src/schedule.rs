@@ -80,7 +80,8 @@ impl Schedule {
         }
         let order = topological(function, used);
         schedule.measure(function, &order);
-        schedule.settle_pure(function, graph, &users, &order);
+        let of_addresses = of_addresses(function, &users, &order);
+        schedule.settle_pure(function, graph, &users, &order, &of_addresses);
         schedule.order_blocks(function, graph, used, &users, &order);
         schedule.inline_effects(function, &users);
         schedule
@@ -110,7 +111,15 @@ impl Schedule {
     }
 
     /// Users before what they use: where each pure value stands, and whether it has a variable.
-    fn settle_pure(&mut self, function: &Function, graph: &Graph, users: &Users, order: &[Id]) {
+    fn settle_pure(
+        &mut self,
+        function: &Function,
+        graph: &Graph,
+        users: &Users,
+        order: &[Id],
+        of_addresses: &[bool],
+    ) {
+        let divides = dividing(function, order);
         for &id in order.iter().rev() {
             let op = function.op(id);
             if op == Op::Phi || op.is_effect() {
@@ -129,7 +138,8 @@ impl Schedule {
                     User::Phi(block) => {
                         has_phi = true;
                         // A block that stands on a way is left empty.
-                        if function.blocks[block as usize].effects.is_empty()
+                        if !divides[id as usize]
+                            && function.blocks[block as usize].effects.is_empty()
                             && function.blocks[block as usize].before.len() == 1
                             && is_between(function, block)
                         {
@@ -146,7 +156,8 @@ impl Schedule {
             }
             let is_single = self.uses[id as usize] == 1;
             let is_forced = self.uses[id as usize] >> 31 != 0;
-            if !has_phi && !is_forced && (is_single || is_cheap(function, id)) && op != Op::Copy {
+            let is_short = is_cheap(function, id) || of_addresses[id as usize];
+            if !has_phi && !is_forced && (is_single || is_short) && op != Op::Copy {
                 self.inline[id as usize] = true;
                 self.place[id as usize] = place;
                 continue;
@@ -154,7 +165,7 @@ impl Schedule {
             let first = function.values[id as usize].block;
             let mut best = place;
             let mut at = place;
-            while at != first && graph.depth[at as usize] > 0 {
+            while at != first && graph.depth[at as usize] > 0 && !divides[id as usize] {
                 at = graph.dominator[at as usize];
                 if graph.loops[at as usize] < graph.loops[best as usize] {
                     best = at;
@@ -424,7 +435,9 @@ fn is_cheap(function: &Function, id: Id) -> bool {
     };
     match function.op(id) {
         Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High | Op::BoolNot => {
-            input_is_leaf(0) || function.width(id) == 64
+            function.width(function.input(id, 0)) == 1 && function.op(id) == Op::ZeroExtend
+                || input_is_leaf(0)
+                || function.width(id) == 64
         }
         Op::Add if function.width(id) == 64 => {
             let address = Address::new(function, id);
@@ -441,8 +454,60 @@ fn is_cheap(function: &Function, id: Id) -> bool {
             let number = function.number(function.input(id, 1));
             number.is_some() && input_is_leaf(0) && function.op(function.input(id, 0)) != Op::Phi
         }
+        Op::Shl => {
+            function.number(function.input(id, 1)).is_some_and(|number| number <= 4) && input_is_leaf(0)
+        }
         _ => false,
     }
+}
+
+/// Values that rest on a division, which must not be made where the divisor may be zero: earlier than the code asks for.
+fn dividing(function: &Function, order: &[Id]) -> Vec<bool> {
+    let mut found = vec![false; function.values.len()];
+    for &id in order {
+        let op = function.op(id);
+        let is_division = matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem)
+            && function.number(function.input(id, 1)).is_none();
+        let is_fixed = op == Op::Phi || op.is_effect();
+        found[id as usize] = is_division
+            || !is_fixed
+                && (0..function.inputs(id).len()).any(|index| {
+                    let input = function.input(id, index);
+                    input != NONE && found[input as usize]
+                });
+    }
+    found
+}
+
+/// Values that are nothing but addresses of memory, or parts of these, and short: they are written as indices.
+fn of_addresses(function: &Function, users: &Users, order: &[Id]) -> Vec<bool> {
+    let mut found = vec![false; function.values.len()];
+    for &id in order.iter().rev() {
+        let is_scaled =
+            matches!(function.op(id), Op::Shl | Op::Mul) && function.number(function.input(id, 1)).is_some();
+        if function.op(id) != Op::Add && !is_scaled {
+            continue;
+        }
+        let is_address = users.of(id).iter().all(|user| match user {
+            User::Value(user) => match function.op(*user) {
+                Op::Load(_) => true,
+                Op::Store(_) => function.input(*user, 1) != id,
+                Op::Add | Op::Shl | Op::Mul => found[*user as usize],
+                _ => false,
+            },
+            _ => false,
+        });
+        let address = Address::new(function, id);
+        let is_based = function.width(id) == 64 && address.base.is_none_or(|base| !is_stable(function, base));
+        let is_byte = function.width(id) < 64 && address.terms.iter().any(|term| term.1 < 2);
+        found[id as usize] = is_address && address.terms.len() <= 2 && !is_based && !is_byte;
+    }
+    found
+}
+
+/// Whether a base of addresses is written as one word: it is a leaf, or has a variable.
+fn is_stable(function: &Function, base: Id) -> bool {
+    is_leaf(function, base) || function.op(base) == Op::Phi || function.op(base).is_effect()
 }
 
 /// Used values so that inputs come before what uses them; phis break the circles.

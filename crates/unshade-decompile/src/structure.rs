@@ -64,6 +64,8 @@ pub enum Kind {
     While(Id, bool),
     /// After a round, when this does not hold (or holds).
     DoWhile(Id, bool),
+    /// After the first round: what is in it can be left by `break`.
+    Once,
 }
 
 /// What ways mean at a place.
@@ -95,6 +97,8 @@ pub struct Structurer<'a> {
     done: Vec<bool>,
     in_loop: Vec<bool>,
     labels: Vec<bool>,
+    /// How many `goto` lead to each block.
+    waiting: Vec<usize>,
     later: Vec<BlockId>,
     /// How many `goto` there are.
     pub gotos: usize,
@@ -114,6 +118,7 @@ impl<'a> Structurer<'a> {
             done: vec![false; count],
             in_loop: vec![false; count],
             labels: vec![false; count],
+            waiting: vec![0; count],
             later: Vec::new(),
             gotos: 0,
         };
@@ -138,7 +143,54 @@ impl<'a> Structurer<'a> {
             self.block(block, context, &mut out);
         }
         self.drop_labels(&mut out);
+        self.leave_by_break(&mut out);
         out
+    }
+
+    /// Ways out of several choices at once, to what stands behind them: these are a loop that runs once, left by `break`.
+    fn leave_by_break(&mut self, list: &mut Vec<Statement>) {
+        let mut at = 0;
+        while at < list.len() {
+            let Statement::Label(block) = list[at] else {
+                at += 1;
+                continue;
+            };
+            let inside: usize = list[..at].iter().map(|statement| gotos_to(statement, block)).sum();
+            let start = list[..at].iter().position(|statement| gotos_to(statement, block) > 0);
+            let Some(start) = start.filter(|_| inside == self.waiting[block as usize]) else {
+                at += 1;
+                continue;
+            };
+            if list[start..at].iter().any(leaves) {
+                at += 1;
+                continue;
+            }
+            let mut body: Vec<Statement> = list.drain(start..=at).collect();
+            body.pop();
+            for statement in &mut body {
+                into_breaks(statement, block);
+            }
+            if body.last() == Some(&Statement::Break) {
+                body.pop();
+            }
+            self.gotos -= inside;
+            self.waiting[block as usize] = 0;
+            list.insert(start, Statement::Loop { kind: Kind::Once, body });
+            at = start + 1;
+        }
+        for statement in list {
+            match statement {
+                Statement::If { then, otherwise, .. } => {
+                    self.leave_by_break(then);
+                    self.leave_by_break(otherwise);
+                }
+                Statement::Loop { body, .. } => self.leave_by_break(body),
+                Statement::Switch { cases, .. } => {
+                    cases.iter_mut().for_each(|case| self.leave_by_break(&mut case.2));
+                }
+                _ => {}
+            }
+        }
     }
 
     fn end(&self, block: BlockId) -> &End {
@@ -304,6 +356,7 @@ impl<'a> Structurer<'a> {
         if context.depth > 2 * MAX_NESTING {
             self.gotos += 1;
             self.labels[block as usize] = true;
+            self.waiting[block as usize] += 1;
             self.later.push(block);
             return out.push(Statement::Goto(block));
         }
@@ -411,6 +464,7 @@ impl<'a> Structurer<'a> {
         } else {
             self.gotos += 1;
             self.labels[to as usize] = true;
+            self.waiting[to as usize] += 1;
             if !self.done[to as usize] {
                 self.later.push(to);
             }
@@ -542,6 +596,37 @@ impl<'a> Structurer<'a> {
     }
 }
 
+/// How many `goto` to a block are in a statement, if a `break` can stand for them.
+fn gotos_to(statement: &Statement, block: BlockId) -> usize {
+    let all = |list: &[Statement]| list.iter().map(|inner| gotos_to(inner, block)).sum::<usize>();
+    match statement {
+        Statement::Goto(to) => usize::from(*to == block),
+        Statement::If { then, otherwise, .. } => all(then) + all(otherwise),
+        // A `break` inside of these would be theirs.
+        _ => 0,
+    }
+}
+
+/// Whether a statement has a `break` or `continue` of what is around it.
+fn leaves(statement: &Statement) -> bool {
+    match statement {
+        Statement::Break | Statement::Continue => true,
+        Statement::If { then, otherwise, .. } => then.iter().any(leaves) || otherwise.iter().any(leaves),
+        Statement::Switch { cases, .. } => cases.iter().any(|case| continues(&case.2)),
+        _ => false,
+    }
+}
+
+fn into_breaks(statement: &mut Statement, block: BlockId) {
+    match statement {
+        Statement::Goto(to) if *to == block => *statement = Statement::Break,
+        Statement::If { then, otherwise, .. } => {
+            then.iter_mut().chain(otherwise).for_each(|inner| into_breaks(inner, block));
+        }
+        _ => {}
+    }
+}
+
 /// Whether control never falls off the end.
 fn ends(statements: &[Statement]) -> bool {
     match statements.last() {
@@ -616,7 +701,7 @@ fn shaped(mut body: Vec<Statement>, weight: &dyn Fn(BlockId) -> usize) -> Statem
 }
 
 /// Whether a `continue` of this loop is among the statements.
-fn continues(statements: &[Statement]) -> bool {
+pub fn continues(statements: &[Statement]) -> bool {
     statements.iter().any(|statement| match statement {
         Statement::Continue => true,
         Statement::If { then, otherwise, .. } => continues(then) || continues(otherwise),

@@ -4,8 +4,7 @@
 //! addresses of memory accesses, and what they point to by what is loaded and stored there.
 
 use crate::address::Address;
-use crate::ir::{Function, Id, NONE, Op, Space};
-use crate::pass::simplify::{gives_float, takes_float};
+use crate::ir::{Function, Id, NONE, Op, Sign, Space};
 use std::collections::HashMap;
 
 /// A type of C.
@@ -109,6 +108,18 @@ struct Votes {
     signed: u32,
     unsigned: u32,
     pointer: bool,
+}
+
+impl Votes {
+    /// One for an integer, and for what is said of its sign.
+    fn integer(&mut self, sign: Sign) {
+        self.integer += 1;
+        match sign {
+            Sign::Signed => self.signed += 1,
+            Sign::Unsigned => self.unsigned += 1,
+            Sign::Any => {}
+        }
+    }
 }
 
 /// What is accessed through a pointer, by how much speaks for it.
@@ -215,73 +226,20 @@ impl Types {
                 continue;
             }
             let op = function.op(id);
-            if gives_float(op) {
+            if op.gives_float() {
                 self.votes_of(id).float += 1;
-            } else if is_integer(op) {
-                let votes = self.votes_of(id);
-                votes.integer += 1;
-                match op {
-                    Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem | Op::FloatToSigned => votes.signed += 1,
-                    Op::Shr | Op::ZeroExtend | Op::Udiv | Op::Urem | Op::High => votes.unsigned += 1,
-                    Op::Call(call) if matches!(call.result(), b'i' | b'I') => votes.signed += 1,
-                    _ => {}
-                }
+            } else if op.is_integer() {
+                self.votes_of(id).integer(op.result_sign());
             }
             for index in 0..function.inputs(id).len() {
                 let input = function.input(id, index);
                 if input == NONE {
                     continue;
                 }
-                let votes = self.votes_of(input);
-                if takes_float(op, index) {
-                    votes.float += 1;
-                    continue;
-                }
-                match op {
-                    Op::SignedLess
-                    | Op::SignedLessEqual
-                    | Op::SignExtend
-                    | Op::SignedToFloat
-                    | Op::Sdiv
-                    | Op::Srem => {
-                        votes.integer += 1;
-                        votes.signed += 1;
-                    }
-                    Op::Sar if index == 0 => {
-                        votes.integer += 1;
-                        votes.signed += 1;
-                    }
-                    Op::Less | Op::LessEqual | Op::UnsignedToFloat | Op::ZeroExtend | Op::Udiv | Op::Urem => {
-                        votes.integer += 1;
-                        votes.unsigned += 1;
-                    }
-                    Op::Shr if index == 0 => {
-                        votes.integer += 1;
-                        votes.unsigned += 1;
-                    }
-                    Op::Call(call) => match call.input(index) {
-                        b'i' | b'I' => {
-                            votes.integer += 1;
-                            votes.signed += 1;
-                        }
-                        b'u' if !call.name().starts_with("__shfl") && call.name() != "atomicExch" => {
-                            votes.integer += 1;
-                        }
-                        _ => {}
-                    },
-                    Op::Add
-                    | Op::Sub
-                    | Op::Mul
-                    | Op::And
-                    | Op::Or
-                    | Op::Xor
-                    | Op::Shl
-                    | Op::Neg
-                    | Op::Not => {
-                        votes.integer += 1;
-                    }
-                    Op::Equal | Op::NotEqual => votes.integer += 1,
-                    _ => {}
+                if op.takes_float(index) {
+                    self.votes_of(input).float += 1;
+                } else if let Some(sign) = op.input_sign(index) {
+                    self.votes_of(input).integer(sign);
                 }
             }
         }
@@ -376,14 +334,14 @@ impl Types {
                 _ => {
                     let value = if let Op::Store(_) = function.op(id) { function.input(id, 1) } else { id };
                     let votes = *self.votes_of(value);
-                    if votes.float + votes.integer == 0 && !gives_float(function.op(value)) {
+                    if votes.float + votes.integer == 0 && !function.op(value).gives_float() {
                         16
                     } else {
                         1 << 12
                     }
                 }
             };
-            if space == Space::Generic {
+            if space == Space::Generic || function.width(address) == 64 {
                 if let Some(base) = Address::new(function, address).base {
                     let root = self.find(base);
                     let count = self.accesses.entry(root).or_default().entry((width, kind)).or_default();
@@ -414,7 +372,7 @@ impl Types {
             if votes.float + votes.integer > 0 || votes.pointer {
                 continue;
             }
-            let found = if space == Space::Generic {
+            let found = if space == Space::Generic || function.width(function.input(id, 0)) == 64 {
                 let base = Address::new(function, function.input(id, 0)).base;
                 base.and_then(|base| {
                     let root = self.find(base);
@@ -460,8 +418,8 @@ impl Types {
                     let (bits, kind) = self.pointee(function, id, root, known);
                     Type::Pointer(bits, kind)
                 }
-                _ if gives_float(op) => Type::Float(width),
-                32 | 64 if !is_integer(op) && votes.float > 0 && votes.float >= votes.integer => {
+                _ if op.gives_float() => Type::Float(width),
+                32 | 64 if !op.is_integer() && votes.float > 0 && votes.float >= votes.integer => {
                     Type::Float(width)
                 }
                 bits => Type::Integer(bits, self.has_sign(function, id, votes)),
@@ -524,34 +482,5 @@ pub fn address_of(function: &Function, id: Id) -> Option<Id> {
         Op::Load(_) | Op::Store(_) => Some(function.input(id, 0)),
         Op::Call(call) if call.input(0) == b'p' => Some(function.input(id, 0)),
         _ => None,
-    }
-}
-
-/// Whether what an operator gives is an integer whatever it is used for.
-fn is_integer(op: Op) -> bool {
-    match op {
-        Op::Add
-        | Op::Sub
-        | Op::Mul
-        | Op::And
-        | Op::Or
-        | Op::Xor
-        | Op::Shl
-        | Op::Shr
-        | Op::Sar
-        | Op::Neg
-        | Op::Not
-        | Op::Udiv
-        | Op::Sdiv
-        | Op::Urem
-        | Op::Srem
-        | Op::ZeroExtend
-        | Op::SignExtend
-        | Op::Special(_)
-        | Op::PopCount
-        | Op::LeadingZeros
-        | Op::FloatToSigned => true,
-        Op::Call(call) => matches!(call.result(), b'i' | b'I' | b'U'),
-        _ => false,
     }
 }

@@ -34,7 +34,7 @@ impl Variables {
                     let input = function.input(phi, index);
                     if input != NONE
                         && finder.has_variable(input)
-                        && types[phi as usize] == types[input as usize]
+                        && can_share(types[phi as usize], types[input as usize])
                     {
                         variables.unite(phi, input, &mut finder.live);
                     }
@@ -78,6 +78,11 @@ impl Variables {
         live[a as usize] = all;
         self.class[b as usize] = a;
     }
+}
+
+/// Whether values of two types can have one variable: C makes integers of one width of one another as the machine does.
+fn can_share(a: Type, b: Type) -> bool {
+    a == b || matches!((a, b), (Type::Integer(a, _), Type::Integer(b, _)) if a == b)
 }
 
 /// Whether two lists of ranges have a position in common.

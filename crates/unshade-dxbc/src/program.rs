@@ -137,6 +137,11 @@ impl Instruction {
         self.is_extended() && self.opcode().may_be_long()
     }
 
+    /// The opcode token but for the length. One whose length stands elsewhere has other bits there, without a meaning.
+    pub fn token_without_length(&self) -> u32 {
+        if self.is_long() { self.token } else { self.token & !(0x7f << 24) }
+    }
+
     /// Whether its result is saturated.
     pub fn is_saturated(&self) -> bool {
         bits(self.token, 13, 1) == 1

@@ -100,6 +100,7 @@ const OPERANDS: &[&str] = &[
     "mov r0.xyzw {min16f}, r0.xyzw {min16i as min16f}",
     "mov r0.xyzw, cb1[r5.y {min16u} + -1].xyzw",
     "mov r0.xyzw, icb[r0.x + 0].xyzw",
+    "mov r0.x, x0[r0.x + 18446744073709551614].x",
     "mov r0.x, this[2].y",
     "mov r0.xyzw, l(1.000000,5,-2,0x7f800000)",
     "dadd r0.xy, d(1.000000l, 0x7ff8000000000000l), d(0.3333333333333333l, 1e-300l)",
@@ -116,6 +117,8 @@ const OPERANDS: &[&str] = &[
     "sync_sat_ugroup",
     "callc_nz r0.x, label2",
     "mov r0.x<0x00100002>, r1.x<0x00100012>",
+    "dcl_function_table<0xf9000091> ft1 = {fb3, fb4}",
+    "unknown_145<0xf9000091> <rest 0x00000003 0x0010ffff>",
     "unknown_1000<0x000003e8> <rest 0x00000001 0x00000002>",
     "add r0.x, r1.x, r2.x <rest 0x12345678>",
 ];
@@ -185,7 +188,7 @@ fn every_opcode_and_form_comes_back() {
         let bytes = program.write().unwrap();
         let mut diagnostics = Diagnostics::default();
         let read = decode(Reader::new(&bytes), &mut diagnostics).unwrap();
-        assert!(diagnostics.is_empty());
+        assert!(diagnostics.is_empty(), "{diagnostics:?}");
         assert_eq!(read, program);
         exercise(&bytes);
         let fxc = text_of(&program, Dialect::Fxc);
@@ -198,6 +201,22 @@ fn every_opcode_and_form_comes_back() {
         .collect::<Vec<_>>();
     for row in TABLE {
         assert!(opcodes.contains(&row.number), "no synthetic program has {}", row.mnemonic);
+    }
+}
+
+/// Programs that fuzzing found to come back otherwise: a constant buffer that is a register, a long instruction with bits
+/// where others have their length, a relative index of more than 32 bits.
+const FOUND: [&[u32]; 3] = [
+    &[0x51, 8, 0x0700_0059, 0, 0x500, 0x500, 0x0505_0505, 0x0505_0505, 0x0505_0505],
+    &[0x50, 5, 0xf900_0091, 3, 0x0010_ffff],
+    &[0x50, 8, 0x0600_0036, 0x0010_0012, 0, 0x0160_0012, 0xf211_0000, 0x0100_1000],
+];
+
+#[test]
+fn programs_that_fuzzing_found_come_back() {
+    for tokens in FOUND {
+        let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
+        exercise(&bytes);
     }
 }
 

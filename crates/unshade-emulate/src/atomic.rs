@@ -24,9 +24,11 @@ pub(crate) fn run(
     arguments: &[u64; 16],
     width: u8,
     thread: u32,
+    has_result: bool,
 ) -> Result<u64, Reason> {
     let [address, value, ty, ..] = *arguments;
-    let before = world.load(Space::Ram, address, width, thread)?;
+    let size = usize::from(width / 8);
+    let before = world.number(Space::Ram, address, size, thread)?;
     let extended = |value: u64| {
         let unused = 64 - u32::from(width);
         (value << unused).cast_signed() >> unused
@@ -69,7 +71,13 @@ pub(crate) fn run(
         Atomic::Exchange => value,
         Atomic::SafeAdd => return Err(Reason::Unsupported("ATOM.SAFEADD".into())),
     };
-    world.store(Space::Ram, address, after, width, thread)?;
+    // Sums of integers and the like are the same in any order.
+    if has_result || operation == Atomic::Exchange || ty == FLOAT {
+        world.load(Space::Ram, address, width, thread)?;
+        world.store(Space::Ram, address, after, width, thread)?;
+    } else {
+        world.set_number(Space::Ram, address, after, size, thread)?;
+    }
     Ok(before)
 }
 

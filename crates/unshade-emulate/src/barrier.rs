@@ -7,6 +7,7 @@
 
 use crate::lanes::{Bits, Values};
 use crate::outside::Outside;
+use crate::world::LANES;
 
 /// How a warp arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,12 @@ pub(crate) enum Kind {
     Arrive,
     /// It waits, and predicates are combined: 0 counts, 1 and, 2 or.
     Reduce(u64),
+    /// It waits, and the predicates of the threads before each are counted.
+    Scan,
 }
+
+/// What each lane of a warp is given at a barrier.
+pub(crate) type Given = [u32; LANES];
 
 /// The arrival of a warp at a barrier.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +46,7 @@ impl Arrival {
         let kind = match function {
             Outside::BarrierArrive => Kind::Arrive,
             Outside::BarrierReduce => Kind::Reduce(argument(3)),
+            Outside::BarrierScan => Kind::Scan,
             _ => Kind::Sync,
         };
         Self {
@@ -62,6 +69,8 @@ struct Barrier {
     count: u32,
     all: bool,
     any: bool,
+    /// Warps whose threads are counted, with their predicates.
+    scanned: Vec<(usize, u32)>,
 }
 
 impl Barrier {
@@ -69,12 +78,18 @@ impl Barrier {
         if self.threads == 0 { live } else { self.threads.div_ceil(32) as usize }
     }
 
-    fn result(&self) -> u32 {
-        match self.mode {
-            0 => self.count,
-            1 => self.all.into(),
-            _ => self.any.into(),
-        }
+    /// What a warp is given; threads are counted in the order of their numbers.
+    fn result(&self, warp: usize) -> Given {
+        let Some(own) = self.scanned.iter().find(|entry| entry.0 == warp) else {
+            return [match self.mode {
+                0 => self.count,
+                1 => self.all.into(),
+                _ => self.any.into(),
+            }; LANES];
+        };
+        let before = self.scanned.iter().filter(|entry| entry.0 < warp);
+        let before: u32 = before.map(|entry| entry.1.count_ones()).sum();
+        core::array::from_fn(|lane| before + (own.1 & ((1 << lane) - 1)).count_ones())
     }
 }
 
@@ -97,6 +112,9 @@ impl Barriers {
             barrier.all &= arrival.predicates == arrival.lanes;
             barrier.any |= arrival.predicates != 0;
         }
+        if arrival.kind == Kind::Scan {
+            barrier.scanned.push((warp, arrival.predicates));
+        }
         let waits = arrival.kind != Kind::Arrive;
         if waits {
             barrier.waiting.push(warp);
@@ -105,11 +123,12 @@ impl Barriers {
     }
 
     /// The warps that may go on now, with what predicates were combined to, if so many warps have not ended.
-    pub(crate) fn passed(&mut self, live: usize, mut one: impl FnMut(usize, u32)) {
+    pub(crate) fn passed(&mut self, live: usize, mut one: impl FnMut(usize, Given)) {
         for barrier in &mut self.0 {
             if barrier.arrived > 0 && barrier.arrived >= barrier.needed(live) {
-                let result = barrier.result();
-                barrier.waiting.drain(..).for_each(|warp| one(warp, result));
+                for warp in std::mem::take(&mut barrier.waiting) {
+                    one(warp, barrier.result(warp));
+                }
                 barrier.arrived = 0;
             }
         }
@@ -132,5 +151,30 @@ impl Barriers {
             ));
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_counts_the_threads_before() {
+        let mut barriers = Barriers::default();
+        // Of 48 threads every third has its predicate set; the second warp comes first.
+        let set = |thread: u64| u64::from(thread % 3 == 0);
+        for warp in [1, 0] {
+            let lanes = if warp == 0 { u32::MAX } else { 0xffff };
+            let predicates: Values = core::array::from_fn(|lane| set(32 * warp + lane as u64));
+            let values = [[2; LANES], [0; LANES], predicates];
+            let arrival = Arrival::new(Outside::BarrierScan, &values, lanes);
+            assert!(barriers.arrive(warp as usize, &arrival));
+        }
+        let mut found = [[0; LANES]; 2];
+        barriers.passed(2, |warp, given| found[warp] = given);
+        for thread in 0..48 {
+            let expected: u64 = (0..thread).map(set).sum();
+            assert_eq!(u64::from(found[thread as usize / 32][thread as usize % 32]), expected, "{thread}");
+        }
     }
 }

@@ -49,6 +49,9 @@ impl Block {
             warp.start(number, if rest >= 32 { u32::MAX } else { (1 << rest) - 1 }, start);
         }
         self.barriers = Barriers::default();
+        if let Some(order) = &mut world.order {
+            order.start(self.warps.len());
+        }
         let mut live = self.warps.len();
         while live > 0 {
             let mut ran = false;
@@ -77,6 +80,9 @@ impl Block {
             let (warps, mut passed) = (&mut self.warps, false);
             self.barriers.passed(live, |index, result| {
                 passed = true;
+                if let Some(order) = &mut world.order {
+                    order.passed(index);
+                }
                 if let Some(warp) = warps.get_mut(index) {
                     warp.state = State::Running;
                     warp.barrier_result = result;

@@ -130,6 +130,13 @@ impl Device {
         self.slice(pointer.0, bytes).map(|bytes| bytes.to_vec())
     }
 
+    /// All memory that is taken: where it begins, and what is in it.
+    pub fn memory(&self) -> impl Iterator<Item = (DevicePointer, &[u8])> {
+        self.allocations
+            .iter()
+            .map(|allocation| (DevicePointer(allocation.address), allocation.bytes.as_slice()))
+    }
+
     /// Adds a texture; the result is the handle that a kernel takes for a `cudaTextureObject_t`.
     pub fn add_texture(&mut self, texture: Texture) -> u64 {
         self.textures.push(texture);

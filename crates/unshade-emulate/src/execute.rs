@@ -7,7 +7,7 @@
 use unshade_sass::semantics::table::Code;
 use unshade_sass::semantics::{Lifted, Op, Space, Varnode, functions, operate};
 
-use crate::barrier::Arrival;
+use crate::barrier::{Arrival, Given};
 use crate::fault::Reason;
 use crate::lanes::{Bits, Registers, Values};
 use crate::outside::{self, Outside};
@@ -66,8 +66,10 @@ pub(crate) struct Target<'a, 'w> {
     pub(crate) world: &'a mut World<'w>,
     /// The warp's number in its block.
     pub(crate) warp: u32,
+    /// The lanes that have not ended.
+    pub(crate) live: u32,
     /// What `B2R.RESULT` reads.
-    pub(crate) barrier_result: u32,
+    pub(crate) barrier_result: Given,
 }
 
 /// Runs an instruction for the active lanes.
@@ -204,6 +206,7 @@ fn compute(
             return Ok(None);
         }
         Code::Function(index) => {
+            let out = op.output.map_or(0, |place| place.width);
             return call(outside::by_index(index), inputs, values, lanes, out, target, scratch);
         }
         code => {
@@ -243,6 +246,13 @@ fn call(
     };
     let thread = target.warp.wrapping_mul(32);
     let fault = |lane: usize| move |reason| (lane as u32, reason);
+    let is_shared =
+        matches!(function, Outside::Shuffle | Outside::Ballot | Outside::Vote | Outside::SwizzleAdd);
+    if is_shared && *lanes != target.live && target.world.order.is_some() {
+        let reason =
+            format!("lanes {:#x} of {:#x} exchange values, the others are elsewhere", *lanes, target.live);
+        return Err((first_lane, Reason::Order(reason)));
+    }
     match function {
         Outside::Pure(name) => {
             for lane in Bits(*lanes) {
@@ -276,11 +286,15 @@ fn call(
         Outside::Ballot => cross_lane::ballot(values, *lanes, &mut result),
         Outside::Vote => cross_lane::vote(values, *lanes, &mut result),
         Outside::SwizzleAdd => cross_lane::swizzle_add(values, *lanes, &mut result),
-        Outside::BarrierSync | Outside::BarrierArrive | Outside::BarrierReduce | Outside::BarrierSyncAll => {
+        Outside::BarrierSync
+        | Outside::BarrierArrive
+        | Outside::BarrierReduce
+        | Outside::BarrierScan
+        | Outside::BarrierSyncAll => {
             scratch.effects.arrival = Some(Arrival::new(function, values, *lanes));
             return Ok(None);
         }
-        Outside::BarrierResult => result = [target.barrier_result.into(); LANES],
+        Outside::BarrierResult => result = target.barrier_result.map(u64::from),
         Outside::Lock => {
             for lane in Bits(*lanes) {
                 result[lane] = target.world.lock(of_lane(lane)[0], thread.wrapping_add(lane as u32)).into();
@@ -304,8 +318,8 @@ fn call(
             for lane in Bits(*lanes) {
                 let width = inputs.get(1).map_or(32, |input| input.width);
                 let place = thread.wrapping_add(lane as u32);
-                result[lane] = atomic::run(target.world, operation, &of_lane(lane), width, place)
-                    .map_err(fault(lane))?;
+                let ran = atomic::run(target.world, operation, &of_lane(lane), width, place, out != 0);
+                result[lane] = ran.map_err(fault(lane))?;
             }
         }
         Outside::CompareAndSwap => {
@@ -338,7 +352,6 @@ fn call(
         Outside::Undefined => return Err((first_lane, Reason::Undefined)),
         Outside::Debugger => return Err((first_lane, Reason::Trap)),
         Outside::ShiftStep => return Err((first_lane, Reason::Unsupported("shifts in steps".into()))),
-        Outside::BarrierScan => return Err((first_lane, Reason::Unsupported("BAR.SCAN".into()))),
         Outside::Unsupported(name) => return Err((first_lane, Reason::Unsupported(name.replace('_', " ")))),
     }
     let mask = if out >= 64 { u64::MAX } else { (1 << out) - 1 };

@@ -79,6 +79,8 @@ pub enum Reason {
     Memory(u64),
     /// Threads wait at barriers that can never be passed.
     Deadlock(String),
+    /// The result depends on the order in which threads run: which threads, and what they do.
+    Order(String),
     /// The launch itself is not possible.
     Launch(String),
 }
@@ -114,6 +116,7 @@ impl fmt::Display for Reason {
             }
             Self::Memory(limit) => write!(f, "more than {limit} bytes of memory (--memory raises the limit)"),
             Self::Deadlock(what) => write!(f, "a barrier can never be passed: {what}"),
+            Self::Order(what) => write!(f, "the order of threads matters: {what}"),
             Self::Launch(what) => f.write_str(what),
         }
     }

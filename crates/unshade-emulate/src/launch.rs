@@ -22,6 +22,7 @@ use crate::device::{Device, DevicePointer};
 use crate::fault::Fault;
 use crate::lanes::Registers;
 use crate::module::{Kernel, Module};
+use crate::order::Order;
 use crate::program::Program;
 use crate::world::{Banks, LOCAL_WINDOW, Position, SHARED_WINDOW, World};
 
@@ -85,11 +86,13 @@ pub struct Limits {
     pub stack: usize,
     /// Bytes of local memory of a thread, if the kernel does not ask for more.
     pub local: u32,
+    /// Whether it is a fault if what a block leaves behind depends on the order in which its threads run.
+    pub ordered: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 1 << 32, time: Duration::MAX, stack: 4096, local: 16 << 10 }
+        Self { steps: 1 << 32, time: Duration::MAX, stack: 4096, local: 16 << 10, ordered: false }
     }
 }
 
@@ -193,6 +196,7 @@ impl Module {
             local: Vec::new(),
             local_size: local,
             locks: Vec::new(),
+            order: limits.ordered.then(Order::default),
             steps: 0,
         };
         let mut summary = Summary::default();

@@ -46,6 +46,7 @@ mod host;
 mod lanes;
 pub mod launch;
 pub mod module;
+mod order;
 mod outside;
 mod program;
 mod special;

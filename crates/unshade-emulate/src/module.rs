@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use unshade_core::{Error, ErrorKind, Escaped, Reader};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
-use unshade_nv::function::{Function, FunctionKind};
+use unshade_nv::function::{Function, FunctionKind, parameter_base};
 use unshade_nv::info::Parameter;
 use unshade_nv::relocation::{Relocation, RelocationType, Relocations};
 use unshade_nv::symbol::{Symbol, SymbolType};
@@ -123,6 +123,50 @@ impl Module {
         }
         module.relocate(device, &cubin, &tables, &globals);
         Ok(module)
+    }
+
+    /// A module that is no cubin: the code of one kernel, which is entered at its beginning, and the sizes of its
+    /// parameters, each at a multiple of its own. None if the code of the chip is not known.
+    pub fn of_code(architecture: u32, name: &str, code: &[u8], sizes: &[u16]) -> Option<Self> {
+        let base = parameter_base(architecture);
+        let mut parameters = Vec::new();
+        let mut offset = 0_u16;
+        for (ordinal, &size) in (0..).zip(sizes) {
+            offset = offset.checked_next_multiple_of(size)?;
+            let parameter = Parameter {
+                index: 0,
+                ordinal,
+                offset,
+                size,
+                log_alignment: 0,
+                space: 0,
+                bank: None,
+                in_shared_memory: false,
+            };
+            parameters.push((base.checked_add(offset.into())?, parameter));
+            offset = offset.checked_add(size)?;
+        }
+        let kernel = Kernel {
+            name: name.to_owned(),
+            parameters,
+            shared: 0,
+            local: 0,
+            threads: None,
+            code: 0,
+            start: 0,
+            constants: Vec::new(),
+            textures: Vec::new(),
+        };
+        Some(Self {
+            isa: isa::by_architecture(architecture)?,
+            codes: vec![Code { section: 0, address: OTHER_CODE, bytes: code.to_vec() }],
+            kernels: vec![kernel],
+            constants: BTreeMap::new(),
+            variables: BTreeMap::new(),
+            bound: BTreeMap::new(),
+            architecture,
+            wide_addresses: true,
+        })
     }
 
     /// The chip, such as 35.

@@ -1,5 +1,6 @@
 //! A warp: 32 lanes, one instruction at a time.
 
+use crate::barrier::Given;
 use crate::block::Context;
 use crate::execute::{self, Scratch, Target};
 use crate::fault::Reason;
@@ -7,7 +8,7 @@ use crate::host;
 use crate::lanes::Registers;
 use crate::program::Program;
 use crate::stack::{Entry, Stack, Token};
-use crate::world::World;
+use crate::world::{LANES, World};
 
 /// What a warp is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub(crate) struct Warp {
     pub(crate) stack: Stack,
     pub(crate) registers: Registers,
     pub(crate) state: State,
-    pub(crate) barrier_result: u32,
+    pub(crate) barrier_result: Given,
     /// The instruction that was run last, or is being run.
     pub(crate) last: u64,
 }
@@ -45,7 +46,7 @@ impl Warp {
             stack: Stack::default(),
             registers: Registers::new(),
             state: State::Ended,
-            barrier_result: 0,
+            barrier_result: [0; LANES],
             last: 0,
         }
     }
@@ -59,7 +60,7 @@ impl Warp {
         self.stack = Stack::default();
         self.registers.clear();
         self.state = if lanes == 0 { State::Ended } else { State::Running };
-        self.barrier_result = 0;
+        self.barrier_result = [0; LANES];
     }
 
     /// Runs one instruction.
@@ -86,6 +87,7 @@ impl Warp {
             registers: &mut self.registers,
             world,
             warp: self.number,
+            live: self.live,
             barrier_result: self.barrier_result,
         };
         execute::run(fetched.lifted, active, &mut target, scratch)?;

@@ -5,6 +5,7 @@
 
 use crate::device::Device;
 use crate::fault::{Memory, Reason};
+use crate::order::Order;
 use unshade_sass::semantics::Space;
 
 /// Lanes of a warp.
@@ -55,6 +56,8 @@ pub(crate) struct World<'a> {
     pub(crate) locks: Vec<(u64, u32)>,
     /// Instructions that were run so far.
     pub(crate) steps: u64,
+    /// Watches whether the order of threads matters.
+    pub(crate) order: Option<Order>,
 }
 
 impl World<'_> {
@@ -62,6 +65,21 @@ impl World<'_> {
     #[inline]
     pub(crate) fn load(&mut self, space: Space, address: u64, width: u8, thread: u32) -> Result<u64, Reason> {
         let size = usize::from(width / 8);
+        if self.order.is_some() {
+            self.watch_read(space, address, size, thread)?;
+        }
+        self.number(space, address, size, thread)
+    }
+
+    /// The same, where it is not asked who else touches it.
+    #[inline]
+    pub(crate) fn number(
+        &mut self,
+        space: Space,
+        address: u64,
+        size: usize,
+        thread: u32,
+    ) -> Result<u64, Reason> {
         match self.bytes(space, address, size, thread)? {
             &mut [a] => Ok(a.into()),
             &mut [a, b] => Ok(u16::from_le_bytes([a, b]).into()),
@@ -81,11 +99,47 @@ impl World<'_> {
         thread: u32,
     ) -> Result<(), Reason> {
         let size = usize::from(width / 8);
+        if self.order.is_some() {
+            self.watch_write(space, address, &value.to_le_bytes()[..size.min(8)], thread)?;
+        }
+        self.set_number(space, address, value, size, thread)
+    }
+
+    /// The same, where it is not asked who else touches it.
+    #[inline]
+    pub(crate) fn set_number(
+        &mut self,
+        space: Space,
+        address: u64,
+        value: u64,
+        size: usize,
+        thread: u32,
+    ) -> Result<(), Reason> {
         let place = self.bytes(space, address, size, thread)?;
         for (byte, new) in place.iter_mut().zip(value.to_le_bytes()) {
             *byte = new;
         }
         Ok(())
+    }
+
+    fn watch_read(&mut self, space: Space, address: u64, size: usize, thread: u32) -> Result<(), Reason> {
+        let (memory, address) = place(space, address);
+        match &mut self.order {
+            Some(order) if memory != Memory::Local => order.read(memory, address, size, thread),
+            _ => Ok(()),
+        }
+    }
+
+    fn watch_write(&mut self, space: Space, address: u64, after: &[u8], thread: u32) -> Result<(), Reason> {
+        let (memory, at) = place(space, address);
+        if memory == Memory::Local {
+            return Ok(());
+        }
+        let before = self.bytes(space, address, after.len(), thread)?.to_vec();
+        match &mut self.order {
+            Some(order) => order.write(memory, at, &before, after, thread),
+            None => Ok(()),
+        }
     }
 
     /// The bytes that an instruction reads or writes.
@@ -97,11 +151,7 @@ impl World<'_> {
         size: usize,
         thread: u32,
     ) -> Result<&mut [u8], Reason> {
-        let (memory, address) = match space {
-            Space::Shared => (Memory::Shared, address),
-            Space::Local => (Memory::Local, address),
-            _ => generic(address),
-        };
+        let (memory, address) = place(space, address);
         if size > 1 && !address.is_multiple_of(size as u64) {
             let bytes = u32::try_from(size).unwrap_or(u32::MAX);
             return Err(Reason::Misaligned { memory, address, bytes });
@@ -165,6 +215,15 @@ impl World<'_> {
             text.push(byte);
         }
         Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+}
+
+/// The memory that is meant, and the address in it.
+fn place(space: Space, address: u64) -> (Memory, u64) {
+    match space {
+        Space::Shared => (Memory::Shared, address),
+        Space::Local => (Memory::Local, address),
+        _ => generic(address),
     }
 }
 

@@ -142,7 +142,7 @@ pub fn listing(isa: &'static Isa, text: &str) -> Result<Vec<Assembled>, Vec<Asse
 /// Whether the word is an instruction with this very text. Several words can have the same.
 fn says(isa: &'static Isa, word: u128, text: &str, address: u64) -> bool {
     let text = text.trim().trim_end_matches(';').trim_end();
-    Instruction::decode(isa, word).is_some_and(|instruction| instruction.text(address) == text)
+    Instruction::decode(isa, word).is_some_and(|instruction| instruction.text(address).trim_end() == text)
 }
 
 /// Directives, labels and headings of listings, which stand for no word.
@@ -746,7 +746,9 @@ impl<'a> Attempt<'a> {
             Kind::Float16 => u64::from(half_bits(value)?),
             _ => u64::from(single_bits(value)),
         };
-        Some((at.saturating_add(length), bits))
+        // A space follows what is no number, and minus zero, even before a modifier.
+        let space = rest.get(length..).is_some_and(|rest| rest.starts_with(" ."));
+        Some((at.saturating_add(length).saturating_add(usize::from(space)), bits))
     }
 }
 

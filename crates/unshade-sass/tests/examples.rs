@@ -45,6 +45,26 @@ fn texts_assemble_to_their_words() {
     }
 }
 
+/// `.PASS` is three words' text; here it stands before a NaN, whose text ends in a space.
+#[test]
+fn a_listing_keeps_the_word_where_several_have_its_text() {
+    let isa = isa::by_architecture(30).unwrap();
+    for word in [0x1002_c9fb_1097_1c04_u128, 0x1004_c9fb_1097_1c04, 0x1006_c9fb_1097_1c04] {
+        let text = Instruction::decode(isa, word).unwrap().text(0);
+        assert_eq!(text, "F2F.F16.F16.PASS R28, +QNAN ");
+        let words = assemble::listing(isa, &format!("/*0000*/ {text}; /* {word:#x} */")).unwrap();
+        assert_eq!(words[0].word, word);
+    }
+}
+
+#[test]
+fn a_pair_that_ends_behind_the_last_register_comes_back() {
+    let (isa, word) = (isa::by_architecture(35).unwrap(), 0x7798_0000_ff31_081a);
+    let text = Instruction::decode(isa, word).unwrap().text(0);
+    assert_eq!(text, "@!P4 ATOM.E.CAS.64 R6, [R66+0x1], R254, R256");
+    assert_eq!(assemble::instruction(isa, &text, 0, word).unwrap(), word);
+}
+
 #[test]
 fn what_cannot_be_encoded_is_refused() {
     let kepler = isa::by_architecture(35).unwrap();

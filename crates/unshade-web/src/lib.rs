@@ -3,9 +3,12 @@
 //! Files are read by ranges, by a function of the page that reads a part of a `File` at once, as workers can. The functions
 //! stay on the side of JavaScript: sessions, which may be sent between threads elsewhere, hold their number.
 //!
-//! The crate is empty for everything but WebAssembly. It has no `unsafe` of its own; what wasm-bindgen writes is its own.
+//! The crate is empty for everything but WebAssembly. Of `unsafe` it has what an allocator needs (`pages`), and what
+//! wasm-bindgen writes.
 
 #![cfg(target_family = "wasm")]
+
+mod pages;
 
 use js_sys::{Function, Uint8Array};
 use std::cell::RefCell;

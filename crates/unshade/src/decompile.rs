@@ -2,14 +2,17 @@
 
 use crate::demangle;
 use unshade_core::Diagnostics;
-use unshade_decompile::sass::{Code, Part, Place, Relocation, Variable};
+use unshade_decompile::sass::{Code, Inner, Part, Place, Relocation, Variable};
 use unshade_decompile::types::{Kind, Type};
 use unshade_decompile::{Decompiled, Fault, Parameter, Source, c};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
+use unshade_nv::elf::Section;
 use unshade_nv::function::{Function, FunctionKind, Resources, parameter_base};
 use unshade_nv::relocation::RelocationType;
-use unshade_sass::isa;
+use unshade_sass::control::is_scheduling;
+use unshade_sass::table::Isa;
+use unshade_sass::{Instruction, isa};
 
 /// A chip gives a thread no more bytes of stack.
 const MAX_STACK: u64 = 512 << 10;
@@ -21,7 +24,7 @@ pub struct FunctionC {
     pub name: String,
     /// Its demangled name, if it is mangled.
     pub demangled: Option<String>,
-    /// How many instructions its code has.
+    /// How many instructions its code has, without the padding behind the last.
     pub instructions: usize,
     /// The C.
     pub result: Result<Decompiled, Fault>,
@@ -60,6 +63,7 @@ pub fn cubin(
             entry: function.symbol.value,
             local_size: stack_size(&resources),
             constants: constants(cubin, &function),
+            functions: text.functions(),
             variables: text.variables(),
             relocations: text.relocations(),
         };
@@ -72,9 +76,23 @@ pub fn cubin(
             shared_size: resources.shared,
         };
         let result = unshade_decompile::decompile(&source, budget);
-        take(FunctionC { name, demangled, instructions: bytes.data().len() / isa.word_bytes, result });
+        take(FunctionC { name, demangled, instructions: instructions(isa, bytes.data()), result });
     }
     count
+}
+
+/// Words that are no schedule, up to the last that is not there for the alignment of what follows.
+fn instructions(isa: &'static Isa, bytes: &[u8]) -> usize {
+    let words = bytes.chunks_exact(isa.word_bytes.max(1)).filter_map(|bytes| isa.word(bytes));
+    let code: Vec<u128> = (0..)
+        .zip(words)
+        .filter(|(index, word)| !is_scheduling(isa, *index, *word))
+        .map(|pair| pair.1)
+        .collect();
+    let is_padding =
+        |word: &u128| Instruction::decode(isa, *word).is_none_or(|found| found.operation().name == "NOP");
+    let padding = code.iter().rev().take_while(|word| is_padding(word)).count();
+    code.len() - padding
 }
 
 /// Bytes of stack of a thread, those of the functions that it calls among them.
@@ -169,14 +187,22 @@ fn scalar(name: &str) -> Option<Type> {
     })
 }
 
-/// Names that code refers to: kept here, as the decompiler borrows them.
-struct Names {
-    relocations: Vec<(u64, String, u64, Part)>,
-    variables: Vec<(String, Place, u64, u64)>,
+/// The bytes of a variable that stand in the file.
+fn held<'a>(cubin: &Cubin<'a>, section: &Section<'a>, offset: u64, size: u64) -> &'a [u8] {
+    let (Ok(start), Ok(size)) = (usize::try_from(offset), usize::try_from(size)) else { return &[] };
+    let Ok(bytes) = cubin.elf().bytes(section) else { return &[] };
+    start.checked_add(size).and_then(|end| bytes.data().get(start..end)).unwrap_or(&[])
 }
 
-impl Names {
-    fn new(cubin: &Cubin<'_>, function: &Function<'_>) -> Self {
+/// Names that code refers to: kept here, as the decompiler borrows them.
+struct Names<'a> {
+    relocations: Vec<(u64, String, u64, Part)>,
+    variables: Vec<(String, Place, u64, u64, &'a [u8])>,
+    functions: Vec<(u64, String)>,
+}
+
+impl<'a> Names<'a> {
+    fn new(cubin: &Cubin<'a>, function: &Function<'_>) -> Self {
         let code = function.section.as_ref().map_or(0, |section| section.index);
         let symbols = cubin.elf().symbols();
         let mut relocations = Vec::new();
@@ -214,10 +240,22 @@ impl Names {
             };
             if symbol.size > 0 && variables.len() < 4096 {
                 let name = String::from_utf8_lossy(symbol.name).into_owned();
-                variables.push((name, place, symbol.value, symbol.size));
+                let bytes = held(cubin, &section, symbol.value, symbol.size);
+                variables.push((name, place, symbol.value, symbol.size, bytes));
             }
         }
-        Self { relocations, variables }
+        let inside = cubin.functions().filter(|other| {
+            other.section.as_ref().is_some_and(|section| section.index == code)
+                && other.symbol.value != function.symbol.value
+        });
+        let functions = inside
+            .map(|other| (other.symbol.value, String::from_utf8_lossy(other.name()).into_owned()))
+            .collect();
+        Self { relocations, variables, functions }
+    }
+
+    fn functions(&self) -> Vec<Inner<'_>> {
+        self.functions.iter().map(|(address, name)| Inner { address: *address, name }).collect()
     }
 
     fn relocations(&self) -> Vec<Relocation<'_>> {
@@ -233,7 +271,13 @@ impl Names {
 
     fn variables(&self) -> Vec<Variable<'_>> {
         let all = self.variables.iter();
-        all.map(|(name, place, offset, size)| Variable { name, place: *place, offset: *offset, size: *size })
-            .collect()
+        all.map(|(name, place, offset, size, bytes)| Variable {
+            name,
+            place: *place,
+            offset: *offset,
+            size: *size,
+            bytes,
+        })
+        .collect()
     }
 }

@@ -6,6 +6,7 @@
 //! | [`host`] | C++ sources, compiled by g++ behind `cuda/cuda_host.h`, and run |
 //! | [`emulated`] | cubins, run by `unshade-emulate` |
 //! | [`compare`] | what agreeing means |
+//! | [`placed`] | C of kernels of any origin, on memory at the emulator's addresses |
 //!
 //! The host takes any C++ source that has kernels of the same parameters: what CUDA's compiler was given, or what was made
 //! of its output.
@@ -14,6 +15,7 @@ pub mod cases;
 pub mod compare;
 pub mod emulated;
 pub mod host;
+pub mod placed;
 
 use std::path::{Path, PathBuf};
 

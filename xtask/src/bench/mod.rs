@@ -4,6 +4,7 @@
 //! ratio of the medians. Where a time is named, it is the best of all warm runs.
 
 mod bitcode;
+mod decompile;
 mod dxbc;
 mod dxcontainer;
 mod metallib;
@@ -37,6 +38,7 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Suite {
     Bitcode,
+    Decompile,
     Dxbc,
     #[value(alias = "dx")]
     Dxcontainer,
@@ -51,6 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     ensure!(status.success(), "the program does not build");
     match args.suite {
         Suite::Bitcode => bitcode::run(args.runs),
+        Suite::Decompile => decompile::run(args.runs),
         Suite::Dxbc => dxbc::run(args.runs),
         Suite::Dxcontainer => dxcontainer::run(args.runs),
         Suite::Metallib => metallib::run(args.runs),

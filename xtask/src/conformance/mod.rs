@@ -5,6 +5,7 @@ mod decompile;
 mod dxbc;
 mod dxcontainer;
 mod emulate;
+mod kernel_runs;
 mod metallib;
 mod metallib_edits;
 mod metallib_write;
@@ -34,9 +35,15 @@ pub(crate) struct Args {
     /// Compare only this set (bitcode); may be given several times [default: all].
     #[arg(long, value_enum, value_name = "SET")]
     set: Vec<bitcode::Set>,
-    /// Compare only so many modules of a set (bitcode).
+    /// Compare only so many modules of a set (bitcode), kernels (emulate), or every N-th function (decompile).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
+    /// Make so many random cases (decompile-random) [default: 10000].
+    #[arg(long, value_name = "N")]
+    cases: Option<u64>,
+    /// Write what fails into this folder (decompile).
+    #[arg(long, value_name = "DIR")]
+    failures: Option<std::path::PathBuf>,
 }
 
 /// The formats that are compared.
@@ -45,6 +52,12 @@ enum Format {
     Bitcode,
     /// C of NVIDIA's machine code.
     Decompile,
+    /// Kernels of TensorFlow's and CNTK's in the emulator and as C.
+    DecompileRun,
+    /// C of kernels of TensorFlow's and CNTK's, compiled by NVRTC.
+    DecompileNvrtc,
+    /// Random kernels in the emulator and as C.
+    DecompileRandom,
     Dxbc,
     #[value(alias = "dx")]
     Dxcontainer,
@@ -61,7 +74,10 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
-        Format::Decompile => decompile::run(args.sample),
+        Format::Decompile => decompile::run(args.sample, args.failures.as_deref()),
+        Format::DecompileNvrtc => decompile::nvrtc::run(args.sample, args.failures.as_deref()),
+        Format::DecompileRun => decompile::agree::run(args.sample, args.failures.as_deref()),
+        Format::DecompileRandom => decompile::random::run(args.cases, args.failures.as_deref()),
         Format::Dxbc => dxbc::run(),
         Format::Dxcontainer => dxcontainer::run(),
         Format::Emulate => emulate::run(args.sample),

@@ -31,8 +31,6 @@ const RUSTFLAGS: [&str; 6] = [
     "--cfg=fuzzing",
 ];
 
-/// The largest input that is tried, and the largest file that is taken as a seed.
-const MAX_LEN: u64 = 64 * 1024;
 /// Runs per target unless told otherwise.
 const DEFAULT_RUNS: u64 = 1_000_000;
 /// Seconds that one input may take.
@@ -74,10 +72,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut findings = Vec::new();
     for target in &targets {
         let corpus = fuzz.join("corpus").join(target);
-        let seeds = seeds::copy(target, &corpus, MAX_LEN)?;
+        let seeds = seeds::copy(target, &corpus)?;
         println!("{target}: {seeds} seeds");
         let artifacts = fuzz.join("artifacts").join(target);
-        let command = command(&binaries.join(target), &corpus, &artifacts, args)?;
+        let max_len = seeds::max_len(target);
+        let command = command(&binaries.join(target), &corpus, &artifacts, max_len, args)?;
         findings.extend(run_target(target, command)?);
     }
     ensure!(
@@ -158,10 +157,10 @@ fn run_input(binary: &Path, input: &Path) -> Result<()> {
 }
 
 /// The command that fuzzes one target from `corpus` and writes what it finds to `artifacts`.
-fn command(binary: &Path, corpus: &Path, artifacts: &Path, args: &Args) -> Result<Command> {
+fn command(binary: &Path, corpus: &Path, artifacts: &Path, max_len: u64, args: &Args) -> Result<Command> {
     fs::create_dir_all(artifacts).with_context(|| format!("cannot make {}", artifacts.display()))?;
     let mut command = Command::new(binary);
-    command.args(limits()).arg("-print_final_stats=1").arg(format!("-max_len={MAX_LEN}"));
+    command.args(limits()).arg("-print_final_stats=1").arg(format!("-max_len={max_len}"));
     if let Some(seconds) = args.seconds {
         command.arg(format!("-max_total_time={seconds}"));
     }

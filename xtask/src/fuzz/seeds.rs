@@ -8,33 +8,65 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use unshade::core::{Diagnostics, Reader};
 use unshade::dxcontainer::Container;
 use unshade::metallib::{Library, Module};
+use unshade::nv::Cubin;
+use unshade::sass::isa;
+use unshade::sass::listing::Function;
+use unshade::sass::table::Isa;
+use unshade::sass_code::Code;
 
 use crate::sh;
+
+/// The largest input that is tried, and the largest file that is taken as a seed, unless the target has its own.
+const MAX_LEN: u64 = 64 * 1024;
 
 /// What a target takes of a file, as often as the file has it.
 type Parts = fn(&[u8]) -> Vec<Vec<u8>>;
 
-/// The targets that take a part, and whether they take whole files, too.
-const PARTS: [(&str, Parts, bool); 9] = [
-    ("reflection", |file| of_library(file, reflections), true),
-    ("sources", |file| of_library(file, sources), true),
-    ("bitcode", |file| of_library(file, bitcode), true),
-    ("psv0", |file| of_container(file, b"PSV0"), false),
-    ("rdat", |file| of_container(file, b"RDAT"), false),
-    ("dxbc_tokens", |file| [of_container(file, b"SHEX"), of_container(file, b"SHDR")].concat(), false),
-    ("d3d9_tokens", |file| of_container(file, b"Aon9"), true),
-    ("rdef", |file| of_container(file, b"RDEF"), false),
-    ("root_signature", |file| of_container(file, b"RTS0"), false),
+/// A target that takes parts of files, or small inputs.
+struct Target {
+    name: &'static str,
+    parts: Parts,
+    /// Whether it takes whole files, too.
+    whole: bool,
+    /// The largest input in bytes. Where the input is a run of like things (words of machine code, instructions), more of them
+    /// reach nothing new and cost the runs that would.
+    max_len: u64,
+}
+
+const fn target(name: &'static str, parts: Parts, whole: bool) -> Target {
+    Target { name, parts, whole, max_len: MAX_LEN }
+}
+
+const TARGETS: [Target; 13] = [
+    target("reflection", |file| of_library(file, reflections), true),
+    target("sources", |file| of_library(file, sources), true),
+    target("bitcode", |file| of_library(file, bitcode), true),
+    target("psv0", |file| of_container(file, b"PSV0"), false),
+    target("rdat", |file| of_container(file, b"RDAT"), false),
+    Target { max_len: 1024, ..target("dxbc_tokens", token_programs, false) },
+    Target { max_len: 1024, ..target("d3d9_tokens", |file| of_container(file, b"Aon9"), true) },
+    target("rdef", |file| of_container(file, b"RDEF"), false),
+    target("root_signature", |file| of_container(file, b"RTS0"), false),
+    Target { max_len: 4096, ..target("cubin", |_| Vec::new(), true) },
+    Target { max_len: 4096, ..target("fatbin", |_| Vec::new(), true) },
+    Target { max_len: 129, ..target("sass", |file| of_cubin(file, 16, machine_words), false) },
+    Target { max_len: 512, ..target("sass_text", |file| of_cubin(file, 5, listing), false) },
 ];
 
-/// Copies every seed of at most `max_len` bytes to the folder `corpus` and says how many there are.
-pub(crate) fn copy(target: &str, corpus: &Path, max_len: u64) -> Result<usize> {
+/// The largest input of `target` in bytes.
+pub(crate) fn max_len(target: &str) -> u64 {
+    TARGETS.iter().find(|row| row.name == target).map_or(MAX_LEN, |row| row.max_len)
+}
+
+/// Copies the target's seeds, of files of at most [`MAX_LEN`] bytes, to the folder `corpus` and says how many there are.
+pub(crate) fn copy(target: &str, corpus: &Path) -> Result<usize> {
     fs::create_dir_all(corpus).with_context(|| format!("cannot make {}", corpus.display()))?;
-    let row = PARTS.iter().find(|(name, ..)| *name == target);
-    let (parts, whole) = (row.map(|(_, parts, _)| *parts), row.is_none_or(|(.., whole)| *whole));
-    let mut seeds = Seeds { corpus, max_len, parts, whole, count: 0 };
+    let row = TARGETS.iter().find(|row| row.name == target);
+    let (parts, whole) = (row.map(|row| row.parts), row.is_none_or(|row| row.whole));
+    let mut seeds = Seeds { corpus, parts, whole, count: 0 };
     let fixtures = sh::root().join("tests/fixtures");
     if fixtures.is_dir() {
         seeds.add_folder(&fixtures)?;
@@ -47,7 +79,6 @@ pub(crate) fn copy(target: &str, corpus: &Path, max_len: u64) -> Result<usize> {
 
 struct Seeds<'a> {
     corpus: &'a Path,
-    max_len: u64,
     parts: Option<Parts>,
     whole: bool,
     count: usize,
@@ -61,7 +92,7 @@ impl Seeds<'_> {
             let kind = entry.file_type()?;
             if kind.is_dir() {
                 self.add_folder(&path)?;
-            } else if kind.is_file() && entry.metadata()?.len() <= self.max_len {
+            } else if kind.is_file() && entry.metadata()?.len() <= MAX_LEN {
                 let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
                 if self.whole {
                     self.add(&bytes)?;
@@ -96,6 +127,10 @@ fn of_container(file: &[u8], name: &[u8; 4]) -> Vec<Vec<u8>> {
     parts.map(|part| part.data.data().to_vec()).collect()
 }
 
+fn token_programs(file: &[u8]) -> Vec<Vec<u8>> {
+    [of_container(file, b"SHEX"), of_container(file, b"SHDR")].concat()
+}
+
 /// The content of every `RBUF`.
 fn reflections(library: &Library<'_>) -> Vec<Vec<u8>> {
     let groups = library.list(b"RLST").ok().flatten().into_iter().flatten().filter_map(Result::ok);
@@ -116,4 +151,28 @@ fn bitcode(library: &Library<'_>) -> Vec<Vec<u8>> {
     let functions = library.functions().map_while(Result::ok);
     let modules = functions.filter_map(|function| library.module(&function).ok().flatten());
     modules.map(|module: Module<'_>| module.bytes().to_vec()).collect()
+}
+
+/// What `part` makes of every run of `words` instructions in a cubin.
+fn of_cubin(file: &[u8], words: usize, part: fn(&'static Isa, &[u8]) -> Vec<u8>) -> Vec<Vec<u8>> {
+    let mut diagnostics = Diagnostics::new();
+    let Ok(cubin) = Cubin::read(Reader::new(file)) else { return Vec::new() };
+    let Some(code) = Code::new(&cubin, &mut diagnostics) else { return Vec::new() };
+    let isa = code.isa();
+    let functions = code.functions(&|_| true, &mut diagnostics);
+    let runs = functions.iter().flat_map(|function| function.bytes().chunks(words * isa.word_bytes));
+    runs.map(|bytes| part(isa, bytes)).collect()
+}
+
+/// The words behind a byte that says of which instruction set they are.
+fn machine_words(isa: &'static Isa, bytes: &[u8]) -> Vec<u8> {
+    let choice = isa::ALL.iter().position(|candidate| candidate.name == isa.name).unwrap_or_default();
+    [&[choice as u8], bytes].concat()
+}
+
+/// The listing of the words.
+fn listing(isa: &'static Isa, bytes: &[u8]) -> Vec<u8> {
+    let mut text = String::new();
+    Function { name: "seed", isa, bytes, address: 0, file_offset: 0 }.raw(&mut text);
+    text.into_bytes()
 }

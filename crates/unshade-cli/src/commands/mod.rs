@@ -11,6 +11,7 @@ mod dxcontainer;
 mod explore;
 mod extract;
 mod ghidra;
+mod html;
 mod info;
 mod isa;
 mod list;
@@ -51,6 +52,7 @@ pub(crate) fn run(args: Args) -> Result<Outcome> {
         Command::Show(args) => show::run(&args, &global),
         Command::Extract(args) => extract::run(&args, &global),
         Command::Explore(args) => explore::run(&args),
+        Command::Html(args) => html::run(&args),
         Command::Verify(args) => verify::run(&args, &global),
         Command::Check(args) => check::run(&args, &global),
         Command::Diff(args) => diff::run(&args, &global),

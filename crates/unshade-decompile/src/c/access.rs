@@ -4,7 +4,7 @@ use super::Printer;
 use crate::address::Address;
 use crate::ir::{Id, Intrinsic, Op, Space};
 use crate::sass::Place;
-use crate::types::{Kind, Type, letter, most_usual};
+use crate::types::{Type, letter, most_usual};
 
 impl Printer<'_> {
     /// What a load's text has for a type.
@@ -34,8 +34,8 @@ impl Printer<'_> {
 
     /// What the pointer or the array points to.
     fn element(&self, space: Space, address: Id) -> Option<Type> {
-        if space == Space::Generic && self.function.width(address) == 64 {
-            let base = Address::new(self.function, address).base?;
+        if self.function.width(address) == 64 {
+            let base = self.parts(address).base?;
             return match self.base_type(base) {
                 Type::Pointer(bits, kind) => Some(Type::of(bits, kind)),
                 _ => None,
@@ -44,9 +44,14 @@ impl Printer<'_> {
         self.region_type(self.region_of(space, address))
     }
 
+    /// An address as it is written: what has a variable stands as that.
+    fn parts(&self, id: Id) -> Address {
+        Address::down_to(self.function, id, &|part| self.has_variable(part))
+    }
+
     fn base_type(&self, base: Id) -> Type {
         match self.function.op(base) {
-            Op::Symbol(_) => Type::Pointer(8, Kind::Unsigned),
+            Op::Symbol(_) => self.symbol_type(base),
             Op::Parameter(offset) => self
                 .parameters
                 .iter()
@@ -93,8 +98,8 @@ impl Printer<'_> {
             (Type::Void, Some(element)) => element,
             _ => self.access_type(space, address, width, wanted),
         };
-        let found = Address::new(self.function, address);
-        if space == Space::Generic && self.function.width(address) == 64 {
+        let found = self.parts(address);
+        if self.function.width(address) == 64 {
             return (self.pointer_access(address, &found, ty), ty);
         }
         let space = self.region_of(space, address);
@@ -137,13 +142,18 @@ impl Printer<'_> {
 
     fn base_text(&mut self, base: Id, has: Type) -> String {
         match self.function.op(base) {
-            Op::Symbol(symbol) => self.symbol(symbol),
+            Op::Symbol(_) => self.symbol(base),
             _ => self.value(base, 16, has),
         }
     }
 
     /// An index in elements of so many bytes.
     fn index(&mut self, found: &Address, bytes: i64) -> String {
+        self.index_within(found, bytes, 0)
+    }
+
+    /// The same, where a single summand stands beside something that binds so tightly.
+    fn index_within(&mut self, found: &Address, bytes: i64, least: u8) -> String {
         let mut text = String::new();
         let count = found.terms.len() + usize::from(found.offset != 0);
         for &(id, scale) in &found.terms {
@@ -153,7 +163,7 @@ impl Printer<'_> {
             } else if count > 1 {
                 12
             } else {
-                0
+                least
             };
             let part = self.index_part(id, tight);
             if !text.is_empty() {
@@ -197,7 +207,7 @@ impl Printer<'_> {
 
     /// A pointer that is moved: `p + n`.
     pub(super) fn pointer(&mut self, id: Id, tight: u8, ty: Type) -> String {
-        let found = Address::new(self.function, id);
+        let found = Address::down_to(self.function, id, &|part| part != id && self.has_variable(part));
         let (Some(base), Some(target)) = (found.base, ty.target()) else {
             let text = self.integer_sum(id);
             self.casts += 1;
@@ -209,7 +219,7 @@ impl Printer<'_> {
         let has = self.base_type(base);
         let text = self.base_text(base, has);
         if fits && has == ty {
-            let index = self.index(&found, bytes);
+            let index = self.index_within(&found, bytes, 12);
             if let Some(back) = index.strip_prefix('-') {
                 return super::expression_wrapped(format!("{text} - {back}"), 12, tight);
             }
@@ -326,37 +336,99 @@ impl Printer<'_> {
         })
     }
 
-    /// A parameter, or a part of one.
-    pub(super) fn parameter(&mut self, offset: u32, width: u8, ty: Type) -> String {
-        let Some(index) = self.parameter_at(offset) else { return String::from("0") };
-        let parameter = &self.parameters[index];
-        let name = format!("param_{}", index + 1);
-        let inside = offset - parameter.offset;
-        let size = u32::from(width) / 8;
-        match self.parameter_type(index) {
-            Some(_) if inside == 0 && size == parameter.size => name,
-            Some(_) if size == 4 && parameter.size == 8 => {
-                self.casts += 1;
-                let shift = if inside == 0 { "" } else { " >> 32" };
-                format!("(unsigned int)((unsigned long long){name}{shift})")
+    /// The parts of structures that are read: of two that overlap, the wider one.
+    pub(super) fn find_fields(&mut self) {
+        let mut reads: Vec<(u8, u32, Type)> = Vec::new();
+        for (id, value) in self.function.values.iter().enumerate() {
+            if let Op::Parameter(offset) = value.op
+                && self.schedule.uses[id] > 0
+                && !self.function.is_replaced(id as Id)
+            {
+                reads.push((value.width, offset, self.types.of[id]));
             }
-            Some(_) => {
-                self.casts += 1;
-                format!("*({})((char *)&{name} + {inside})", ty.pointer().name())
-            }
-            None => {
-                let overlaps =
-                    self.fields.range((index, 0)..(index + 1, 0)).any(|(&(_, other), other_ty)| {
-                        let other_end = other + u32::from(other_ty.bits()).max(8) / 8;
-                        other < inside + size && inside < other_end && (other != inside || *other_ty != ty)
-                    });
-                if overlaps || !inside.is_multiple_of(size.max(1)) {
-                    self.casts += 1;
-                    return format!("*({})((char *)&{name} + {inside})", ty.pointer().name());
-                }
+        }
+        reads.sort_by_key(|read| (std::cmp::Reverse(read.0), read.1));
+        for (width, offset, ty) in reads {
+            let size = u32::from(width) / 8;
+            let Some(index) = self.parameter_at(offset) else { continue };
+            let inside = offset - self.parameters[index].offset;
+            let is_free =
+                self.field_at(index, inside, size).is_none() && self.field_near(index, inside, size);
+            if self.parameter_type(index).is_none() && is_free && inside.is_multiple_of(size.max(1)) {
                 self.fields.insert((index, inside), ty);
-                format!("{name}.at_{inside}")
             }
+        }
+    }
+
+    /// The part of a structure that some bytes are in: where it begins, and its type.
+    fn field_at(&self, index: usize, inside: u32, size: u32) -> Option<(u32, Type)> {
+        let (&(_, start), &ty) = self.fields.range((index, 0)..=(index, inside)).next_back()?;
+        (inside + size <= start + u32::from(ty.bits().max(8)) / 8).then_some((start, ty))
+    }
+
+    /// Whether no part of a structure has any of some bytes.
+    fn field_near(&self, index: usize, inside: u32, size: u32) -> bool {
+        self.fields
+            .range((index, 0)..(index, inside + size.max(1)))
+            .next_back()
+            .is_none_or(|(&(_, start), ty)| start + u32::from(ty.bits().max(8)) / 8 <= inside)
+    }
+
+    /// A parameter, or a part of one.
+    pub(super) fn parameter(&mut self, offset: u32, width: u8, ty: Type, tight: u8) -> String {
+        let Some(index) = self.parameter_at(offset) else { return String::from("0") };
+        let name = format!("param_{}", index + 1);
+        let inside = offset - self.parameters[index].offset;
+        let size = u32::from(width) / 8;
+        let (whole, start, has) = match self.parameter_type(index) {
+            Some(has) => (name.clone(), 0, Some(has)),
+            None => match self.field_at(index, inside, size) {
+                Some((start, has)) => (format!("{name}.at_{start}"), start, Some(has)),
+                None => (name.clone(), 0, None),
+            },
+        };
+        match has {
+            Some(has) if inside == start && has.bits() == width => whole,
+            Some(Type::Integer(64, _) | Type::Pointer(..))
+                if size == 4 && (inside - start).is_multiple_of(4) =>
+            {
+                self.casts += 1;
+                let is_number = matches!(has, Some(Type::Integer(64, false)));
+                let wide = if is_number { "" } else { "(unsigned long long)" };
+                let part =
+                    if inside == start { format!("{wide}{whole}") } else { format!("({wide}{whole} >> 32)") };
+                match ty {
+                    Type::Float(_) => format!("__int_as_float((int){part})"),
+                    Type::Integer(..) => {
+                        super::expression_wrapped(format!("({}){part}", ty.name()), 15, tight)
+                    }
+                    _ => super::expression_wrapped(format!("(unsigned int){part}"), 15, tight),
+                }
+            }
+            // It reaches into the next one.
+            _ if size == 8 && inside + size > self.parameters[index].size => self.two_parameters(offset, ty),
+            _ => {
+                self.casts += 1;
+                let text = format!("*({})((char *)&{name} + {inside})", ty.pointer().name());
+                super::expression_wrapped(text, 15, tight)
+            }
+        }
+    }
+
+    /// Two parameters in a row as one number.
+    fn two_parameters(&mut self, offset: u32, ty: Type) -> String {
+        let mut half = |offset| {
+            let text = self.parameter(offset, 32, Type::Integer(32, false), 15);
+            match self.parameter_at(offset).and_then(|index| self.parameter_type(index)) {
+                Some(Type::Float(32)) => format!("__float_as_uint({text})"),
+                _ => format!("(unsigned int){text}"),
+            }
+        };
+        let text = format!("((unsigned long long){} << 32 | {})", half(offset + 4), half(offset));
+        self.casts += 3;
+        match ty {
+            Type::Float(_) => format!("__longlong_as_double{text}"),
+            _ => text,
         }
     }
 

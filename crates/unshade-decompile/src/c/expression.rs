@@ -3,7 +3,7 @@
 use super::Printer;
 use crate::ir::fold::signed;
 use crate::ir::{Id, NONE, Op};
-use crate::types::{Kind, Type, letter};
+use crate::types::{Type, letter};
 
 /// How tightly C's operators bind.
 const UNARY: u8 = 15;
@@ -68,7 +68,7 @@ impl Printer<'_> {
         match self.function.op(id) {
             Op::Special(_) => UNSIGNED,
             Op::Constant(_) => Type::Integer(width.max(32), true),
-            Op::Symbol(_) => Type::Pointer(8, Kind::Unsigned),
+            Op::Symbol(_) => self.symbol_type(id),
             Op::Add if matches!(self.types.of[id as usize], Type::Pointer(..)) => self.types.of[id as usize],
             Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => self.common_type(id, width),
             Op::Neg | Op::Not | Op::Shl => self.promoted(a, width),
@@ -126,6 +126,11 @@ impl Printer<'_> {
         let mut has_sign = true;
         for index in 0..self.function.inputs(id).len() {
             let input = self.function.input(id, index);
+            // What C widens by itself takes the type of the other one.
+            if width == 64 && self.widens(self.function.input(id, 0), self.function.input(id, 1), index == 0)
+            {
+                continue;
+            }
             if let Some(number) = self.function.number(input) {
                 has_sign &= is_int(number, width) || matches!(self.function.op(id), Op::Add);
                 continue;
@@ -153,8 +158,8 @@ impl Printer<'_> {
                 }
                 String::from(special.0)
             }
-            Op::Parameter(offset) => self.parameter(offset, width, ty),
-            Op::Symbol(symbol) => self.symbol(symbol),
+            Op::Parameter(offset) => self.parameter(offset, width, ty, tight),
+            Op::Symbol(_) => self.symbol(id),
             Op::Add if matches!(ty, Type::Pointer(..)) => self.pointer(id, tight, ty),
             Op::Add => self.sum(id, a, b, tight, plain),
             Op::Sub => self.binary("-", SUM, a, b, tight, self.loose(width)),
@@ -317,7 +322,11 @@ impl Printer<'_> {
 
     fn binary(&mut self, operator: &str, level: u8, a: Id, b: Id, tight: u8, wanted: Type) -> String {
         let is_loose = matches!(operator, "+" | "-" | "*" | "&" | "|" | "^");
-        let write = |this: &mut Self, id: Id, tight: u8| match wanted {
+        let write = |this: &mut Self, id: Id, is_left: bool, tight: u8| match wanted {
+            Type::Integer(64, _) if is_loose && this.widens(a, b, is_left) => {
+                let inner = this.function.input(id, 0);
+                this.value(inner, tight, this.has_type(inner))
+            }
             Type::Integer(..) if is_loose => this.operand(id, tight, wanted),
             _ => this.value(id, tight, wanted),
         };
@@ -332,9 +341,33 @@ impl Printer<'_> {
                 && !this.has_variable(id)
         };
         let left_level = if chain(self, a) { level } else { left_level };
-        let left = write(self, a, left_level);
-        let right = write(self, b, right_level);
+        let left = write(self, a, true, left_level);
+        let right = write(self, b, false, right_level);
         wrapped(format!("{left} {operator} {right}"), level, tight)
+    }
+
+    /// Whether C widens an operand of 32 bits by itself, as the other one has 64 and is written so. Of two that could be,
+    /// the left one is widened by a cast.
+    fn widens(&self, a: Id, b: Id, is_left: bool) -> bool {
+        let (id, other) = if is_left { (a, b) } else { (b, a) };
+        self.is_widened(id)
+            && matches!(self.has_type(other), Type::Integer(64, _))
+            && self.function.number(other).is_none()
+            && (!is_left || !self.is_widened(other))
+    }
+
+    /// Whether a value is one of 32 bits that C widens as is wanted.
+    pub(super) fn is_widened(&self, id: Id) -> bool {
+        let inner = self.function.input(id, 0);
+        let sign = match self.function.op(id) {
+            Op::ZeroExtend => false,
+            Op::SignExtend => true,
+            _ => return false,
+        };
+        !self.has_variable(id)
+            && self.function.width(id) == 64
+            && self.function.number(inner).is_none()
+            && self.has_type(inner) == Type::Integer(32, sign)
     }
 
     fn sum(&mut self, id: Id, a: Id, b: Id, tight: u8, plain: Type) -> String {
@@ -574,25 +607,6 @@ impl Printer<'_> {
             list.push(text);
         }
         format!("{}({})", call.name(), list.join(", "))
-    }
-
-    pub(super) fn symbol(&mut self, symbol: u32) -> String {
-        let name = self.function.symbols.get(symbol as usize).cloned().unwrap_or_default();
-        let safe = super::super::c::identifier(&name);
-        let size = self
-            .source
-            .code
-            .variables
-            .iter()
-            .find(|variable| variable.name == name)
-            .map_or(0, |variable| variable.size);
-        let declaration = if size > 0 {
-            format!("__device__ unsigned char {safe}[{size}];")
-        } else {
-            format!("extern __device__ unsigned char {safe}[];")
-        };
-        self.globals.insert(safe.clone(), declaration);
-        safe
     }
 }
 

@@ -6,10 +6,12 @@
 mod access;
 mod expression;
 pub mod prelude;
+mod symbol;
+mod wrap;
 
 use crate::ir::{BlockId, Function, Id, Op};
 use crate::schedule::Schedule;
-use crate::structure::{Kind, Statement};
+use crate::structure::{Kind, Statement, continues as structure_continues};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
 use crate::{Line, Parameter, Source};
@@ -35,8 +37,16 @@ pub struct Printer<'a> {
     globals: BTreeMap<String, String>,
     /// Arrays that are used: the least and the most byte.
     pub(crate) regions: BTreeMap<&'static str, (i64, i64)>,
-    lines: Vec<Line>,
+    lines: Vec<Written>,
     addresses: Vec<u32>,
+    /// Variables that were named since the last line.
+    named: Vec<Id>,
+    /// The variable that the next line declares.
+    declaring: Option<Id>,
+    /// The last occurrence of each variable, and up to which one each loop goes, in the order in which they are written.
+    last: HashMap<Id, u32>,
+    loop_ends: Vec<u32>,
+    loops_written: usize,
     indent: usize,
     /// Variables whose declaration stands where they are first set.
     declared_later: BTreeSet<Id>,
@@ -47,12 +57,46 @@ pub struct Printer<'a> {
     pub casts: usize,
 }
 
+/// A line of the body.
+struct Written {
+    text: String,
+    indent: usize,
+    addresses: Vec<u32>,
+    /// The variable that it sets, if that is all it does.
+    sets: Option<Id>,
+    /// The variable that it declares.
+    declares: Option<Id>,
+    /// The variables that it names.
+    names: Vec<Id>,
+}
+
+/// The text of a function.
+#[derive(Debug)]
+pub struct Text {
+    /// All of it.
+    pub lines: Vec<Line>,
+    /// How many of the lines are the function's body: declarations and statements, without the braces around them.
+    pub body: usize,
+    /// How many casts there are.
+    pub casts: usize,
+}
+
 /// Where a variable occurs.
 #[derive(Clone, Copy)]
 struct Occurrence {
     scope: usize,
     /// The scope in which it is set first, if that is the first that happens to it.
     first: Option<usize>,
+    /// When it occurs last, by the [`Clock`].
+    last: u32,
+}
+
+/// Counts occurrences of variables in the order of the text.
+#[derive(Default)]
+struct Clock {
+    now: u32,
+    /// What each loop ends at.
+    loop_ends: Vec<u32>,
 }
 
 impl<'a> Printer<'a> {
@@ -80,6 +124,11 @@ impl<'a> Printer<'a> {
             regions: BTreeMap::new(),
             lines: Vec::new(),
             addresses: Vec::new(),
+            named: Vec::new(),
+            declaring: None,
+            last: HashMap::new(),
+            loop_ends: Vec::new(),
+            loops_written: 0,
             indent: 1,
             declared_later: BTreeSet::new(),
             declared: BTreeSet::new(),
@@ -87,6 +136,7 @@ impl<'a> Printer<'a> {
             casts: 0,
         };
         printer.find_parameters();
+        printer.find_fields();
         printer
     }
 
@@ -112,7 +162,7 @@ impl<'a> Printer<'a> {
     }
 
     /// All of it.
-    pub fn run(mut self, statements: &[Statement], gotos: usize) -> (Vec<Line>, usize) {
+    pub fn run(mut self, statements: &[Statement], gotos: usize) -> Text {
         self.find_occurrences(statements, gotos);
         self.statements(statements);
         let body = std::mem::take(&mut self.lines);
@@ -134,11 +184,17 @@ impl<'a> Printer<'a> {
         }
         lines.push(plain(self.signature()));
         lines.push(plain(String::from("{")));
+        let start = lines.len();
         lines.extend(self.regions().into_iter().map(plain));
         lines.extend(self.declarations().into_iter().map(plain));
-        lines.extend(body);
+        for line in body {
+            wrap::lines(&line.text, line.indent * 4, |text| {
+                lines.push(Line { text, addresses: line.addresses.clone() });
+            });
+        }
+        let body = lines.len() - start;
         lines.push(plain(String::from("}")));
-        (lines, self.casts)
+        Text { lines, body, casts: self.casts }
     }
 
     fn signature(&mut self) -> String {
@@ -224,6 +280,7 @@ impl<'a> Printer<'a> {
     /// The name of a value's variable.
     pub(crate) fn name(&mut self, id: Id) -> String {
         let class = self.variables.of(id);
+        self.named.push(class);
         if let Some(name) = self.names.get(&class) {
             return name.clone();
         }
@@ -254,11 +311,21 @@ impl<'a> Printer<'a> {
     // Statements.
 
     fn line(&mut self, text: &str) {
+        self.write(text, None);
+    }
+
+    /// Writes a line; with the variable that it sets, if it does nothing else.
+    fn write(&mut self, text: &str, sets: Option<Id>) {
         let mut addresses = std::mem::take(&mut self.addresses);
         addresses.sort_unstable();
         addresses.dedup();
         addresses.retain(|address| *address != crate::ir::NONE);
-        self.lines.push(Line { text: format!("{:width$}{text}", "", width = self.indent * 4), addresses });
+        let mut names = std::mem::take(&mut self.named);
+        names.sort_unstable();
+        names.dedup();
+        let declares = self.declaring.take();
+        let text = String::from(text);
+        self.lines.push(Written { text, indent: self.indent, addresses, sets, declares, names });
     }
 
     fn statements(&mut self, statements: &[Statement]) {
@@ -274,10 +341,7 @@ impl<'a> Printer<'a> {
         self.indent += 1;
         self.statements(body);
         self.indent -= 1;
-        let is_one = self.lines.len() == place + 2 && !self.lines[place + 1].text.ends_with(":;") && {
-            let text = self.lines[place + 1].text.trim_start();
-            text.ends_with(';') && !text.starts_with("if ") && !self.is_declaration(text)
-        };
+        let is_one = self.lines.len() == place + 2 && self.stands_alone(place + 1);
         if !is_one {
             self.lines[place].text.push_str(" {");
         }
@@ -324,15 +388,21 @@ impl<'a> Printer<'a> {
                 self.close(is_open);
             }
             Statement::Loop { kind: Kind::Endless, body } => {
+                self.loops_written += 1;
                 let is_open = self.braced("for (;;)", body);
                 self.close(is_open);
             }
+            Statement::Loop { kind: Kind::Once, body } => {
+                self.loops_written += 1;
+                let is_open = self.braced("do", body);
+                self.line(if is_open { "} while (false);" } else { "while (false);" });
+            }
             Statement::Loop { kind: Kind::While(condition, holds), body } => {
-                let text = self.condition((*condition, *holds));
-                let is_open = self.braced(&format!("while ({text})"), body);
-                self.close(is_open);
+                self.loops_written += 1;
+                self.counted((*condition, *holds), body);
             }
             Statement::Loop { kind: Kind::DoWhile(condition, holds), body } => {
+                self.loops_written += 1;
                 let is_open = self.braced("do", body);
                 let text = self.condition((*condition, *holds));
                 let close = if is_open { "} " } else { "" };
@@ -397,7 +467,7 @@ impl<'a> Printer<'a> {
                 let (place, ty) =
                     self.place(space, self.function.input(id, 0), self.stored_type(value, width));
                 let text = self.assigned(value, ty);
-                self.assign(&place, &text);
+                self.assign(&place, &text, None);
             }
             Op::Unlifted(note) => {
                 let note = self.function.notes.get(note as usize).map_or("", String::as_str);
@@ -415,7 +485,8 @@ impl<'a> Printer<'a> {
                 let name = self.name(id);
                 let declared = self.declared(id);
                 let text = self.set_to(id, ty);
-                self.assign(&format!("{declared}{name}"), &text);
+                let sets = (!self.function.op(id).is_effect()).then(|| self.variables.of(id));
+                self.assign(&format!("{declared}{name}"), &text, sets);
             }
             _ => {
                 let text = self.computed(id, 0, self.types.of[id as usize]);
@@ -426,6 +497,9 @@ impl<'a> Printer<'a> {
 
     /// A value that is assigned to something of a type: C changes the sign and the width of integers by itself.
     fn assigned(&mut self, id: Id, ty: Type) -> String {
+        if matches!(ty, Type::Integer(64, _)) && self.is_widened(id) {
+            return self.value(self.function.input(id, 0), 0, self.has_type(self.function.input(id, 0)));
+        }
         let ty = match (ty, self.has_type(id)) {
             (Type::Integer(bits, _), Type::Integer(have, sign))
                 if have >= bits && self.function.number(id).is_none() =>
@@ -437,18 +511,24 @@ impl<'a> Printer<'a> {
         self.value(id, 0, ty)
     }
 
-    /// `x = x + 1` is `x += 1`.
-    fn assign(&mut self, place: &str, text: &str) {
+    /// `x = x + 1` is `x += 1`; in this form, what is added may stand on either side.
+    fn assign(&mut self, place: &str, text: &str, sets: Option<Id>) {
+        const OPERATORS: [&str; 8] = ["+", "-", "*", "&", "|", "^", "<<", ">>"];
         if let Some(rest) = text.strip_prefix(place).and_then(|rest| rest.strip_prefix(' ')) {
-            for operator in ["+", "-", "*", "&", "|", "^"] {
+            for operator in OPERATORS {
                 if let Some(other) = rest.strip_prefix(operator).and_then(|other| other.strip_prefix(' '))
                     && is_one_operand(other)
                 {
-                    return self.line(&format!("{place} {operator}= {other};"));
+                    return self.write(&format!("{place} {operator}= {other};"), sets);
                 }
             }
         }
-        self.line(&format!("{place} = {text};"));
+        if let Some(other) = text.strip_suffix(place).and_then(|rest| rest.strip_suffix(" + "))
+            && is_product(other)
+        {
+            return self.write(&format!("{place} += {other};"), sets);
+        }
+        self.write(&format!("{place} = {text};"), sets);
     }
 
     /// The type in front of a variable that is declared where it is set.
@@ -457,6 +537,7 @@ impl<'a> Printer<'a> {
         if !self.declared_later.contains(&class) || !self.declared.insert(class) {
             return String::new();
         }
+        self.declaring = Some(class);
         let ty = self.types.of[class as usize].name();
         if ty.ends_with('*') { String::from(ty) } else { format!("{ty} ") }
     }
@@ -485,7 +566,8 @@ impl<'a> Printer<'a> {
             let name = self.name(phi);
             let text = self.assigned(input, ty);
             self.addresses.push(self.function.values[input as usize].address);
-            self.assign(&name, &text);
+            let class = variables.of(phi);
+            self.assign(&name, &text, Some(class));
         }
     }
 
@@ -530,6 +612,111 @@ impl<'a> Printer<'a> {
         !self.schedule.inline[id as usize] && !crate::schedule::is_leaf(self.function, id)
     }
 
+    // Loops with a variable that counts.
+
+    /// A loop with its condition in front: `for` if its last statement sets a variable of the condition, `while` otherwise.
+    fn counted(&mut self, condition: (Id, bool), body: &[Statement]) {
+        let place = self.lines.len();
+        let end = self.loop_ends.get(self.loops_written - 1).copied();
+        self.named.clear();
+        let text = self.condition(condition);
+        let tested = self.named.clone();
+        let is_open = self.braced(&format!("while ({text})"), body);
+        let step = if structure_continues(body) { None } else { self.take_step(place, &tested) };
+        let Some((class, step)) = step else { return self.close(is_open) };
+        let start = self.take_start(place, class, end).unwrap_or_default();
+        let head = if start.0 { place - 1 } else { place };
+        let head_line = &mut self.lines[head];
+        let brace = if is_open { " {" } else { "" };
+        head_line.text = format!("for ({}; {text}; {step}){brace}", start.1);
+        head_line.addresses.extend(start.2);
+        // What is left may need no braces.
+        if is_open && self.lines.len() == head + 2 && self.stands_alone(head + 1) {
+            let trimmed = self.lines[head].text.len() - 2;
+            self.lines[head].text.truncate(trimmed);
+            return;
+        }
+        if self.lines.len() == head + 1 {
+            let trimmed = self.lines[head].text.trim_end_matches(" {").len();
+            self.lines[head].text.truncate(trimmed);
+            self.lines[head].text.push(';');
+            return;
+        }
+        self.close(is_open);
+    }
+
+    /// Takes the statement that a round ends with out of a body, if it sets a variable that is tested.
+    fn take_step(&mut self, place: usize, tested: &[Id]) -> Option<(Id, String)> {
+        let inner = self.indent + 1;
+        let mut at = self.lines.len();
+        while at > place + 1 {
+            at -= 1;
+            let line = &self.lines[at];
+            let class = line.sets.filter(|_| line.indent == inner)?;
+            if tested.contains(&class) {
+                // Nothing behind it may read what it sets, or set what it reads.
+                let is_free = self.lines[at + 1..].iter().all(|after| {
+                    !after.names.contains(&class) && after.sets.is_some_and(|set| !line.names.contains(&set))
+                });
+                // What the body declares is not known in the head.
+                let is_outer = self.lines[place + 1..]
+                    .iter()
+                    .all(|other| other.declares.is_none_or(|declared| !line.names.contains(&declared)));
+                if !is_free || !is_outer || line.text.contains(['[', '?']) {
+                    return None;
+                }
+                let line = self.lines.remove(at);
+                let text = line.text.strip_suffix(';')?;
+                let step = match text.split_once(' ') {
+                    Some((name, "+= 1")) => format!("{name}++"),
+                    Some((name, "-= 1")) => format!("{name}--"),
+                    _ => String::from(text),
+                };
+                if let Some(head) = self.lines.get_mut(place) {
+                    head.addresses.extend(line.addresses);
+                }
+                return Some((class, step));
+            }
+        }
+        None
+    }
+
+    /// Takes the statement that a variable begins with out of the lines in front of its loop: whether there was one, its
+    /// text, its addresses. One that declares a variable which is needed behind the loop stays.
+    fn take_start(&mut self, place: usize, class: Id, end: Option<u32>) -> Option<(bool, String, Vec<u32>)> {
+        let mut at = place;
+        while at > 0 {
+            at -= 1;
+            let line = &self.lines[at];
+            let set = line.sets.filter(|_| line.indent == self.indent)?;
+            if set != class {
+                if line.names.contains(&class) {
+                    return None;
+                }
+                continue;
+            }
+            let is_free = self.lines[at + 1..place]
+                .iter()
+                .all(|after| after.sets.is_some_and(|set| !line.names.contains(&set)));
+            let is_declared = line.declares.is_some();
+            let is_over = end.is_some_and(|end| self.last.get(&class).is_some_and(|last| *last <= end));
+            // `x += 1` is no beginning.
+            let is_set = line.text.contains(" = ") && !line.text.contains(['[', '?']);
+            if !is_free || !is_set || is_declared && !is_over || line.text.len() > 60 {
+                return None;
+            }
+            let line = self.lines.remove(at);
+            return Some((true, String::from(line.text.strip_suffix(';')?), line.addresses));
+        }
+        None
+    }
+
+    /// Whether a line can be what belongs to a head without braces.
+    fn stands_alone(&self, at: usize) -> bool {
+        let text = self.lines[at].text.as_str();
+        text.ends_with(';') && !text.ends_with(":;") && !text.starts_with("if ") && !self.is_declaration(text)
+    }
+
     // Where variables are declared.
 
     fn find_occurrences(&mut self, statements: &[Statement], gotos: usize) {
@@ -538,8 +725,11 @@ impl<'a> Printer<'a> {
         }
         let mut scopes = vec![(0_usize, 0_usize)];
         let mut found: HashMap<Id, Occurrence> = HashMap::new();
-        self.occurrences(statements, 0, &mut scopes, &mut found);
+        let mut clock = Clock::default();
+        self.occurrences(statements, 0, &mut scopes, &mut found, &mut clock);
+        self.loop_ends = clock.loop_ends;
         for (class, occurrence) in found {
+            self.last.insert(class, occurrence.last);
             if occurrence.first == Some(occurrence.scope) {
                 self.declared_later.insert(class);
             }
@@ -552,32 +742,36 @@ impl<'a> Printer<'a> {
         scope: usize,
         scopes: &mut Vec<(usize, usize)>,
         found: &mut HashMap<Id, Occurrence>,
+        clock: &mut Clock,
     ) {
         for statement in statements {
             match statement {
-                Statement::Block(block) => self.block_occurrences(*block, scope, scopes, found),
+                Statement::Block(block) => self.block_occurrences(*block, scope, scopes, found, clock),
                 Statement::If { condition, then, otherwise } => {
-                    self.read_in(condition.0, scope, scopes, found);
-                    self.inside(then, scope, scopes, found);
-                    self.inside(otherwise, scope, scopes, found);
+                    self.read_in(condition.0, scope, scopes, found, clock);
+                    self.inside(then, scope, scopes, found, clock);
+                    self.inside(otherwise, scope, scopes, found, clock);
                 }
                 Statement::Loop { kind, body } => {
+                    let place = clock.loop_ends.len();
+                    clock.loop_ends.push(0);
                     if let Kind::While(condition, _) = kind {
-                        self.read_in(*condition, scope, scopes, found);
+                        self.read_in(*condition, scope, scopes, found, clock);
                     }
-                    self.inside(body, scope, scopes, found);
+                    self.inside(body, scope, scopes, found, clock);
                     if let Kind::DoWhile(condition, _) = kind {
-                        self.read_in(*condition, scope, scopes, found);
+                        self.read_in(*condition, scope, scopes, found, clock);
                     }
+                    clock.loop_ends[place] = clock.now;
                 }
                 Statement::Switch { selector, cases } => {
-                    self.read_in(*selector, scope, scopes, found);
+                    self.read_in(*selector, scope, scopes, found, clock);
                     // A declaration between cases would be jumped over: what is set there is declared before.
                     let depth = scopes[scope].1 + 1;
                     for (_, _, body) in cases {
                         scopes.push((scope, depth));
                         let outer = scopes.len() - 1;
-                        self.occurrences(body, outer, scopes, found);
+                        self.occurrences(body, outer, scopes, found, clock);
                         for occurrence in found.values_mut() {
                             if occurrence.first == Some(outer) {
                                 occurrence.first = None;
@@ -596,11 +790,12 @@ impl<'a> Printer<'a> {
         scope: usize,
         scopes: &mut Vec<(usize, usize)>,
         found: &mut HashMap<Id, Occurrence>,
+        clock: &mut Clock,
     ) {
         let depth = scopes[scope].1 + 1;
         scopes.push((scope, depth));
         let inner = scopes.len() - 1;
-        self.occurrences(body, inner, scopes, found);
+        self.occurrences(body, inner, scopes, found, clock);
     }
 
     fn block_occurrences(
@@ -609,26 +804,36 @@ impl<'a> Printer<'a> {
         scope: usize,
         scopes: &[(usize, usize)],
         found: &mut HashMap<Id, Occurrence>,
+        clock: &mut Clock,
     ) {
         for &item in &self.schedule.items[block as usize] {
             for index in 0..self.function.inputs(item).len() {
                 let input = self.function.input(item, index);
                 if input != crate::ir::NONE {
-                    self.read_in(input, scope, scopes, found);
+                    self.read_in(input, scope, scopes, found, clock);
                 }
             }
             if self.function.width(item) != 0 && self.schedule.uses[item as usize] > 0 {
-                self.occur(self.variables.of(item), scope, scopes, found, true);
+                self.occur(self.variables.of(item), scope, scopes, found, clock, true);
             }
         }
         for &(phi, input) in &self.variables.copies[block as usize] {
-            self.read_in(input, scope, scopes, found);
-            self.occur(self.variables.of(phi), scope, scopes, found, false);
+            self.read_in(input, scope, scopes, found, clock);
+            self.occur(self.variables.of(phi), scope, scopes, found, clock, false);
         }
     }
 
-    fn read_in(&self, id: Id, scope: usize, scopes: &[(usize, usize)], found: &mut HashMap<Id, Occurrence>) {
-        self.each_variable(id, &mut |id| self.occur(self.variables.of(id), scope, scopes, found, false));
+    fn read_in(
+        &self,
+        id: Id,
+        scope: usize,
+        scopes: &[(usize, usize)],
+        found: &mut HashMap<Id, Occurrence>,
+        clock: &mut Clock,
+    ) {
+        self.each_variable(id, &mut |id| {
+            self.occur(self.variables.of(id), scope, scopes, found, clock, false);
+        });
     }
 
     fn occur(
@@ -637,11 +842,16 @@ impl<'a> Printer<'a> {
         scope: usize,
         scopes: &[(usize, usize)],
         found: &mut HashMap<Id, Occurrence>,
+        clock: &mut Clock,
         is_set: bool,
     ) {
-        let entry = found
-            .entry(class)
-            .or_insert(Occurrence { scope, first: if is_set { Some(scope) } else { None } });
+        let entry = found.entry(class).or_insert(Occurrence {
+            scope,
+            first: if is_set { Some(scope) } else { None },
+            last: 0,
+        });
+        clock.now += 1;
+        entry.last = clock.now;
         let (mut a, mut b) = (entry.scope, scope);
         while a != b {
             if scopes[a].1 < scopes[b].1 {
@@ -661,6 +871,27 @@ fn is_one_operand(text: &str) -> bool {
             b'(' | b'[' => depth += 1,
             b')' | b']' => depth -= 1,
             b' ' if depth == 0 => return false,
+            _ => {}
+        }
+    }
+    true
+}
+
+/// Whether text is operands that bind more tightly than a sum, and no choice.
+fn is_product(text: &str) -> bool {
+    let mut depth = 0_i32;
+    let bytes = text.as_bytes();
+    for (place, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'(' | b'[' => depth += 1,
+            b')' | b']' => depth -= 1,
+            b' ' if depth == 0
+                && ![place + 1, place.wrapping_sub(1)]
+                    .into_iter()
+                    .any(|at| matches!(bytes.get(at), Some(b'*' | b'/' | b'%'))) =>
+            {
+                return false;
+            }
             _ => {}
         }
     }

@@ -92,28 +92,37 @@ static HELPERS: &[(&str, &str, &str)] = &[
     (
         "double_to_half",
         "unsigned int (double x, int rounding)",
-        "    float f = (float)x;\n    unsigned int bits = __float_as_int(f);\n    if ((double)f != x && (bits & 0x7f800000) != 0x7f800000)\n        f = __int_as_float(fabs((double)f) > fabs(x) ? bits - 1 | 1 : bits | 1);\n    unsigned int sign = __float_as_int(f) >> 16 & 0x8000, rest = __float_as_int(f) & 0x7fffffff;\n    if (rest > 0x7f800000)\n        return 0x7fff;\n    bool away = rounding == 1 ? sign != 0 : rounding == 2 && sign == 0;\n    if (rest >= 0x47800000)\n        return rest == 0x7f800000 || rounding == 0 || away ? sign | 0x7c00 : sign | 0x7bff;\n    unsigned int shift = rest >= 0x38800000 ? 13 : 126 - (rest >> 23);\n    unsigned int value = rest >= 0x38800000 ? rest - 0x38000000 : rest & 0x7fffff | 0x800000;\n    if (shift > 31)\n        return sign | (away && rest != 0 ? 1 : 0);\n    unsigned int whole = value >> shift, part = value & (1u << shift) - 1, half = 1u << (shift - 1);\n    bool up = rounding == 0 ? part > half || part == half && (whole & 1) != 0 : away && part != 0;\n    return sign | (whole + up);",
+        "    float f = (float)(fabs(x) < 1e6 || !(fabs(x) < 1e300 * 1e10) ? x : copysign(1e6, x));\n    unsigned int bits = __float_as_int(f);\n    if ((double)f != x && (bits & 0x7f800000) != 0x7f800000)\n        f = __int_as_float(fabs((double)f) > fabs(x) ? bits - 1 | 1 : bits | 1);\n    unsigned int sign = __float_as_int(f) >> 16 & 0x8000, rest = __float_as_int(f) & 0x7fffffff;\n    if (rest > 0x7f800000)\n        return 0x7fff;\n    bool away = rounding == 1 ? sign != 0 : rounding == 2 && sign == 0;\n    if (rest >= 0x47800000)\n        return rest == 0x7f800000 || rounding == 0 || away ? sign | 0x7c00 : sign | 0x7bff;\n    unsigned int shift = rest >= 0x38800000 ? 13 : 126 - (rest >> 23);\n    unsigned int value = rest >= 0x38800000 ? rest - 0x38000000 : rest & 0x7fffff | 0x800000;\n    if (shift > 31)\n        return sign | (away && rest != 0 ? 1 : 0);\n    unsigned int whole = value >> shift, part = value & (1u << shift) - 1, half = 1u << (shift - 1);\n    bool up = rounding == 0 ? part > half || part == half && (whole & 1) != 0 : away && part != 0;\n    return sign | (whole + up);",
     ),
-    ("fmul_zero_wins", "float (float a, float b, int)", "    return a == 0.0f || b == 0.0f ? 0.0f : a * b;"),
+    (
+        "fmul_zero_wins",
+        "float (float a, float b, int rounding, int scale)",
+        "    const float scales[8] = {1.0f, 0.5f, 0.25f, 0.125f, 8.0f, 4.0f, 2.0f, 1.0f};\n    double x = (double)a * b * scales[scale & 7];\n    if (a == 0.0f || b == 0.0f)\n        return 0.0f;\n    return rounding == 0 ? (float)x : rounding == 1 ? __double2float_rd(x) : rounding == 2 ? __double2float_ru(x) : __double2float_rz(x);",
+    ),
     (
         "fma_zero_wins",
-        "float (float a, float b, float c, int)",
-        "    return a == 0.0f || b == 0.0f ? c + 0.0f : fmaf(a, b, c);",
+        "float (float a, float b, float c, int rounding)",
+        "    if (a == 0.0f || b == 0.0f)\n        a = b = 0.0f;\n    return rounding == 0 ? fmaf(a, b, c) : rounding == 1 ? __fmaf_rd(a, b, c) : rounding == 2 ? __fmaf_ru(a, b, c) : __fmaf_rz(a, b, c);",
     ),
     (
         "fmul_scaled",
-        "float (float a, float b, int, int scale)",
-        "    const float scales[8] = {1.0f, 0.5f, 0.25f, 0.125f, 8.0f, 4.0f, 2.0f, 1.0f};\n    return (float)((double)a * b * scales[scale & 7]);",
+        "float (float a, float b, int rounding, int scale)",
+        "    const float scales[8] = {1.0f, 0.5f, 0.25f, 0.125f, 8.0f, 4.0f, 2.0f, 1.0f};\n    double x = (double)a * b * scales[scale & 7];\n    return rounding == 0 ? (float)x : rounding == 1 ? __double2float_rd(x) : rounding == 2 ? __double2float_ru(x) : __double2float_rz(x);",
+    ),
+    (
+        "or_if_nan",
+        "long long (long long x, double of, long long instead)",
+        "    return of != of ? instead : x;",
     ),
     (
         "fdivide_is_hard",
         "bool (float a, float b)",
-        "    int x = (int)(__float_as_int(a) >> 23 & 255), y = (int)(__float_as_int(b) >> 23 & 255), q = x - y + 127;\n    return x == 0 || x == 255 || y == 0 || y == 255 || q <= 24 || q >= 253;",
+        "    int x = (int)(__float_as_int(a) >> 23 & 255), y = (int)(__float_as_int(b) >> 23 & 255), q = x - y + 127;\n    return x <= 24 || x > 254 || y == 0 || y >= 252 || q <= 24 || q >= 253;",
     ),
     (
         "ddivide_is_hard",
         "bool (double a, double b)",
-        "    int x = (int)(__double_as_longlong(a) >> 52 & 2047), y = (int)(__double_as_longlong(b) >> 52 & 2047), q = x - y + 1023;\n    return x == 0 || x == 2047 || y == 0 || y == 2047 || q <= 24 || q >= 2045;",
+        "    int x = (int)(__double_as_longlong(a) >> 52 & 2047), y = (int)(__double_as_longlong(b) >> 52 & 2047), q = x - y + 1023;\n    return x <= 53 || x > 2046 || y == 0 || y >= 2044 || q <= 53 || q >= 2045;",
     ),
     (
         "reciprocal64_high",
@@ -144,6 +153,11 @@ static HELPERS: &[(&str, &str, &str)] = &[
         "video_clamp",
         "long long (long long x, bool has_sign)",
         "    long long low = has_sign ? -2147483648ll : 0, high = has_sign ? 2147483647ll : 4294967295ll;\n    return x < low ? low : x > high ? high : x;",
+    ),
+    (
+        "video_simd",
+        "unsigned int (int code, int types, int variant, unsigned int a, unsigned int b, unsigned int c, int first, int second, int negate_a, int negate_b, int mask, int combined, int sum, int has_sign, int clamp)",
+        "    const unsigned short first_bytes[14] = {0x0000, 0x1111, 0x2222, 0x3333, 0x3210, 0x4321, 0x5432, 0x6543, 0x3201, 0x3012, 0x0213, 0x3120, 0x1230, 0x2310};\n    const unsigned short second_bytes[11] = {0x4444, 0x5555, 0x6666, 0x7777, 0x7654, 0x6543, 0x5432, 0x4321, 0x4567, 0x6745, 0x5476};\n    int width = code & 8 ? 8 : 16, lanes = 32 / width, op = code & 7;\n    unsigned int limit = (1u << width) - 1, third = op == 5 ? 0 : c, word = 0;\n    long long total = 0;\n    for (int lane = 0; lane < lanes; lane++) {\n        long long part[2], old = third >> lane * width & limit;\n        for (int i = 0; i < 2; i++) {\n            int select = (i ? second : first) & 255, other = (i ? first : second) & 255;\n            int from = i && select == 255 ? lanes + lane : width == 8 ? (i ? second_bytes[select < 11 ? select : 4] : first_bytes[select < 14 ? select : 4]) >> lane * 4 & 15 : !i && other == 255 ? select >> lane & 1 : select >> lane * 2 & 3;\n            part[i] = (from >= lanes ? b : a) >> (from & (lanes - 1)) * width & limit;\n            if (types >> i & 1 && part[i] >> (width - 1))\n                part[i] -= (long long)limit + 1;\n            if (i ? negate_b : negate_a)\n                part[i] = -part[i];\n        }\n        if (has_sign && old >> (width - 1))\n            old -= (long long)limit + 1;\n        long long x = part[0], y = part[1], value = old;\n        int distance = variant ? (int)(y & (width - 1)) : y < 0 ? 0 : y > width ? width : (int)y;\n        if (mask >> lane & 1) {\n            switch (op) {\n            case 0: value = x + y; break;\n            case 1: value = (x + y + (x + y >= 0)) >> 1; break;\n            case 2: value = x < y ? y - x : x - y; break;\n            case 3: value = (x < y) == !variant ? x : y; break;\n            case 4: value = variant >> 0 & 1 && x < y || variant >> 1 & 1 && x == y || variant >> 2 & 1 && x > y; break;\n            case 5: value = c & 1 ? x : y; break;\n            case 6: value = x >> distance; break;\n            default: value = (long long)((unsigned long long)x << distance);\n            }\n            long long low = has_sign ? -(long long)(limit >> 1) - 1 : 0, high = has_sign ? limit >> 1 : limit;\n            if (clamp)\n                value = value < low ? low : value > high ? high : value;\n            total += value;\n            if (combined == 1 && old < value || combined == 2 && old > value)\n                value = old;\n        }\n        word |= ((unsigned int)value & limit) << lane * width;\n    }\n    if (combined == 4 || sum == 1)\n        return third + (unsigned int)total;\n    if (combined == 5 || combined == 6) {\n        bool is_less = has_sign ? (int)word < (int)third : word < third;\n        return is_less == (combined == 5) ? word : third;\n    }\n    return word;",
     ),
     ("vote_equal", "bool (bool p)", "    return __all(p) || !__any(p);"),
     ("lock_shared", "bool (void *)", "    return true;"),

@@ -69,6 +69,16 @@ impl Graph {
         self.dominators.dominates(a, b)
     }
 
+    /// Whether every way back leads to a block that dominates where it comes from.
+    pub fn is_reducible(&self, function: &Function) -> bool {
+        self.order.iter().all(|&block| {
+            let before = function.blocks[block as usize].before.iter();
+            before.filter(|before| self.is_reached(**before)).all(|&before| {
+                self.place[before as usize] < self.place[block as usize] || self.dominates(block, before)
+            })
+        })
+    }
+
     /// The nearest block that dominates both.
     pub fn common(&self, a: BlockId, b: BlockId) -> BlockId {
         self.dominators.nearest_common(a, b).unwrap_or(0)

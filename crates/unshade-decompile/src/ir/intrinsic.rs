@@ -1,7 +1,7 @@
 //! Functions that C calls by name: CUDA's, and helpers that are written before a function that needs them.
 //!
 //! [`TABLE`] is sorted by name. A type is a letter: `u i f d U I D h` for 32-bit and 64-bit numbers (`U I` have 64 bits),
-//! `b` for a truth value, `p` for a pointer, `c` for a number that has to be known, `-` for none.
+//! `b` for a truth value, `p` for a pointer, `c` for a number that has to be known, `o` for what has its own type, `-` for none.
 
 /// A function of [`TABLE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -145,6 +145,7 @@ pub static TABLE: &[Entry] = &[
     pure("__uint2float_rd", "fu"),
     pure("__uint2float_ru", "fu"),
     pure("__uint2float_rz", "fu"),
+    pure("__umul64hi", "UUU"),
     pure("__ull2double_rd", "dU"),
     pure("__ull2double_rn", "dU"),
     pure("__ull2double_ru", "dU"),
@@ -153,9 +154,14 @@ pub static TABLE: &[Entry] = &[
     pure("__ull2float_rn", "fU"),
     pure("__ull2float_ru", "fU"),
     pure("__ull2float_rz", "fU"),
+    pure("__vabsdiffu4", "uuu"),
+    pure("__vadd4", "uuu"),
+    pure("__vminu4", "uuu"),
+    pure("__vsadu4", "uuu"),
     reads("__all", "ub"),
     reads("__any", "ub"),
     reads("__ballot", "ub"),
+    changes("__assertfail", "-ooIoI"),
     pure("abs", "ii"),
     changing_helper("atomic_safe_add", "upu"),
     changes("atomicAdd.f", "fpf"),
@@ -195,6 +201,7 @@ pub static TABLE: &[Entry] = &[
     changing_helper("barrier_arrive", "-uu"),
     changing_helper("lock_shared", "bp"),
     changing_helper("unlock_shared", "bp"),
+    pure("double", "dd"),
     pure("exp2f", "ff"),
     helper("fdivide_is_hard", "bff"),
     helper("ddivide_is_hard", "bdd"),
@@ -209,10 +216,12 @@ pub static TABLE: &[Entry] = &[
     pure("fmin", "ddd"),
     pure("fminf", "fff"),
     helper("fmul_scaled", "fffcc"),
-    helper("fmul_zero_wins", "fffc"),
+    helper("fmul_zero_wins", "fffcc"),
     helper("float_to_half", "ufc"),
+    changes("free", "-o"),
     helper("half_to_float", "fu"),
     pure("llabs", "II"),
+    changes("malloc", "UU"),
     pure("max.i", "iii"),
     pure("max.u", "uuu"),
     pure("max.ll", "III"),
@@ -222,9 +231,11 @@ pub static TABLE: &[Entry] = &[
     pure("min.u", "uuu"),
     pure("min.ll", "III"),
     pure("min.ull", "UUU"),
+    changes("printf", "ioooooooooooooooooooooooooooooooooo"),
     helper("reciprocal", "ff"),
     helper("reciprocal64_high", "uu"),
     helper("reciprocal_sqrt64_high", "uu"),
+    helper("or_if_nan", "IIdI"),
     pure("rint", "dd"),
     pure("rintf", "ff"),
     pure("rsqrtf", "ff"),

@@ -6,11 +6,14 @@
 
 pub mod build;
 pub mod dominators;
+pub mod evaluate;
 pub mod fold;
 pub mod hash;
 pub mod intrinsic;
+mod op;
 
 pub use intrinsic::Intrinsic;
+pub use op::Sign;
 
 /// A value: into [`Function::values`].
 pub type Id = u32;

@@ -8,6 +8,7 @@ use crate::ir::{BlockId, End, Function, NONE, Op};
 pub fn clean(function: &mut Function) -> bool {
     let mut changed = fold_ends(function);
     changed |= remove_unreached(function);
+    changed |= one_return(function);
     changed |= skip_empty(function);
     changed |= switch_defaults(function);
     changed |= join_conditions(function);
@@ -204,6 +205,29 @@ pub fn remove_unreached(function: &mut Function) -> bool {
         dead.phis.clear();
         dead.effects.clear();
         dead.before.clear();
+    }
+    changed
+}
+
+/// Ends of the thread with nothing before them are one.
+fn one_return(function: &mut Function) -> bool {
+    let is_return = |function: &Function, block: BlockId| {
+        let found = &function.blocks[block as usize];
+        found.end == End::Return && found.effects.is_empty() && found.phis.is_empty() && block != 0
+    };
+    let all: Vec<BlockId> =
+        (0..function.blocks.len() as BlockId).filter(|block| is_return(function, *block)).collect();
+    let Some((&first, others)) = all.split_first() else { return false };
+    let mut changed = false;
+    for &other in others {
+        for before in std::mem::take(&mut function.blocks[other as usize].before) {
+            function.blocks[before as usize].end.redirect(other, first);
+            if !function.blocks[first as usize].before.contains(&before) {
+                function.blocks[first as usize].before.push(before);
+            }
+            changed = true;
+        }
+        function.blocks[other as usize].end = End::Open;
     }
     changed
 }

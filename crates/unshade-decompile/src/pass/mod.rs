@@ -1,20 +1,50 @@
 //! What is done to a function between its front end and its text: one pass a module.
 
 pub mod graph;
+pub mod loops;
 pub mod memory;
 pub mod pairs;
+pub mod quotient;
 pub mod simplify;
 
 use crate::ir::dominators::Graph;
 use crate::ir::{Function, Id, NONE, Op};
 
 /// Rounds after which a function that still changes is left as it is.
-const MAX_ROUNDS: usize = 12;
+const MAX_ROUNDS: usize = 32;
+
+/// So often loops are looked at: one that another was in is left for the next time.
+const MAX_NESTED: usize = 4;
+
+/// So many times quotients are looked for.
+const MAX_QUOTIENTS: usize = 4;
 
 /// All passes, until nothing changes.
 pub fn run(function: &mut Function) {
     graph::clean(function);
-    for round in 0..MAX_ROUNDS {
+    rounds(function, 0);
+    // Quotients make others of what is around them: the remainder, the choice of which they are a side.
+    for _ in 0..MAX_QUOTIENTS {
+        let found = Graph::new(function);
+        let used = used(function);
+        if !quotient::run(function, &found, &used) {
+            break;
+        }
+        rounds(function, 2);
+    }
+    sweep(function);
+    // What is known of all values is known now: the conditions of loops can be compared.
+    for _ in 0..MAX_NESTED {
+        if !loops::run(function, &Graph::new(function)) {
+            break;
+        }
+        rounds(function, 2);
+    }
+    sweep(function);
+}
+
+fn rounds(function: &mut Function, first: usize) {
+    for round in first..MAX_ROUNDS {
         let found = Graph::new(function);
         hoist(function, &found);
         // Sums are put together anew only when the halves of 64-bit sums have found each other.
@@ -25,7 +55,6 @@ pub fn run(function: &mut Function) {
             break;
         }
     }
-    sweep(function);
 }
 
 /// Puts each pure value into the first block in which all of its inputs are there, so that what is the same is in the same

@@ -15,7 +15,7 @@ pub(super) enum Given {
 }
 
 impl Lifting<'_> {
-    fn call(&mut self, name: &str, width: u8, inputs: &[Id]) -> Id {
+    pub(super) fn call(&mut self, name: &str, width: u8, inputs: &[Id]) -> Id {
         match Intrinsic::by_name(name) {
             // A helper that is not written out can't be called.
             Some(found) if found.entry().is_helper && !crate::c::prelude::has(name) => self.unlifted(width),
@@ -86,7 +86,7 @@ impl Lifting<'_> {
                 None => self.call("fma", width, &three),
             },
             "fmul_scaled" => self.call("fmul_scaled", width, inputs),
-            "fmul_fmz" if self.known(at(3)) == 0 => self.call("fmul_zero_wins", width, &three),
+            "fmul_fmz" => self.call("fmul_zero_wins", width, inputs),
             "fma" => self.call("fmaf", width, &three),
             "dfma" => self.call("fma", width, &three),
             "fma_fmz" => self.call("fma_zero_wins", width, inputs),
@@ -127,7 +127,7 @@ impl Lifting<'_> {
                 let mode = usize::try_from(self.known(at(1)) & 3).unwrap_or(0);
                 self.call(["rint", "floor", "ceil", "trunc"][mode], width, &[at(0)])
             }
-            "double_to_integer" => self.double_to_integer(&three),
+            "double_to_integer" => self.double_to_integer(inputs),
             "integer_to_float" | "integer_to_double" => self.integer_to_float(&three, width),
             "clamp_integer" => self.call("clamp_integer", width, inputs),
             "bit_reverse" => self.call("__brev", width, &[at(0)]),
@@ -139,27 +139,55 @@ impl Lifting<'_> {
                 }
             },
             "byte_perm_mode" => self.call("select_bytes", width, inputs),
-            "video_part" | "video_clamp" | "video_simd" => self.call(name, width, inputs),
+            "video_simd" => match self.simd_of_bytes(inputs) {
+                Some(name) => self.call(name, width, &[at(3), at(4)]),
+                None => self.call(name, width, inputs),
+            },
+            "video_part" | "video_clamp" => self.call(name, width, inputs),
             "multiply_add_by_descriptor" => self.call("mad_descriptor", width, inputs),
             _ if name.starts_with("surface_") => self.call(name, width, inputs),
             _ => return Given::Nothing,
         })
     }
 
+    /// CUDA's name of what is done to all four bytes of two numbers; the inputs are in the order of the tables.
+    fn simd_of_bytes(&self, inputs: &[Id]) -> Option<&'static str> {
+        /// Bytes in their places.
+        const IN_PLACE: [Option<u64>; 2] = [Some(4), Some(255)];
+        let at = |index: usize| self.builder.function.number(*inputs.get(index)?);
+        let are = |places: &[usize], value: u64| places.iter().all(|place| at(*place) == Some(value));
+        let (combined, sum) = (at(11)?, at(12)?);
+        // No signs, not negated, not clamped, all lanes.
+        if !are(&[1, 8, 9, 13, 14], 0) || at(6) != Some(4) || !IN_PLACE.contains(&at(7)) || at(10) != Some(15)
+        {
+            return None;
+        }
+        match (at(0)?, at(2)?, combined, sum) {
+            (8, _, 0, 0) => Some("__vadd4"),
+            (10, _, 0, 0) => Some("__vabsdiffu4"),
+            (10, _, 0, 1) if at(5) == Some(0) => Some("__vsadu4"),
+            (11, 0, 0, 0) => Some("__vminu4"),
+            _ => None,
+        }
+    }
+
     /// Modes 0 nearest, 1 down, 2 up, 3 to zero; types U8 U16 U32 U64 S8 S16 S32 S64.
-    fn double_to_integer(&mut self, inputs: &[Id; 3]) -> Id {
+    fn double_to_integer(&mut self, inputs: &[Id]) -> Id {
         const TYPES: [(&str, u8); 4] = [("uint", 32), ("ull", 64), ("int", 32), ("ll", 64)];
-        let (mode, ty) = (self.known(inputs[1]) & 3, self.known(inputs[2]) & 7);
+        // The number of doubles among the types of what is converted.
+        const F64: u64 = 3;
+        let at = |index: usize| inputs.get(index).copied().unwrap_or(NONE);
+        let (mode, ty) = (self.known(at(1)) & 3, self.known(at(2)) & 7);
         let mode = ROUNDINGS[usize::try_from(mode).unwrap_or(0)];
         let kind = match ty {
             2 => 0,
             3 => 1,
-            6 => 2,
-            _ => 3,
+            7 => 3,
+            _ => 2,
         };
         let (to, width) = TYPES[kind];
         let function = &self.builder.function;
-        let mut source = function.resolve(inputs[0]);
+        let mut source = function.resolve(at(0));
         let mut from = "double";
         if function.op(source) == Op::FloatConvert && function.width(function.input(source, 0)) == 32 {
             source = function.input(source, 0);
@@ -171,9 +199,16 @@ impl Lifting<'_> {
             2 => self.make(Op::ZeroExtend, 64, &[value]),
             6 => self.make(Op::SignExtend, 64, &[value]),
             3 | 7 => value,
+            // Fewer than 32 bits.
             _ => {
-                let (truth, ty) = (self.number(1, 1), self.number(ty, 8));
-                self.call("clamp_integer", 64, &[value, truth, ty])
+                let value = self.make(Op::SignExtend, 64, &[value]);
+                let (truth, number) = (self.number(1, 1), self.number(ty, 8));
+                let value = self.call("clamp_integer", 64, &[value, truth, number]);
+                if ty > 3 || self.known(at(3)) != F64 {
+                    return value;
+                }
+                let highest = self.number(1 << ((8 << ty) - 1), 64);
+                self.call("or_if_nan", 64, &[value, at(0), highest])
             }
         }
     }

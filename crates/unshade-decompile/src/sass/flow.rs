@@ -5,13 +5,15 @@
 //! words *and* what stands on the stack when it is entered. Where two ways lead to the same words with different stacks,
 //! the words are there twice: this also puts a function that is called in the place of the call.
 //!
-//! An indirect branch goes where the table says that its register is loaded from.
+//! An indirect branch goes where the table says that its register is loaded from; one to an address that is in a register
+//! calls any of the functions in the section.
 
 use super::Code;
+use super::routine::{self, Routine};
 use crate::Fault;
 use std::collections::HashMap;
 use unshade_sass::Instruction;
-use unshade_sass::listing::{Function, Word, instruction_target};
+use unshade_sass::listing::{Word, instruction_target};
 use unshade_sass::table::{Flow as Kind, Kind as OperandKind};
 
 /// No node.
@@ -19,6 +21,9 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// So deep may the stack be.
 const MAX_DEPTH: u32 = 48;
+
+/// So many functions may be called by a pointer.
+const MAX_FUNCTIONS: usize = 32;
 
 /// So many entries of a jump table are read.
 const MAX_TABLE: usize = 1024;
@@ -46,6 +51,8 @@ pub(super) struct Flow {
     pub words: Vec<Word>,
     /// The stretches.
     pub nodes: Vec<Node>,
+    /// The compiler's routines that are called, by their addresses.
+    routines: HashMap<u64, Routine>,
 }
 
 /// What an entry of the stack was pushed by.
@@ -66,6 +73,7 @@ struct Walk<'a> {
     entries: Vec<(Push, usize, u32, u32)>,
     known_entries: HashMap<(Push, usize, u32), u32>,
     nodes: Vec<Node>,
+    routines: HashMap<u64, Routine>,
     known: HashMap<(usize, u32), u32>,
     pending: Vec<(u32, u32)>,
     budget: usize,
@@ -74,9 +82,7 @@ struct Walk<'a> {
 
 impl Flow {
     pub(super) fn new(code: &Code<'_>, budget: usize) -> Result<Self, Fault> {
-        let function =
-            Function { name: "", isa: code.isa, bytes: code.bytes, address: code.base, file_offset: 0 };
-        let words: Vec<Word> = function.words().map(|(_, word)| word).collect();
+        let words = routine::words(code);
         if words.len() > budget {
             return Err(Fault::Budget { limit: budget });
         }
@@ -88,18 +94,25 @@ impl Flow {
             entries: Vec::new(),
             known_entries: HashMap::new(),
             nodes: Vec::new(),
+            routines: HashMap::new(),
             known: HashMap::new(),
             pending: Vec::new(),
             budget: budget.saturating_mul(2),
             spent: 0,
         };
+        walk.find_routines();
         walk.find_leaders();
         let entry = walk.slot(code.entry).ok_or(Fault::NoCode)?;
         walk.node(entry, NONE);
         while let Some((node, stack)) = walk.pending.pop() {
             walk.follow(node, stack)?;
         }
-        Ok(Self { words: walk.words, nodes: walk.nodes })
+        Ok(Self { words: walk.words, nodes: walk.nodes, routines: walk.routines })
+    }
+
+    /// The compiler's routine that an instruction calls.
+    pub(super) fn routine(&self, instruction: &Instruction, address: u64) -> Option<&Routine> {
+        called(&self.routines, instruction, address)
     }
 }
 
@@ -113,6 +126,14 @@ impl Walk<'_> {
         let offset = address.checked_sub(self.code.base)?;
         let slot = usize::try_from(offset / bytes).ok()?;
         (offset % bytes == 0 && slot < self.words.len()).then_some(slot)
+    }
+
+    fn find_routines(&mut self) {
+        for function in &self.code.functions {
+            if let Some(found) = routine::find(self.code, &self.words, function.address) {
+                self.routines.insert(function.address, found);
+            }
+        }
     }
 
     fn find_leaders(&mut self) {
@@ -153,7 +174,9 @@ impl Walk<'_> {
             base = base.wrapping_add_signed(displacement);
             self.load_of(slot, branch.number(operand.value))
         };
-        let Some((bank, offset, index, at)) = load else { return Vec::new() };
+        let Some((bank, offset, index, at)) = load else {
+            return if base == 0 { self.functions() } else { Vec::new() };
+        };
         let Some(bytes) = self.code.constants.iter().find(|entry| i64::from(entry.0) == bank) else {
             return Vec::new();
         };
@@ -168,6 +191,28 @@ impl Walk<'_> {
             table.push((u64::from(number), target));
         }
         table
+    }
+
+    /// What a branch to an address that a register holds can call: a function of the section, by its address.
+    fn functions(&self) -> Vec<(u64, usize)> {
+        let all = self.code.functions.iter().map(|function| function.address);
+        let ours = all.filter(|address| !self.routines.contains_key(address));
+        let mut ours: Vec<u64> = ours.collect();
+        // Those whose address some variable holds, if there are any.
+        let held: Vec<u64> = ours.iter().copied().filter(|address| self.is_held(*address)).collect();
+        if !held.is_empty() {
+            ours = held;
+        }
+        ours.into_iter()
+            .take(MAX_FUNCTIONS)
+            .filter_map(|address| Some((address, self.slot(address)?)))
+            .collect()
+    }
+
+    fn is_held(&self, address: u64) -> bool {
+        let words = self.code.variables.iter().flat_map(|variable| variable.bytes.chunks_exact(4));
+        let mut words = words.filter_map(|word| <[u8; 4]>::try_from(word).ok());
+        words.any(|word| u64::from(u32::from_le_bytes(word)) == address)
     }
 
     /// The load from a table that a register was last written by: bank, offset, register of the index, slot.
@@ -306,7 +351,9 @@ impl Walk<'_> {
                     if let Some(target) = target.and_then(|target| self.slot(target)) {
                         stack = self.push(kind, target, stack)?;
                     }
-                } else if self.ends(&instruction) {
+                } else if self.ends(&instruction)
+                    && called(&self.routines, &instruction, self.address(at)).is_none()
+                {
                     return self.branch(node, at, &instruction, stack);
                 }
             }
@@ -400,6 +447,17 @@ impl Walk<'_> {
         node.fault = fault;
         Ok(())
     }
+}
+
+fn called<'a>(
+    routines: &'a HashMap<u64, Routine>,
+    instruction: &Instruction,
+    address: u64,
+) -> Option<&'a Routine> {
+    if instruction.operation().flow != Kind::Call || routines.is_empty() {
+        return None;
+    }
+    routines.get(&instruction_target(instruction, address)?)
 }
 
 /// Whether an instruction may leave the branch to the next one: it is guarded, or tests the condition code.

@@ -32,7 +32,7 @@ const FIRST_FLAG: u32 = 256;
 const BARRIER: u32 = FIRST_FLAG + FLAGS.len() as u32;
 
 pub(super) struct Lifting<'a> {
-    code: &'a Code<'a>,
+    pub(super) code: &'a Code<'a>,
     flow: &'a Flow,
     pub(super) builder: Builder,
     /// The first block of each node.

@@ -1,13 +1,17 @@
 //! The front end for NVIDIA's machine code: words to values and blocks.
 //!
-//! `flow` finds where control goes, with the reconvergence stack taken apart; `lift` turns the p-code of
-//! [`unshade_sass::semantics`] into values; `calls` says which functions of C the functions of p-code are; `banks`
+//! `flow` finds where control goes, with the reconvergence stack taken apart; `routine` which calls are the compiler's
+//! own and stand for an operator; `lift` turns the p-code of
+//! [`unshade_sass::semantics`] into values; `calls` says which functions of C the functions of p-code are; `outside` what the
+//! device runtime's are; `banks`
 //! what stands in constant bank 0. Nothing outside of this module knows a register.
 
 mod banks;
 mod calls;
 mod flow;
 mod lift;
+mod outside;
+mod routine;
 
 use crate::Fault;
 use crate::ir;
@@ -28,10 +32,21 @@ pub struct Code<'a> {
     pub local_size: u32,
     /// Contents of constant banks that are known: those of the function.
     pub constants: Vec<(u8, &'a [u8])>,
+    /// Functions in the section besides the one that is entered.
+    pub functions: Vec<Inner<'a>>,
     /// Constant banks of variables: bank, offset, name, and which symbol it is.
     pub variables: Vec<Variable<'a>>,
     /// What is put into words when the code is loaded: address, and part of a symbol's address.
     pub relocations: Vec<Relocation<'a>>,
+}
+
+/// A function inside of a section.
+#[derive(Clone, Debug)]
+pub struct Inner<'a> {
+    /// Where it is entered.
+    pub address: u64,
+    /// Its name.
+    pub name: &'a str,
 }
 
 /// A variable in a constant bank, or in global memory or shared memory.
@@ -45,6 +60,23 @@ pub struct Variable<'a> {
     pub offset: u64,
     /// Its size in bytes.
     pub size: u64,
+    /// What it holds before the program runs; nothing if that is not told.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Variable<'a> {
+    /// What it says, if it is text.
+    pub fn text(&self) -> Option<&'a str> {
+        let (last, text) = self.bytes.split_last()?;
+        let is_text = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r');
+        (*last == 0 && text.iter().all(is_text)).then(|| std::str::from_utf8(text).ok())?
+    }
+
+    /// Whether the compiler made it of a literal of text.
+    pub fn is_literal(&self) -> bool {
+        self.text().is_some()
+            && ["$str", "__unnamed", ".str"].iter().any(|start| self.name.starts_with(start))
+    }
 }
 
 /// Where a variable is.

@@ -58,7 +58,7 @@ fn place(program: &mut Program) -> Result<()> {
         instruction.position = u32::try_from(start.saturating_add(2)).unwrap_or(u32::MAX);
         instruction.write(&mut tokens)?;
         instruction.token = tokens.get(start).copied().unwrap_or(instruction.token);
-        if instruction.is_long() {
+        if instruction.is_long() && !instruction.extended.is_empty() {
             instruction.extended = tokens.get(start.saturating_add(1)).copied().into_iter().collect();
         }
     }
@@ -325,7 +325,8 @@ fn return_types(text: &mut Text<'_>) -> Result<[u32; 4]> {
 fn opcode_tokens(text: &mut Text<'_>, instruction: &mut Instruction) -> Result<()> {
     let Some(tokens) = text.tokens()? else { return Ok(()) };
     let opcode = instruction.opcode();
-    instruction.token = tokens.first().copied().unwrap_or(0) & !(0x7f << 24);
+    instruction.token = tokens.first().copied().unwrap_or(0);
+    instruction.token = instruction.token_without_length();
     instruction.extended = tokens.get(1..).unwrap_or_default().to_vec();
     if instruction.opcode() != opcode {
         return Err(text.unexpected("tokens of the same opcode"));

@@ -318,7 +318,7 @@ impl Printer<'_> {
 
     /// The opcode's tokens, where the text implies others.
     fn opcode_tokens(&mut self, instruction: &Instruction, row: Option<&Row>, extension: &Extension) {
-        let token = instruction.token & !(0x7f << 24);
+        let token = instruction.token_without_length();
         let implied = row.map(|row| {
             let extended = u32::from(*extension != Extension::default()) << 31;
             let controls = instruction.token & implied::written_controls(row.controls, instruction.token);
@@ -383,7 +383,7 @@ impl Printer<'_> {
         // Its length may be too great for its opcode token, but its tokens are all there.
         let _ = instruction.write(&mut tokens);
         let mut text = String::new();
-        let token = instruction.token & !(0x7f << 24);
+        let token = instruction.token_without_length();
         let _ = write!(text, "unknown_{}<0x{token:08x}> <rest", instruction.opcode().0);
         for token in tokens.iter().skip(1) {
             let _ = write!(text, " 0x{token:08x}");
@@ -424,9 +424,10 @@ fn is_tellable(version: Version, instruction: &Instruction) -> bool {
     let operand = instruction.operands.first();
     let is_called_otherwise = instruction.opcode() == Opcode::FCALL
         && operand.is_some_and(|operand| !operand.kind().brackets_function() || has_letters(operand));
-    let is_bound =
-        row.class == Class::Declaration && operand.is_some_and(|one| one.kind().capital_name().is_some());
-    let is_bound_otherwise = is_bound && operand.is_some_and(|one| !has_plain_range(version, one));
+    let is_bindable = operand.is_some_and(|one| one.kind().capital_name().is_some());
+    let is_bound = row.class == Class::Declaration && (is_bindable || row.body.contains(['p', 'q']));
+    let is_bound_otherwise =
+        is_bound && (!is_bindable || operand.is_some_and(|one| !has_plain_range(version, one)));
     !(lacks || unknown_length || wide_types || unnamed || is_called_otherwise || is_bound_otherwise)
 }
 

@@ -122,9 +122,11 @@ impl Printer<'_> {
             text.push('[');
             self.put_text(TokenKind::Register, text);
             self.operand(relative, Context::INDEX);
-            let offset = i64::from(low_half(index.number).cast_signed());
-            let offset = if index.number > u64::from(u32::MAX) { index.number.cast_signed() } else { offset };
-            let _ = write!(text, " + {offset}]");
+            // Numbers of 32 bits have a sign, longer ones none: so they can be told apart.
+            let _ = match u32::try_from(index.number) {
+                Ok(offset) => write!(text, " + {}]", offset.cast_signed()),
+                Err(_) => write!(text, " + {}]", index.number),
+            };
             return;
         }
         let wide = operand.index_form(dimension) == crate::operand::IndexForm::IMMEDIATE64;

@@ -241,7 +241,13 @@ fn integer(value: f64, mode: u64, ty: u64, from: u64) -> u64 {
     const F64: u64 = 3;
     if value.is_nan() {
         let bits = 8_u32.wrapping_shl(u32::try_from(ty & 3).unwrap_or(0));
-        return if bits == 64 || from == F64 { 1_u64.wrapping_shl(bits.wrapping_sub(1)) } else { 0 };
+        let highest = 1_u64.wrapping_shl(bits.wrapping_sub(1));
+        return match (bits == 64 || from == F64, ty > 3) {
+            (false, _) => 0,
+            (true, false) => highest,
+            // The least number of the type.
+            (true, true) => highest.wrapping_neg(),
+        };
     }
     let (low, high) = range(ty);
     let exact = rounded(value, mode) as i128;

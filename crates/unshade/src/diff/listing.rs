@@ -42,7 +42,8 @@ impl Listing {
         let mut listing = Self::default();
         let options = PrintOptions { dialect, module_id: None };
         // What can't be read is for `dis` to tell.
-        let _ = module(bitcode, &options, &mut listing);
+        let mut sink: &mut dyn TokenSink = &mut listing;
+        let _ = module(bitcode, &options, &mut sink);
         listing
     }
 

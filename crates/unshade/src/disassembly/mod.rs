@@ -55,7 +55,10 @@ pub fn print_module(
     let name = (raw && !is_dxc).then(|| unit.name());
     let options = PrintOptions { dialect, module_id: name.as_deref() };
     diagnostics.append(if !raw && has_mangled_names(parsed) {
-        module(parsed, &options, &mut DemangledComments::new(sink))
+        // Through a pointer: looking names up takes longer than that, and the printer need not be there once more.
+        let mut explained = DemangledComments::new(sink);
+        let mut sink: &mut dyn TokenSink = &mut explained;
+        module(parsed, &options, &mut sink)
     } else {
         module(parsed, &options, sink)
     });

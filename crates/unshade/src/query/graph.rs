@@ -3,13 +3,17 @@
 use super::bits::code;
 use super::listing::{lines_of, with_unit};
 use super::session::{Content, Parsed, Session};
-use super::tape::Lines;
+use super::tape::{Lines, Tape};
 use super::*;
-use crate::disassembly::{TokenSource, Unit, program_parts, token_programs};
+use crate::disassembly::{ModuleOptions, TokenSource, Unit, print_module, program_parts, token_programs};
 use crate::program::Program;
 use crate::view::ControlFlowView;
 use rows::Row;
-use unshade_core::{Diagnostics, Escaped, FourCc, TokenKind, TokenSink};
+use std::ops::Range;
+use unshade_core::token::Link;
+use unshade_core::{Diagnostics, Escaped, FourCc, Token, TokenKind, TokenSink};
+use unshade_llvm::Module;
+use unshade_llvm::print::Entity;
 use unshade_sass::control_flow::ControlFlow;
 
 /// The most blocks in an answer.
@@ -86,7 +90,8 @@ fn of_module(unit: &Unit<'_>, wanted: u32) -> Answer<GraphAnswer> {
     let views = ControlFlowView::of_module(&module, unit.usual_dialect(), |one| one == index, &mut faults);
     let view = views.into_iter().next().ok_or_else(|| Fault::new("the function's body can't be read"))?;
     let mut answer = GraphAnswer { functions, ..GraphAnswer::default() };
-    for block in &view.blocks {
+    let mut listed = listed_blocks(unit, &module, index, view.blocks.len());
+    for (at, block) in view.blocks.iter().enumerate() {
         answer.edges.extend(block.edges.iter().map(|edge| GraphEdge {
             from: block.index,
             to: edge.to,
@@ -94,20 +99,102 @@ fn of_module(unit: &Unit<'_>, wanted: u32) -> Answer<GraphAnswer> {
             value: edge.value.clone(),
             back: edge.back,
         }));
-        let line =
-            |line: &String| Line { tokens: vec![TokenEntry::Plain("text", line.clone())], range: None };
+        let ListedBlock { lines, link } = listed.get_mut(at).map(std::mem::take).unwrap_or_default();
         answer.blocks.push(GraphBlock {
             label: block.label.clone(),
-            lines: block.lines.iter().map(line).collect(),
+            range: around(&lines),
+            lines,
+            link,
             reached: block.reached,
             loop_depth: block.loop_depth,
-            range: None,
         });
     }
     let loops = view.loops.iter();
     answer.loops =
         loops.map(|one| GraphLoop { header: one.header, depth: one.depth, parent: one.parent }).collect();
     Ok(answer)
+}
+
+/// What the listing has of a block.
+#[derive(Default)]
+struct ListedBlock {
+    lines: Vec<Line>,
+    /// The link of its label.
+    link: Option<i64>,
+}
+
+/// The lines of a function's blocks, as the listing of its module has them, so that links lead where they do there.
+fn listed_blocks(unit: &Unit<'_>, module: &Module<'_>, function: usize, count: usize) -> Vec<ListedBlock> {
+    let mut tape = Tape::default();
+    let mut marks = BlockMarks { tape: &mut tape, function: function as u32 };
+    let mut sink: &mut dyn TokenSink = &mut marks;
+    let options = ModuleOptions { dialect: unit.usual_dialect(), raw: false };
+    print_module(unit, module, options, &mut sink);
+    let listing = tape.finish();
+    let mut blocks: Vec<ListedBlock> = (0..count).map(|_| ListedBlock::default()).collect();
+    let marks = listing.blocks();
+    let ends = marks.iter().skip(1).map(|(_, line, _)| *line).chain([listing.len()]);
+    for (&(block, from, has_label), end) in marks.iter().zip(ends) {
+        let Some(listed) = blocks.get_mut(block as usize) else { continue };
+        // The line of a label, and of the comment in its place, is told by the label; the entry may have neither.
+        let head = usize::from(has_label || block != 0);
+        if head == 1 {
+            let defines = |token: &TokenEntry| match token {
+                TokenEntry::Linked(_, _, link) if *link < 0 => Some(*link),
+                _ => None,
+            };
+            listed.link = listing.line(from).tokens.iter().find_map(defines);
+        }
+        let lines = (from + head..end).map(|line| listing.line(line));
+        listed.lines =
+            lines.take_while(|line| line.text() != "}").filter(|line| !line.tokens.is_empty()).collect();
+    }
+    blocks
+}
+
+/// The bytes of lines that stand one after the other.
+fn around(lines: &[Line]) -> Option<ByteRange> {
+    let start = lines.iter().filter_map(|line| line.range).map(|range| range[0]).min()?;
+    let end = lines.iter().filter_map(|line| line.range).map(|range| range[1]).max()?;
+    Some([start, end])
+}
+
+/// Marks on the tape where the blocks of a function begin.
+struct BlockMarks<'t> {
+    tape: &'t mut Tape,
+    function: u32,
+}
+
+impl TokenSink for BlockMarks<'_> {
+    fn token(&mut self, token: Token<'_>) {
+        if let Some(link @ Link::Definition(_)) = token.link
+            && let Some(Entity::Block { function, id }) = Entity::of(link)
+            && function == self.function
+        {
+            self.tape.block(id.0, !token.text.is_empty());
+        }
+        self.tape.token(token);
+    }
+
+    fn source(&mut self, range: Range<u64>) {
+        self.tape.source(range);
+    }
+
+    fn wants_sources(&self) -> bool {
+        true
+    }
+
+    fn mark(&self) -> usize {
+        self.tape.mark()
+    }
+
+    fn truncate(&mut self, mark: usize) {
+        self.tape.truncate(mark);
+    }
+
+    fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
+        self.tape.insert(mark, write);
+    }
 }
 
 fn of_container(parsed: &Parsed<'_>, row: Option<&Row>, wanted: u32) -> Answer<GraphAnswer> {
@@ -140,6 +227,7 @@ fn of_token_programs(path: &str, source: &TokenSource<'_>, wanted: u32) -> Answe
                     tape.put(TokenKind::Space, "\n");
                 }
             }),
+            link: None,
             reached: dominators.is_reached(index) || flow.entries.contains(&index),
             loop_depth: loops.depth(index),
             range: None,
@@ -181,6 +269,7 @@ fn of_kernel(cubin: &unshade_nv::Cubin<'_>, row: &Row, lines: &Lines) -> Answer<
         answer.blocks.push(GraphBlock {
             label: format!("{:#06x}", block.addresses.start),
             lines: inside.collect(),
+            link: None,
             reached: flow.dominators().is_reached(index),
             loop_depth: flow.loops().depth(index),
             range: Some([start, end]),

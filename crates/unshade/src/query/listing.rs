@@ -2,6 +2,7 @@
 //!
 //! A listing is printed as a whole and kept ([`Kept`]), so that scrolling, links and lines of bytes cost nothing more.
 
+use super::c_text::CText;
 use super::response::findings;
 use super::session::{Content, Parsed, Session};
 use super::tape::{Lines, MAX_TAPE, Tape, entity};
@@ -256,7 +257,7 @@ pub(super) fn print(parsed: &Parsed<'_>, row: Option<&Row>, pane: &str) -> Answe
                         machine_code(cubin, Some(row), raw, &mut sink, &mut diagnostics)
                     }
                     (Program::Cubin(cubin), None) if pane == "c" && is_decompiled(row) => {
-                        decompiled(cubin, row, &mut sink, &mut diagnostics)
+                        decompiled(cubin, row, is_unpacked, sink.sink, &mut diagnostics)
                     }
                     (Program::Ptx(ptx), None) if pane == "ptx" => {
                         ptx_lines(ptx, &mut sink);
@@ -284,7 +285,9 @@ fn unit_lines(unit: &Unit<'_>, raw: bool, tape: &mut Tape, diagnostics: &mut Dia
     let module = unit.open()?;
     diagnostics.append(module.diagnostics.clone());
     let options = ModuleOptions { dialect: unit.usual_dialect(), raw };
-    diagnostics.append(print_module(unit, &module, options, tape));
+    // Through a pointer, so that there is one printer for all who are not in a hurry: a page has to load it.
+    let mut sink: &mut dyn TokenSink = tape;
+    diagnostics.append(print_module(unit, &module, options, &mut sink));
     Ok(())
 }
 
@@ -343,11 +346,12 @@ fn is_decompiled(row: &Row) -> bool {
     matches!(row.kind.as_str(), "kernel" | "device")
 }
 
-/// The C of a function, with the first run of words that each line came of.
+/// The C of a function, with the runs of words that each line came of.
 fn decompiled(
     cubin: &Cubin<'_>,
     row: &Row,
-    sink: &mut dyn TokenSink,
+    is_unpacked: bool,
+    tape: &mut Tape,
     diagnostics: &mut Diagnostics,
 ) -> Answer<()> {
     let no_function = || Fault::new("the function can't be read");
@@ -360,16 +364,27 @@ fn decompiled(
     let is_wanted = |function: &unshade_nv::function::Function<'_>| function.index == wanted;
     decompile::cubin(cubin, &is_wanted, MAX_DECOMPILED, diagnostics, &mut |one| found = Some(one.result));
     let decompiled = found.ok_or_else(no_function)?.map_err(|fault| Fault::new(fault.to_string()))?;
+    let mut text = CText::new(tape);
     for line in &decompiled.lines {
-        let first = line.addresses.first().map_or(0, |address| u64::from(*address));
-        let next =
-            |end: u64, address: &u32| if u64::from(*address) == end { end.saturating_add(size) } else { end };
-        let end = line.addresses.iter().fold(first, next);
-        sink.source(base.saturating_add(first)..base.saturating_add(end));
-        sink.put(TokenKind::Text, &shown_line(line.text.as_bytes()));
-        sink.put(TokenKind::Space, "\n");
+        if !is_unpacked {
+            text.sources(&runs(&line.addresses, base, size));
+        }
+        text.line(&shown_line(line.text.as_bytes()));
     }
     Ok(())
+}
+
+/// The bytes of the words at these addresses, neighbours together.
+fn runs(addresses: &[u32], base: u64, size: u64) -> Vec<Range<u64>> {
+    let mut runs: Vec<Range<u64>> = Vec::new();
+    for address in addresses {
+        let start = base.saturating_add((*address).into());
+        match runs.last_mut() {
+            Some(run) if run.end == start => run.end = start.saturating_add(size),
+            _ => runs.push(start..start.saturating_add(size)),
+        }
+    }
+    runs
 }
 
 fn ptx_lines(ptx: &Ptx<'_>, sink: &mut dyn TokenSink) {

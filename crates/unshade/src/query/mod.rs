@@ -12,12 +12,14 @@
 //! | `rows` | the functions, parts or modules of a program as a table |
 //! | `facts` | what is known of a program or of one of its items, for people |
 //! | `tape`, `listing` | listings as token lines |
+//! | `c_text` | decompiled C as tokens |
 //! | `outline` | what stands at which bytes, a level at a time |
 //! | `search` | names, listings, sources and bytes, in steps |
 //! | `graph` | control flow |
 //! | `compare` | what is different between two items |
 //! | `bits` | the fields of an instruction's word |
 //! | `extract` | bytes to take away |
+//! | `report` | everything, answered beforehand |
 //!
 //! ```
 //! use unshade::query::Workspace;
@@ -30,12 +32,14 @@
 //! ```
 
 mod bits;
+mod c_text;
 mod compare;
 mod extract;
 mod facts;
 mod graph;
 mod listing;
 mod outline;
+mod report;
 mod request;
 mod response;
 mod rows;
@@ -49,6 +53,7 @@ mod text;
 mod workspace;
 
 pub use extract::Taken;
+pub use report::{MAX_REPORT, Report};
 pub use request::*;
 pub use response::*;
 pub use session::Session;

@@ -3,8 +3,9 @@
 //! The formats emit their outline as a walk; of it only what is asked for is kept. Where bytes are read by ranges, a first
 //! walk finds the places, the second reads them.
 
-use super::session::{Content, Session};
+use super::session::{Content, Parsed, Session};
 use super::*;
+use serde::Serialize;
 use std::ops::Range;
 use unshade_core::Escaped;
 use unshade_core::outline::{Field, OutlineSink, Value};
@@ -128,6 +129,81 @@ impl OutlineSink for Path {
     }
 }
 
+/// The deepest nodes of a whole outline.
+const MAX_DEPTH: usize = 64;
+
+/// The most nodes of a whole outline.
+const MAX_WHOLE: usize = 400_000;
+
+/// A node with all that is in it.
+#[derive(Debug, Serialize)]
+pub(super) struct Nested {
+    #[serde(flatten)]
+    node: OutlineNode,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    inside: Vec<Nested>,
+}
+
+/// Keeps all nodes.
+struct Whole {
+    /// Those that are open, the root first.
+    open: Vec<Nested>,
+    /// How many are open below those that are kept.
+    below: usize,
+    count: usize,
+}
+
+impl OutlineSink for Whole {
+    fn open(&mut self, field: Field<'_>) {
+        if self.below > 0 || self.open.len() > MAX_DEPTH || self.count >= MAX_WHOLE {
+            self.below += 1;
+            return;
+        }
+        self.count += 1;
+        let place = self.open.last().map_or(0, |parent| parent.inside.len() as u32);
+        self.open.push(Nested { node: node(&field, place), inside: Vec::new() });
+    }
+
+    fn wants_inside(&self) -> bool {
+        self.below == 0 && self.open.len() <= MAX_DEPTH && self.count < MAX_WHOLE
+    }
+
+    fn close(&mut self) {
+        if self.below > 0 {
+            self.below -= 1;
+        } else if self.open.len() > 1
+            && let Some(nested) = self.open.pop()
+            && let Some(parent) = self.open.last_mut()
+        {
+            parent.node.children = parent.node.children.saturating_add(1);
+            parent.inside.push(nested);
+        }
+    }
+}
+
+/// The whole outline of a program.
+pub(super) fn tree(session: &Session, program: u32) -> Answer<Nested> {
+    let parsed = session.parsed(program)?;
+    let name = parsed.format_name().to_owned();
+    let node = OutlineNode { name, range: parsed.space(), ..OutlineNode::default() };
+    let mut whole = Whole { open: vec![Nested { node, inside: Vec::new() }], below: 0, count: 0 };
+    walk(&parsed, &mut whole);
+    if whole.count >= MAX_WHOLE {
+        return Err(Fault::new(format!("the outline has more than {MAX_WHOLE} nodes")));
+    }
+    whole.open.into_iter().next().ok_or_else(|| Fault::new("no outline"))
+}
+
+fn walk(parsed: &Parsed<'_>, sink: &mut dyn OutlineSink) {
+    match &parsed.content {
+        Content::Program(program) => program.outline(sink),
+        Content::Bitcode(bytes) => {
+            let [start, end] = parsed.space();
+            sink.leaf(Field::new("LLVM bitcode", Value::Bytes(bytes), start..end));
+        }
+    }
+}
+
 fn node(field: &Field<'_>, index: u32) -> OutlineNode {
     let value = match &field.value {
         // As much of a long text as a line shows; the bytes are there for the rest.
@@ -174,16 +250,9 @@ impl Session {
 
     fn outline_once(&self, request: &Outline) -> Answer<OutlineAnswer> {
         let parsed = self.parsed(request.program)?;
-        let walk = |sink: &mut dyn OutlineSink| match &parsed.content {
-            Content::Program(program) => program.outline(sink),
-            Content::Bitcode(bytes) => {
-                let [start, end] = parsed.space();
-                sink.leaf(Field::new("LLVM bitcode", Value::Bytes(bytes), start..end));
-            }
-        };
         if let Some(at) = request.at {
             let mut path = Path { at, ..Path::default() };
-            walk(&mut path);
+            walk(&parsed, &mut path);
             return Ok(OutlineAnswer::Path { path: path.path });
         }
         let count = request.count.map_or(200, |count| count as usize).min(MAX_NODES);
@@ -196,7 +265,7 @@ impl Session {
             node: None,
             children: Vec::new(),
         };
-        walk(&mut window);
+        walk(&parsed, &mut window);
         let roots = window.places.first().copied().unwrap_or(0);
         let node = if request.node.is_empty() {
             let name = parsed.format_name().to_owned();
@@ -210,7 +279,7 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Field, OutlineNode, OutlineSink, Path, Whole, Window};
 
     /// 0..10 { 0..4 { 0..1, 1..4 }, 4..10 }, 10..12
     fn walk(sink: &mut dyn OutlineSink) {
@@ -249,6 +318,16 @@ mod tests {
         assert_eq!(window(&[0, 0], 1).1, [named("aab", 0)]);
         assert_eq!(window(&[1], 0).0.unwrap().name, "b");
         assert!(window(&[2], 0).0.is_none() && window(&[1, 0], 0).1.is_empty());
+    }
+
+    #[test]
+    fn all_of_it() {
+        let root = super::Nested { node: OutlineNode::default(), inside: Vec::new() };
+        let mut whole = Whole { open: vec![root], below: 0, count: 0 };
+        walk(&mut whole);
+        let json = serde_json::to_value(&whole.open[0]).unwrap();
+        assert_eq!((whole.count, &json["children"]), (6, &2.into()));
+        assert_eq!(json["inside"][0]["inside"][0]["inside"][1]["name"], "aab");
     }
 
     #[test]

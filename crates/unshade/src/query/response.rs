@@ -318,9 +318,12 @@ pub struct TableRow {
 pub struct Line {
     /// Its tokens.
     pub tokens: Vec<TokenEntry>,
-    /// The bytes that it was decoded from.
+    /// The bytes that it was decoded from; the first of them, if they stand in several places.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<ByteRange>,
+    /// The others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<ByteRange>,
 }
 
 impl Line {
@@ -513,8 +516,11 @@ pub struct GraphAnswer {
 pub struct GraphBlock {
     /// What it is called.
     pub label: String,
-    /// Its instructions.
+    /// Its instructions, as the listing has them.
     pub lines: Vec<Line>,
+    /// The link of its label's definition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<i64>,
     /// Whether the entry leads to it.
     pub reached: bool,
     /// In how many loops it is.

@@ -370,7 +370,7 @@ impl Session {
         Ok(table)
     }
 
-    fn overview(&mut self, file: u32, request: &Overview) -> Answer<OverviewAnswer> {
+    pub(super) fn overview(&mut self, file: u32, request: &Overview) -> Answer<OverviewAnswer> {
         let count = self.program_count()?;
         let wanted = match request.program {
             Some(program) if program < count => program..program + 1,
@@ -388,7 +388,7 @@ impl Session {
     }
 
     /// Everything of a program, kept once it was told.
-    fn full_head(&mut self, program: u32) -> Answer<ProgramHead> {
+    pub(super) fn full_head(&mut self, program: u32) -> Answer<ProgramHead> {
         if let Some(head) = &self.program(program)?.head {
             return Ok(head.clone());
         }
@@ -486,7 +486,7 @@ impl Session {
         Ok((data, [base, base.saturating_add(data.len() as u64)]))
     }
 
-    fn verify(&mut self, place: &Place) -> Answer<VerifyAnswer> {
+    pub(super) fn verify(&mut self, place: &Place) -> Answer<VerifyAnswer> {
         self.ensure_all()?;
         let parsed = self.parsed(place.program)?;
         let mut diagnostics = Diagnostics::new();

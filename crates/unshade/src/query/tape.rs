@@ -20,6 +20,10 @@ const KIND: u8 = 0x3f;
 const IS_REFERENCE: u8 = 0x40;
 const IS_DEFINITION: u8 = 0x80;
 
+/// A block of the function that is drawn begins: its number, twice, and one more if a label stands there.
+const BLOCK: u8 = 0x3c;
+/// Says where the line was decoded from besides: start and length.
+const ALSO: u8 = 0x3d;
 /// Ends a line.
 const LINE_END: u8 = 0x3e;
 /// Says where what follows was decoded from: start and length.
@@ -65,6 +69,21 @@ impl Tape {
         self.records.push(number as u8);
     }
 
+    /// The line that is begun was decoded from these bytes besides.
+    pub(super) fn also(&mut self, range: Range<u64>) {
+        if self.records.len() <= MAX_TAPE {
+            self.records.push(ALSO);
+            self.number(range.start);
+            self.number(range.end.saturating_sub(range.start));
+        }
+    }
+
+    /// A block begins, with its label or without.
+    pub(super) fn block(&mut self, block: u32, has_label: bool) {
+        self.records.push(BLOCK);
+        self.number(u64::from(block) << 1 | u64::from(has_label));
+    }
+
     fn piece(&mut self, kind: u8, text: &str, link: Option<Link>) {
         if text.is_empty() {
             return;
@@ -86,12 +105,14 @@ impl Tape {
 
     /// The lines.
     pub(super) fn finish(self) -> Lines {
-        let mut lines = Vec::new();
+        let (mut lines, mut also) = (Vec::new(), Vec::new());
         let mut reader = Records { records: &self.records, at: 0 };
         let (mut source, mut range, mut start, mut has_tokens) = ((0, 0), (0, 0), 0usize, false);
         while let Some(record) = reader.next() {
             match record {
                 Record::Source(begin, length) => source = (begin, length),
+                Record::Also(begin, length) => also.push((lines.len() as u32, (begin, length))),
+                Record::Block(..) => {}
                 Record::Token { .. } => {
                     if !std::mem::replace(&mut has_tokens, true) {
                         range = source;
@@ -106,7 +127,7 @@ impl Tape {
         if has_tokens {
             lines.push(LineStart { at: start as u32, range });
         }
-        Lines { records: self.records, lines, is_cut: self.is_cut }
+        Lines { records: self.records, lines, also, is_cut: self.is_cut }
     }
 }
 
@@ -161,6 +182,8 @@ enum Record<'t> {
     Token { kind: u8, link: Option<Link>, text: &'t str },
     LineEnd,
     Source(u64, u64),
+    Also(u64, u64),
+    Block(u32, bool),
 }
 
 /// Reads a tape.
@@ -193,6 +216,11 @@ impl<'t> Iterator for Records<'t> {
         match first & KIND {
             LINE_END => Some(Record::LineEnd),
             SOURCE => Some(Record::Source(self.number()?, self.number()?)),
+            ALSO => Some(Record::Also(self.number()?, self.number()?)),
+            BLOCK => {
+                let number = self.number()?;
+                Some(Record::Block(u32::try_from(number >> 1).ok()?, number & 1 == 1))
+            }
             kind => {
                 let link = match first & !KIND {
                     0 => None,
@@ -218,8 +246,13 @@ struct LineStart {
 
 impl LineStart {
     fn range(&self) -> Option<ByteRange> {
-        (self.range.1 > 0).then(|| [self.range.0, self.range.0.saturating_add(self.range.1)])
+        byte_range(self.range)
     }
+}
+
+/// A range that is not empty, from its start and length.
+fn byte_range((start, length): (u64, u64)) -> Option<ByteRange> {
+    (length > 0).then(|| [start, start.saturating_add(length)])
 }
 
 /// The lines of a listing.
@@ -227,6 +260,8 @@ impl LineStart {
 pub(super) struct Lines {
     records: Vec<u8>,
     lines: Vec<LineStart>,
+    /// What lines were decoded from besides, by line.
+    also: Vec<(u32, (u64, u64))>,
     /// Whether there would be more.
     pub(super) is_cut: bool,
 }
@@ -239,7 +274,7 @@ impl Lines {
 
     /// How much memory they take.
     pub(super) fn weight(&self) -> usize {
-        self.records.len() + self.lines.len() * size_of::<LineStart>()
+        self.records.len() + size_of_val(&*self.lines) + size_of_val(&*self.also)
     }
 
     fn records_of(&self, line: usize) -> impl Iterator<Item = Record<'_>> {
@@ -259,7 +294,26 @@ impl Lines {
             }
             _ => None,
         });
-        Line { tokens: tokens.collect(), range: self.lines.get(line).and_then(LineStart::range) }
+        let also = self.also_of(line).filter_map(|(_, range)| byte_range(*range)).collect();
+        Line { tokens: tokens.collect(), range: self.lines.get(line).and_then(LineStart::range), also }
+    }
+
+    fn also_of(&self, line: usize) -> impl Iterator<Item = &(u32, (u64, u64))> {
+        let from = self.also.partition_point(|(at, _)| (*at as usize) < line);
+        self.also.iter().skip(from).take_while(move |(at, _)| *at as usize == line)
+    }
+
+    /// The blocks that were marked, each with the line where it begins and whether a label stands there.
+    pub(super) fn blocks(&self) -> Vec<(u32, usize, bool)> {
+        let (mut blocks, mut line) = (Vec::new(), 0usize);
+        for record in (Records { records: &self.records, at: 0 }) {
+            match record {
+                Record::Block(block, has_label) => blocks.push((block, line, has_label)),
+                Record::LineEnd => line += 1,
+                _ => {}
+            }
+        }
+        blocks
     }
 
     /// Some lines, from one on.
@@ -291,6 +345,7 @@ impl Lines {
                 }
                 Record::LineEnd => sink.put(TokenKind::Space, "\n"),
                 Record::Source(start, length) => sink.source(start..start.saturating_add(length)),
+                Record::Also(..) | Record::Block(..) => {}
             }
         }
     }
@@ -312,10 +367,12 @@ impl Lines {
 
     /// The line with the fewest bytes that holds this one; of several such the first.
     pub(super) fn at(&self, offset: u64) -> Option<usize> {
-        let held = (0..)
-            .zip(&self.lines)
-            .filter(|(_, line)| line.range().is_some_and(|[start, end]| (start..end).contains(&offset)));
-        held.min_by_key(|(at, line)| (line.range.1, *at)).map(|(at, _)| at)
+        let first = (0..).zip(self.lines.iter().map(|line| line.range));
+        let besides = self.also.iter().map(|(line, range)| (*line as usize, *range));
+        let held = first.chain(besides).filter(|(_, range)| {
+            byte_range(*range).is_some_and(|[start, end]| (start..end).contains(&offset))
+        });
+        held.min_by_key(|(at, (_, length))| (*length, *at)).map(|(at, _)| at)
     }
 
     /// Calls `visit` for each token that defines (`true`) or refers to an entity, in order.
@@ -324,7 +381,7 @@ impl Lines {
         for record in (Records { records: &self.records, at: 0 }) {
             match record {
                 Record::LineEnd => (line, column) = (line.saturating_add(1), 0),
-                Record::Source(..) => {}
+                Record::Source(..) | Record::Also(..) | Record::Block(..) => {}
                 Record::Token { link, text, .. } => {
                     let length = utf16_length(text);
                     match link {
@@ -388,6 +445,26 @@ mod tests {
         assert_eq!(links, [(position(2, 2), true), (position(3, 6), false)]);
         assert_eq!(lines.line(3).tokens[1], TokenEntry::Linked("register", "%0".into(), 0));
         assert_eq!(lines.line(2).tokens[1], TokenEntry::Linked("register", "%0".into(), -1));
+    }
+
+    #[test]
+    fn lines_of_several_ranges_and_blocks() {
+        let mut tape = Tape::default();
+        tape.put(TokenKind::Text, "{\n");
+        tape.block(0, false);
+        tape.source(8..24);
+        tape.also(40..48);
+        tape.put(TokenKind::Text, "a\n");
+        tape.source(24..32);
+        tape.block(3, true);
+        tape.put(TokenKind::Text, "b\n");
+        let lines = tape.finish();
+        assert_eq!(
+            (lines.at(16), lines.at(44), lines.at(30), lines.at(36)),
+            (Some(1), Some(1), Some(2), None)
+        );
+        assert_eq!((lines.line(1).also, lines.line(2).also), (vec![[40, 48]], vec![]));
+        assert_eq!(lines.blocks(), [(0, 1, false), (3, 2, true)]);
     }
 
     #[test]

@@ -157,7 +157,8 @@ impl ControlFlowView {
         let mut lines =
             BlockLines { views: &mut views, places: &places, at: None, skips: false, line: String::new() };
         let options = PrintOptions { dialect, module_id: None };
-        diagnostics.append(print::module(module, &options, &mut lines));
+        let mut sink: &mut dyn TokenSink = &mut lines;
+        diagnostics.append(print::module(module, &options, &mut sink));
         views
     }
 

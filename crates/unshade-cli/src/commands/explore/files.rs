@@ -20,7 +20,7 @@ const MAX_FILES: usize = 10_000;
 const HEAD: u64 = 64 << 10;
 
 /// A file, opened when it is first asked for.
-pub(super) struct Slot {
+pub(in crate::commands) struct Slot {
     path: PathBuf,
     name: String,
     size: u64,
@@ -34,11 +34,11 @@ enum State {
 }
 
 /// All files, in order.
-pub(super) struct Files(Vec<Slot>);
+pub(in crate::commands) struct Files(Vec<Slot>);
 
 impl Files {
     /// Files, and what is in folders.
-    pub(super) fn list(paths: &[PathBuf]) -> Result<Self> {
+    pub(in crate::commands) fn list(paths: &[PathBuf]) -> Result<Self> {
         let mut slots = Vec::new();
         for path in paths {
             let metadata = path.metadata().with_context(|| format!("can't read {}", path.display()))?;
@@ -60,16 +60,20 @@ impl Files {
         Ok(Self(slots))
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::commands) fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(super) fn get(&self, file: u32) -> Option<&Slot> {
+    pub(in crate::commands) fn iter(&self) -> impl Iterator<Item = &Slot> {
+        self.0.iter()
+    }
+
+    pub(in crate::commands) fn get(&self, file: u32) -> Option<&Slot> {
         self.0.get(file as usize)
     }
 
     /// What the page is told of them.
-    pub(super) fn entries(&self) -> Vec<FileEntry> {
+    pub(in crate::commands) fn entries(&self) -> Vec<FileEntry> {
         (0..).zip(&self.0).map(|(file, slot)| slot.entry(file)).collect()
     }
 }
@@ -96,8 +100,12 @@ impl Slot {
         entry
     }
 
+    pub(in crate::commands) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Waits for the file, and opens it if nobody did before.
-    pub(super) fn lock(&self) -> Locked<'_> {
+    pub(in crate::commands) fn lock(&self) -> Locked<'_> {
         // A request that panicked has left nothing behind that the next would not parse anew.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if matches!(*state, State::Closed) {
@@ -123,10 +131,10 @@ impl Slot {
 }
 
 /// A file that one request works on.
-pub(super) struct Locked<'s>(MutexGuard<'s, State>);
+pub(in crate::commands) struct Locked<'s>(MutexGuard<'s, State>);
 
 impl Locked<'_> {
-    pub(super) fn session(&mut self) -> Result<&mut Session, Fault> {
+    pub(in crate::commands) fn session(&mut self) -> Result<&mut Session, Fault> {
         match &mut *self.0 {
             State::Open(session) => Ok(session),
             State::Failed(fault) => Err(fault.clone()),

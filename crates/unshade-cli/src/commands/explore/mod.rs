@@ -10,17 +10,19 @@
 //! A thread a connection, and few of those; a request about a file waits for the one before it. What nobody waits for any
 //! more is not begun: searches come in steps of at most a second, each a request of its own.
 
-mod files;
+pub(super) mod files;
 mod guard;
 mod http;
-mod page;
+pub(super) mod page;
 
 use crate::Outcome;
 use crate::args::ExploreArgs;
-use anyhow::{Context, Result, anyhow};
+use crate::output::Stdout;
+use anyhow::{Context, Result, anyhow, ensure};
 use files::Files;
 use guard::{From, Refusal, Token, admit};
 use http::{Answer, Connection, Next, Refused};
+use std::io::{BufRead, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -37,6 +39,9 @@ const STACK: usize = 8 << 20;
 
 pub(crate) fn run(args: &ExploreArgs) -> Result<Outcome> {
     let files = Files::list(&args.paths)?;
+    if args.json {
+        return answer_lines(&files);
+    }
     let listener =
         TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).context("can't listen on 127.0.0.1")?;
     let token = Token::random().map_err(|error| anyhow!("the system gives no random numbers: {error}"))?;
@@ -154,7 +159,7 @@ impl Server {
                     Err(fault) => return Ok(Some(Answer::json(400, fault_json(&fault)))),
                 };
                 Ok(if name == "api" {
-                    self.ask(&question, connection)
+                    ask(&self.files, &question, &|| connection.is_gone())
                 } else {
                     self.take(&question, connection)
                 })
@@ -167,38 +172,6 @@ impl Server {
             }
             _ => Err(Refused(405, "only GET, HEAD and POST are known")),
         }
-    }
-
-    /// The answer of a file, or of two.
-    fn ask(&self, request: &Request, connection: &Connection) -> Option<Answer> {
-        let answer = match request {
-            Request::Files {} => Ok(Response::Files(FilesAnswer { files: self.files.entries() })),
-            Request::Compare(compare) if compare.left.file != compare.right.file => {
-                let slots = (self.files.get(compare.left.file), self.files.get(compare.right.file));
-                let (Some(left), Some(right)) = slots else { return Some(no_file()) };
-                // In the order of their numbers, so that two requests never wait for each other.
-                let is_ordered = compare.left.file < compare.right.file;
-                let (first, second) = if is_ordered { (left, right) } else { (right, left) };
-                let (mut first, mut second) = (first.lock(), second.lock());
-                if connection.is_gone() {
-                    return None;
-                }
-                let (left, right) =
-                    if is_ordered { (&mut first, &mut second) } else { (&mut second, &mut first) };
-                left.session()
-                    .and_then(|left| Session::compare(left, Some(right.session()?), compare))
-                    .map(Response::Compare)
-            }
-            request => {
-                let Some(slot) = self.files.get(request.file()) else { return Some(no_file()) };
-                let mut file = slot.lock();
-                if connection.is_gone() {
-                    return None;
-                }
-                file.session().and_then(|session| session.handle(request.file(), request))
-            }
-        };
-        Some(Answer::json(200, response_json(answer)))
     }
 
     /// Bytes to take away.
@@ -219,6 +192,66 @@ impl Server {
             Err(fault) => Answer::json(422, fault_json(&fault)),
         })
     }
+}
+
+/// Answers requests on standard input, a line each, by the same JSON on standard output.
+fn answer_lines(files: &Files) -> Result<Outcome> {
+    let mut out = Stdout::new(false);
+    let mut line = Vec::new();
+    let mut input = std::io::stdin().lock();
+    loop {
+        line.clear();
+        if input.by_ref().take(MAX_REQUEST as u64 + 2).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        // The rest of what is too long would be taken for a request of its own.
+        ensure!(line.len() <= MAX_REQUEST + 1, "a request has at most {MAX_REQUEST} bytes");
+        let text = String::from_utf8_lossy(line.trim_ascii());
+        if text.is_empty() {
+            continue;
+        }
+        let answer = match parse_request(&text) {
+            Ok(request) => ask(files, &request, &|| false).map(|answer| answer.body).unwrap_or_default(),
+            Err(fault) => fault_json(&fault).into_bytes(),
+        };
+        out.write_all(&answer)?;
+        out.write_all(b"\n")?;
+        out.flush()?;
+    }
+    out.finish()?;
+    Ok(Outcome::Done)
+}
+
+/// The answer of a file, or of two; none if `is_gone` says so before work on it begins.
+fn ask(files: &Files, request: &Request, is_gone: &dyn Fn() -> bool) -> Option<Answer> {
+    let answer = match request {
+        Request::Files {} => Ok(Response::Files(FilesAnswer { files: files.entries() })),
+        Request::Compare(compare) if compare.left.file != compare.right.file => {
+            let slots = (files.get(compare.left.file), files.get(compare.right.file));
+            let (Some(left), Some(right)) = slots else { return Some(no_file()) };
+            // In the order of their numbers, so that two requests never wait for each other.
+            let is_ordered = compare.left.file < compare.right.file;
+            let (first, second) = if is_ordered { (left, right) } else { (right, left) };
+            let (mut first, mut second) = (first.lock(), second.lock());
+            if is_gone() {
+                return None;
+            }
+            let (left, right) =
+                if is_ordered { (&mut first, &mut second) } else { (&mut second, &mut first) };
+            left.session()
+                .and_then(|left| Session::compare(left, Some(right.session()?), compare))
+                .map(Response::Compare)
+        }
+        request => {
+            let Some(slot) = files.get(request.file()) else { return Some(no_file()) };
+            let mut file = slot.lock();
+            if is_gone() {
+                return None;
+            }
+            file.session().and_then(|session| session.handle(request.file(), request))
+        }
+    };
+    Some(Answer::json(200, response_json(answer)))
 }
 
 /// Counts a connection as long as it is.

@@ -11,7 +11,7 @@ without the folder <code>web</code>, which has the page. What the page asks is a
 const TRANSPORT: (&str, &str) = ("data-transport=\"worker\"", "data-transport=\"server\"");
 
 /// Media type and bytes of a file; an empty name is the page itself.
-pub(super) fn file(name: &str) -> Option<(&'static str, Vec<u8>)> {
+pub(in crate::commands) fn file(name: &str) -> Option<(&'static str, Vec<u8>)> {
     let name = if name.is_empty() { "index.html" } else { name };
     let Some((_, media_type, bytes)) = FILES.iter().find(|(known, ..)| *known == name) else {
         return (name == "index.html").then(|| ("text/html; charset=utf-8", NO_PAGE.as_bytes().to_vec()));

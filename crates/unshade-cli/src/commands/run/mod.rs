@@ -52,6 +52,7 @@ pub(crate) fn run(args: &RunArgs, global: &GlobalArgs) -> Result<Outcome> {
         time: args.time,
         stack: args.stack,
         local: u32::try_from(args.local).unwrap_or(u32::MAX),
+        ordered: args.ordered,
     };
     let mut stdout = Stdout::new(!global.no_pager && !global.json);
     let mut broken = Ok(());

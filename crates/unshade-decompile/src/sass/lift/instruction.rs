@@ -1,6 +1,7 @@
 //! An instruction at a time: which operations it is of, and where control goes at its end.
 
 use super::super::flow::{self, Node};
+use super::super::routine::{Half, Meaning, Routine};
 use super::Lifting;
 use super::region::Side;
 use crate::ir::{BlockId, End, Id, NONE, Op};
@@ -20,13 +21,30 @@ impl Lifting<'_> {
         let body = guarded_from(ops);
         let is_pure = ops[body..].iter().all(|op| self.is_pure(op));
         let is_branching = ops[body..].iter().any(|op| op.code == Pcode::BranchUnless);
+        let flow = self.flow;
+        if let Some(routine) = flow.routine(instruction, u64::from(self.address)) {
+            if let Some((side, is_chosen)) = self.enter(instruction, body, true) {
+                self.side = side;
+                let guard = is_chosen.then(|| self.guard_value(&lifted, body));
+                self.routine(routine, guard);
+                self.side = Side::Plain;
+            }
+            self.lifted = lifted;
+            return;
+        }
         let call = is_last
             && node.taken == flow::NONE
             && ops.iter().any(|op| op.code == Pcode::Call)
             && node.next != flow::NONE;
         if call {
-            self.close();
-            self.unlifted(0);
+            if let Some((side, _)) = self.enter(instruction, body, false) {
+                self.side = side;
+                let name = self.called_outside();
+                if !name.is_some_and(|name| self.call_outside(name)) {
+                    self.unlifted(0);
+                }
+                self.side = Side::Plain;
+            }
         } else if !is_pure && is_branching {
             self.close();
             self.with_blocks(&lifted, node);
@@ -46,6 +64,60 @@ impl Lifting<'_> {
             self.side = Side::Plain;
         }
         self.lifted = lifted;
+    }
+
+    /// A call of one of the compiler's routines: an operator. What it used for itself is of no use afterwards.
+    fn routine(&mut self, routine: &Routine, guard: Option<Id>) {
+        let Meaning { width, flushes, narrow, .. } = routine.meaning;
+        let mut halves: Vec<Id> = Vec::new();
+        for half in &routine.inputs {
+            halves.push(match half {
+                Half::Register(register) => self.read_place(u32::from(*register)),
+                Half::Zero => self.number(0, 32),
+                Half::Parameter(offset) => self.constant(u64::from(*offset), 32),
+            });
+        }
+        let mut numbers: Vec<Id> = match width {
+            64 => halves.chunks(2).map(|pair| self.make(Op::Concat, 64, &[pair[1], pair[0]])).collect(),
+            _ => halves,
+        };
+        for number in &mut numbers {
+            if flushes {
+                *number = self.call("flush_to_zero", width, &[*number]);
+            }
+            if narrow < width {
+                let mask = self.number(u64::MAX >> (64 - u32::from(narrow)), width);
+                *number = self.make(Op::And, width, &[*number, mask]);
+            }
+        }
+        if routine.meaning.is_reciprocal {
+            let one = if width == 64 { 1.0_f64.to_bits() } else { u64::from(1.0_f32.to_bits()) };
+            numbers.insert(0, self.number(one, width));
+        }
+        let mut value = self.make(routine.meaning.op, width, &numbers);
+        if flushes {
+            value = self.call("flush_to_zero", width, &[value]);
+        }
+        let mut writes = Vec::new();
+        if guard.is_none() {
+            for &register in &routine.changed {
+                writes.push((register, self.leaf(Op::Undefined, 32)));
+            }
+        }
+        if width == 64 {
+            writes.push((routine.result, self.make(Op::Low, 32, &[value])));
+            writes.push((routine.result + 1, self.make(Op::High, 32, &[value])));
+        } else {
+            writes.push((routine.result, value));
+        }
+        for (register, mut value) in writes {
+            let place = u32::from(register);
+            if let Some(guard) = guard {
+                let old = self.read_place(place);
+                value = self.select(guard, value, old);
+            }
+            self.write_place(place, value);
+        }
     }
 
     /// A pure instruction under another guard than the region's: what it writes is chosen.

@@ -1,14 +1,14 @@
 //! Inputs and outputs of operations: registers, flags, constants, special registers, addresses that are put in later.
 
 use super::super::calls::{Given, memory};
-use super::super::{Part, banks};
+use super::super::{Part, Place, banks};
 use super::{FIRST_FLAG, Lifting};
 use crate::ir::{Id, Intrinsic, NONE, Op, Space};
 use unshade_sass::Instruction;
 use unshade_sass::semantics::table::Code as Pcode;
 use unshade_sass::semantics::{Lifted, Op as Step, Space as SassSpace, Varnode, functions};
 
-impl Lifting<'_> {
+impl<'a> Lifting<'a> {
     pub(super) fn step(&mut self, op: &Step, lifted: &Lifted) {
         let value = self.value_of(op, lifted);
         let Some(output) = op.output else { return };
@@ -91,6 +91,9 @@ impl Lifting<'_> {
             let value = found.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
             return self.number(value, width);
         }
+        if let Some(address) = self.variable(bank, offset, None) {
+            return self.make(Op::Load(Space::Constant(bank)), width, &[address]);
+        }
         let address = self.number(inside(bank, offset), 32);
         self.make(Op::Load(Space::Constant(bank)), width, &[address])
     }
@@ -108,11 +111,17 @@ impl Lifting<'_> {
             Pcode::Load(SassSpace::Special) => self.special(inputs[0]),
             Pcode::Load(SassSpace::Constant) => self.constant_load(inputs[0], width),
             Pcode::Load(space) => match memory(space) {
-                Some(space) => self.make(Op::Load(space), width, inputs),
+                Some(space) => {
+                    let (space, address) = self.narrowed(space, inputs[0]);
+                    self.make(Op::Load(space), width, &[address])
+                }
                 None => self.unlifted(width),
             },
             Pcode::Store(space) => match memory(space) {
-                Some(space) => self.make(Op::Store(space), 0, inputs),
+                Some(space) => {
+                    let (space, address) = self.narrowed(space, inputs[0]);
+                    self.make(Op::Store(space), 0, &[address, inputs[1]])
+                }
                 None => self.unlifted(0),
             },
             Pcode::Function(index) => {
@@ -135,6 +144,12 @@ impl Lifting<'_> {
         }
     }
 
+    /// A generic address as that of the memory that it is known to be of.
+    fn narrowed(&self, space: Space, address: Id) -> (Space, Id) {
+        let known = if space == Space::Generic { self.known_space(address) } else { None };
+        known.unwrap_or((space, address))
+    }
+
     pub(super) fn special(&mut self, address: Id) -> Id {
         let number = self.builder.function.number(address).unwrap_or(u64::MAX) / 4;
         if let Some(special) = banks::of_register(number) {
@@ -146,6 +161,24 @@ impl Lifting<'_> {
         }
     }
 
+    /// The address in the variable that has a byte of a constant bank, and what is added to it.
+    fn variable(&mut self, bank: u8, offset: u64, index: Option<Id>) -> Option<Id> {
+        let mut all = self.code.variables.iter().filter(|found| found.place == Place::Constant(bank));
+        let found = all.find(|found| (found.offset..found.offset + found.size).contains(&offset))?;
+        let (name, inside) = (found.name, offset - found.offset);
+        let symbol = self.symbol(name);
+        let mut address = self.leaf(Op::Symbol(symbol), 64);
+        if let Some(index) = index {
+            let wide = self.make(Op::SignExtend, 64, &[index]);
+            address = self.make(Op::Add, 64, &[address, wide]);
+        }
+        if inside > 0 {
+            let inside = self.number(inside, 64);
+            address = self.make(Op::Add, 64, &[address, inside]);
+        }
+        Some(address)
+    }
+
     pub(super) fn constant_load(&mut self, address: Id, width: u8) -> Id {
         let function = &self.builder.function;
         if let Some(place) = function.number(address) {
@@ -155,6 +188,9 @@ impl Lifting<'_> {
         if let (Op::Add, Some(place)) = (function.op(address), offset) {
             let (bank, offset) = ((place >> 16) as u8, place & 0xffff);
             let base = function.input(address, 0);
+            if let Some(address) = self.variable(bank, offset, Some(base)) {
+                return self.make(Op::Load(Space::Constant(bank)), width, &[address]);
+            }
             let offset = self.number(inside(bank, offset), 32);
             let address = self.make(Op::Add, 32, &[base, offset]);
             return self.make(Op::Load(Space::Constant(bank)), width, &[address]);
@@ -162,6 +198,12 @@ impl Lifting<'_> {
         let offset = self.number(inside(0, 0), 32);
         let address = self.make(Op::Add, 32, &[address, offset]);
         self.make(Op::Load(Space::Constant(0)), width, &[address])
+    }
+
+    /// The function whose address is put into a call when the code is loaded.
+    pub(super) fn called_outside(&self) -> Option<&'a str> {
+        let address = u64::from(self.address);
+        self.code.relocations.iter().find(|entry| entry.address == address).map(|entry| entry.symbol)
     }
 
     /// The part of a symbol's address that is put into the instruction when the code is loaded.

@@ -29,7 +29,7 @@ pub(super) struct Region {
 }
 
 impl Lifting<'_> {
-    pub(super) fn read_place(&mut self, place: u32) -> Id {
+    pub(in crate::sass) fn read_place(&mut self, place: u32) -> Id {
         if let Some(found) = self.pending.iter().rev().find(|entry| entry.0 == place) {
             return found.1;
         }
@@ -52,7 +52,7 @@ impl Lifting<'_> {
         self.builder.read(block, place)
     }
 
-    pub(super) fn write_place(&mut self, place: u32, value: Id) {
+    pub(in crate::sass) fn write_place(&mut self, place: u32, value: Id) {
         let block = self.block;
         match (&mut self.region, self.side) {
             (Some(region), Side::Plain) => region.overlay.retain(|entry| entry.0 != place),

@@ -1,0 +1,217 @@
+//! `unshade html`: files as one page that needs nothing else.
+//!
+//! The page is that of `unshade explore`; instead of asking a server it looks into answers that stand in it, as JSON, packed
+//! with gzip, in base64, in a block of data. Its modules are put one behind the other into one script, each in a function
+//! of its own that gives what it exports. The content security policy names the script and the styles by their hashes: what
+//! else there might be in the page is not run. Nothing of a file is written into the page but in that block, so that names
+//! in files have no way to be HTML.
+
+use super::explore::files::Files;
+use super::explore::page;
+use crate::Outcome;
+use crate::args::HtmlArgs;
+use crate::output::write_text;
+use anyhow::{Context, Result, anyhow, bail};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use unshade::query::{Fault, Report};
+
+/// The module that everything begins with.
+const FIRST: &str = "app.js";
+
+pub(crate) fn run(args: &HtmlArgs) -> Result<Outcome> {
+    let files = Files::list(&args.paths)?;
+    let mut report = Report::default();
+    for (file, slot) in (0..).zip(files.iter()) {
+        let added = slot.lock().session().and_then(|session| report.add(file, session));
+        added.map_err(|fault| told(&fault)).with_context(|| slot.name().to_owned())?;
+    }
+    let json = report.finish(&files.entries());
+    let mut packer = GzEncoder::new(Vec::new(), Compression::best());
+    packer.write_all(json.as_bytes())?;
+    write_text(&args.output, &html(&packer.finish()?)?)?;
+    Ok(Outcome::Done)
+}
+
+/// A fault with what to do about it.
+fn told(fault: &Fault) -> anyhow::Error {
+    match &fault.hint {
+        Some(hint) => anyhow!("{}; {hint}", fault.message),
+        None => anyhow!("{}", fault.message),
+    }
+}
+
+/// The page, with answers that are packed.
+fn html(answers: &[u8]) -> Result<String> {
+    let page = text("index.html")?;
+    let style = text("app.css")?;
+    let script = script()?;
+    for (what, part, end) in [("styles", &style, "</style"), ("script", &script, "</script")] {
+        if part.to_lowercase().contains(end) || part.contains("<!--") {
+            bail!("the page's {what} can't stand in a page");
+        }
+    }
+    let policy = format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
+        hash(&script),
+        hash(&style)
+    );
+    let mut out = String::with_capacity(answers.len() / 3 * 4 + page.len() + style.len() + script.len());
+    for line in page.lines() {
+        if line.starts_with("<meta http-equiv=\"Content-Security-Policy\"") {
+            write!(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">")?;
+        } else if line.starts_with("<link rel=\"stylesheet\"") {
+            write!(out, "<style>{style}</style>")?;
+        } else if line.starts_with("<script type=\"module\"") {
+            write!(out, "<script type=\"module\">{script}</script>")?;
+        } else if line == "</body>" {
+            out.push_str("<script type=\"application/gzip\" id=\"report\">");
+            push_base64(&mut out, answers);
+            out.push_str("</script>\n</body>");
+        } else {
+            // The page is given out as that of the server.
+            out.push_str(&line.replace("data-transport=\"server\"", "data-transport=\"inline\""));
+        }
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+fn text(name: &str) -> Result<String> {
+    let (_, bytes) =
+        page::file(name).context("this program was built without the folder web, which has the page")?;
+    String::from_utf8(bytes).with_context(|| name.to_owned())
+}
+
+/// All modules of the page as one script.
+fn script() -> Result<String> {
+    let mut script = String::new();
+    add_module(FIRST, &mut BTreeSet::new(), &mut Vec::new(), &mut script)?;
+    Ok(script)
+}
+
+/// Puts a module behind those that it imports.
+fn add_module(
+    name: &str,
+    done: &mut BTreeSet<String>,
+    open: &mut Vec<String>,
+    script: &mut String,
+) -> Result<()> {
+    if done.contains(name) {
+        return Ok(());
+    }
+    if open.iter().any(|other| other == name) {
+        bail!("{name} imports itself, by way of {}", open.join(", "));
+    }
+    open.push(name.to_owned());
+    let text = text(name)?;
+    let (mut body, mut exports) = (String::new(), Vec::new());
+    for line in text.lines() {
+        if let Some((names, from)) = import(line) {
+            add_module(from, done, open, script)?;
+            writeln!(body, "const {{{}}} = {};", names.replace(" as ", ": "), variable(from))?;
+        } else if let Some(rest) = line.strip_prefix("export ") {
+            exports.extend(exported(rest));
+            writeln!(body, "{rest}")?;
+        } else {
+            writeln!(body, "{line}")?;
+        }
+    }
+    writeln!(
+        script,
+        "const {} = (() => {{\n{body}return {{ {} }};\n}})();",
+        variable(name),
+        exports.join(", ")
+    )?;
+    open.pop();
+    done.insert(name.to_owned());
+    Ok(())
+}
+
+/// The names and the file of `import { names } from './file';`.
+fn import(line: &str) -> Option<(&str, &str)> {
+    let (names, from) = line.strip_prefix("import {")?.split_once("} from './")?;
+    Some((names.trim(), from.strip_suffix("';")?))
+}
+
+/// The name that `export` was written before.
+fn exported(rest: &str) -> Option<&str> {
+    let rest = rest.strip_prefix("async ").unwrap_or(rest);
+    let name = ["function ", "class ", "const "].iter().find_map(|word| rest.strip_prefix(word))?;
+    name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()
+}
+
+/// What holds the exports of a module.
+fn variable(module: &str) -> String {
+    format!("of_{}", module.trim_end_matches(".js"))
+}
+
+/// What a content security policy calls this text.
+fn hash(text: &str) -> String {
+    let mut hash = String::from("sha256-");
+    push_base64(&mut hash, unshade_sha256::digest(text.as_bytes()).as_ref());
+    hash
+}
+
+fn push_base64(out: &mut String, bytes: &[u8]) {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for three in bytes.chunks(3) {
+        let number =
+            three.iter().fold(0u32, |number, byte| number << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+        for place in 0..4 {
+            let digit = DIGITS[(number >> (18 - 6 * place) & 63) as usize];
+            out.push(if place <= three.len() { char::from(digit) } else { '=' });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64() {
+        let encoded = |bytes: &[u8]| {
+            let mut out = String::new();
+            push_base64(&mut out, bytes);
+            out
+        };
+        assert_eq!(
+            [encoded(b""), encoded(b"f"), encoded(b"fo"), encoded(b"foo")],
+            ["", "Zg==", "Zm8=", "Zm9v"]
+        );
+        assert_eq!(encoded(&[0xfb, 0xff, 0xfe, 0x00]), "+//+AA==");
+        // The hash of nothing, as policies write it.
+        assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+    }
+
+    #[test]
+    fn modules_stand_in_one_script() {
+        let script = script().unwrap();
+        assert!(!script.lines().any(|line| line.starts_with("import ") || line.starts_with("export ")));
+        let place = |module: &str| script.find(&format!("const {} = (", variable(module))).unwrap();
+        assert!(place("dom.js") < place("rows.js") && place("rows.js") < place("app.js"));
+        assert!(script.contains("\nconst {entity, textOf} = of_listing;\n"));
+        assert_eq!(import("import { a, b as c } from './x.js';"), Some(("a, b as c", "x.js")));
+        assert_eq!(exported("async function one() {"), Some("one"));
+        assert_eq!(exported("{};"), None);
+    }
+
+    #[test]
+    fn policy_names_what_stands_in_the_page() {
+        let html = html(b"answers").unwrap();
+        let between = |start: &str, end: &str| {
+            let rest = html.split_once(start).unwrap().1;
+            rest.split_once(end).unwrap().0
+        };
+        assert!(html.contains("data-transport=\"inline\""));
+        assert!(html.contains(&hash(between("<script type=\"module\">", "</script>"))));
+        assert!(html.contains(&hash(between("<style>", "</style>"))));
+        assert!(!html.contains("'self'") && !html.contains("unsafe"));
+        assert_eq!(html.matches("<script").count(), 2);
+        assert!(html.contains("id=\"report\">YW5zd2Vycw==</script>"));
+    }
+}

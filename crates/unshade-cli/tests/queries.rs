@@ -1,0 +1,92 @@
+//! `unshade explore --json` and `unshade html`: the answers of `tests/query/requests.txt`, and reports.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn unshade(arguments: &[&str], input: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unshade"));
+    command
+        .current_dir(root())
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_owned();
+    // Answers come while requests are written.
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output().unwrap();
+    let _ = writer.join().unwrap();
+    output
+}
+
+#[test]
+fn answers_are_those_of_the_library() {
+    let text = fs::read_to_string(root().join("tests/query/requests.txt")).unwrap();
+    let files = text.lines().filter_map(|line| line.strip_prefix("# "));
+    let arguments: Vec<&str> = ["explore", "--json"].into_iter().chain(files).collect();
+    let mut lines = text.lines();
+    let (mut requests, mut expected) = (String::new(), Vec::new());
+    while let Some(line) = lines.next() {
+        let Some(request) = line.strip_prefix("> ") else { continue };
+        let answer = lines.next().unwrap();
+        // A server does not say which number there is no file of.
+        if !answer.contains("\"error\":{\"message\":\"no file") {
+            requests.push_str(request);
+            requests.push('\n');
+            expected.push(answer);
+        }
+    }
+    let output = unshade(&arguments, &requests);
+    assert!(output.status.success());
+    let found = String::from_utf8(output.stdout).unwrap();
+    for ((found, expected), request) in found.lines().zip(&expected).zip(requests.lines()) {
+        assert_eq!(found, *expected, "{request}");
+    }
+    assert_eq!(found.lines().count(), expected.len());
+}
+
+#[test]
+fn what_is_too_long_is_refused() {
+    let file = "tests/fixtures/metallib/vertex_fragment.metallib";
+    let output = unshade(&["explore", "--json", file], &"x".repeat(70_000));
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+}
+
+/// The report's HTML has nothing of the file in it but the packed answers.
+#[test]
+fn reports_hold_nothing_of_a_file_as_html() {
+    let folder = std::env::temp_dir().join(format!("unshade-html-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let hostile = folder.join("<img src=x onerror=alert(1)>.metallib");
+    fs::copy(root().join("tests/fixtures/metallib/vertex_fragment.metallib"), &hostile).unwrap();
+    let report = folder.join("report.html");
+    let arguments = ["html", hostile.to_str().unwrap(), "-o", report.to_str().unwrap()];
+    assert!(unshade(&arguments, "").status.success());
+    let html = fs::read_to_string(&report).unwrap();
+    assert!(!html.contains("onerror=alert") && !html.contains("vertex_fragment"));
+    let again = unshade(&arguments, "");
+    assert_eq!(again.status.code(), Some(2), "a file that is there is not replaced");
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn what_is_too_large_for_a_report_is_told() {
+    let file = std::env::temp_dir().join(format!("unshade-large-{}.metallib", std::process::id()));
+    let mut bytes = fs::read(root().join("tests/fixtures/air/reduce.bc")).unwrap();
+    // Words behind the module belong to the file.
+    bytes.resize(40 << 20, 0);
+    fs::write(&file, bytes).unwrap();
+    let output = unshade(&["html", file.to_str().unwrap()], "");
+    let told = String::from_utf8(output.stderr).unwrap();
+    fs::remove_file(&file).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told.contains("too many for a report") && told.contains("unshade explore"), "{told}");
+}

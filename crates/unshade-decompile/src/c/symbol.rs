@@ -1,0 +1,100 @@
+//! Variables of the program that code refers to by name: how they are declared, and what they hold.
+
+use super::{Printer, identifier};
+use crate::ir::{Id, Op};
+use crate::sass::{Place, Variable};
+use crate::types::{Kind, Type};
+
+/// So many numbers are written behind a variable.
+const MAX_NUMBERS: usize = 64;
+
+impl Printer<'_> {
+    fn variable_of(&self, id: Id) -> (&str, Option<&Variable<'_>>) {
+        let name = match self.function.op(id) {
+            Op::Symbol(symbol) => self.function.symbols.get(symbol as usize).map_or("", String::as_str),
+            _ => "",
+        };
+        (name, self.source.code.variables.iter().find(|variable| variable.name == name))
+    }
+
+    /// What a variable is as a pointer: to what is read and written there.
+    pub(super) fn symbol_type(&self, id: Id) -> Type {
+        let (_, variable) = self.variable_of(id);
+        match self.types.of[id as usize] {
+            ty @ Type::Pointer(..) if !variable.is_some_and(Variable::is_literal) => ty,
+            _ => Type::Pointer(8, Kind::Unsigned),
+        }
+    }
+
+    /// The name of a variable, which is declared before the function; or the text that it is.
+    pub(super) fn symbol(&mut self, id: Id) -> String {
+        let (name, variable) = self.variable_of(id);
+        let safe = identifier(name);
+        let element = self.symbol_type(id).target().unwrap_or(Type::Integer(8, false));
+        let declaration = match variable {
+            Some(variable) if variable.is_literal() => return quoted(variable.text().unwrap_or("")),
+            Some(variable) => declaration(variable, &safe, element),
+            None => format!("extern __device__ {} {safe}[];", element.name()),
+        };
+        self.globals.insert(safe.clone(), declaration);
+        safe
+    }
+}
+
+fn declaration(variable: &Variable<'_>, name: &str, element: Type) -> String {
+    let qualifier = if matches!(variable.place, Place::Constant(_)) { "__constant__" } else { "__device__" };
+    let bytes = usize::from(element.bits() / 8).max(1);
+    let count = variable.size.div_ceil(bytes as u64);
+    let mut text = format!("{qualifier} {} {name}[{count}]", element.name());
+    // Zeros at the end need not be written.
+    let length = variable.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let used = variable.bytes.get(..length.next_multiple_of(bytes)).unwrap_or(variable.bytes);
+    if length > 0 && used.len() <= MAX_NUMBERS * bytes {
+        let numbers: Vec<String> = used.chunks(bytes).map(|bytes| number(bytes, element)).collect();
+        text.push_str(&format!(" = {{{}}}", numbers.join(", ")));
+    } else if length > 0 {
+        text.push_str(&format!(" /* holds {} bytes before the program runs */", variable.bytes.len()));
+    }
+    text.push(';');
+    text
+}
+
+/// A number as it stands in memory.
+fn number(bytes: &[u8], element: Type) -> String {
+    let bits = bytes.iter().rev().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
+    super::expression::constant(bits, element.bits(), element, 0)
+}
+
+/// Text as C writes it.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            '\r' => quoted.push_str("\\r"),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_say_what_they_hold() {
+        let mut bytes = 5_i32.to_le_bytes().to_vec();
+        bytes.extend((-1_i32).to_le_bytes());
+        bytes.extend([0; 8]);
+        let variable =
+            Variable { name: "table", place: Place::Constant(3), offset: 0, size: 16, bytes: &bytes };
+        let text = declaration(&variable, "table", Type::Integer(32, true));
+        assert_eq!(text, "__constant__ int table[4] = {5, -1};");
+        assert_eq!(quoted("a\"\n"), "\"a\\\"\\n\"");
+    }
+}

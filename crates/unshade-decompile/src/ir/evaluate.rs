@@ -1,0 +1,203 @@
+//! What an expression gives for numbers that are put in for its leaves.
+
+use super::fold::fold;
+use super::{Function, Id, Op};
+
+/// What an operator gives for numbers; `widths` are those of its inputs. None for what has no value by itself, and where
+/// C leaves it open.
+pub fn operate(op: Op, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
+    if let Some(value) = fold(op, inputs, width, out) {
+        return Some(value);
+    }
+    let at = |index: usize| inputs.get(index).copied().unwrap_or(0);
+    let truth = u64::from;
+    if let Op::Call(call) = op {
+        return called(call.entry().name, inputs);
+    }
+    Some(match (op, width) {
+        (Op::Sdiv, 32) => u64::from((at(0) as i32).checked_div(at(1) as i32)?.cast_unsigned()),
+        (Op::Srem, 32) => u64::from((at(0) as i32).checked_rem(at(1) as i32)?.cast_unsigned()),
+        (Op::Sdiv, _) => at(0).cast_signed().checked_div(at(1).cast_signed())?.cast_unsigned(),
+        (Op::Srem, _) => at(0).cast_signed().checked_rem(at(1).cast_signed())?.cast_unsigned(),
+        (Op::FloatAbs, _) => at(0) & !(1 << (width - 1)),
+        (Op::FloatNegate, _) => at(0) ^ 1 << (width - 1),
+        (Op::UnsignedToFloat, _) => float(at(0) as f64, at(0) as f32, out),
+        (Op::SignedToFloat, 32) => float(f64::from(at(0) as i32), at(0) as i32 as f32, out),
+        (Op::SignedToFloat, _) => float(at(0).cast_signed() as f64, at(0).cast_signed() as f32, out),
+        (Op::FloatConvert, 32) => f64::from(single(at(0))).to_bits(),
+        (Op::FloatConvert, _) => u64::from((f64::from_bits(at(0)) as f32).to_bits()),
+        (_, 32) => {
+            let (a, b) = (single(at(0)), single(at(1)));
+            u64::from(match op {
+                Op::FloatAdd => (a + b).to_bits(),
+                Op::FloatSub => (a - b).to_bits(),
+                Op::FloatMul => (a * b).to_bits(),
+                Op::FloatDiv => (a / b).to_bits(),
+                Op::FloatSqrt => a.sqrt().to_bits(),
+                _ => return compared(op, f64::from(a), f64::from(b)).map(truth),
+            })
+        }
+        (_, 64) => {
+            let (a, b) = (f64::from_bits(at(0)), f64::from_bits(at(1)));
+            match op {
+                Op::FloatAdd => (a + b).to_bits(),
+                Op::FloatSub => (a - b).to_bits(),
+                Op::FloatMul => (a * b).to_bits(),
+                Op::FloatDiv => (a / b).to_bits(),
+                Op::FloatSqrt => a.sqrt().to_bits(),
+                _ => return compared(op, a, b).map(truth),
+            }
+        }
+        _ => return None,
+    })
+}
+
+fn single(bits: u64) -> f32 {
+    f32::from_bits(bits as u32)
+}
+
+fn float(wide: f64, narrow: f32, out: u8) -> u64 {
+    if out == 64 { wide.to_bits() } else { u64::from(narrow.to_bits()) }
+}
+
+fn compared(op: Op, a: f64, b: f64) -> Option<bool> {
+    Some(match op {
+        Op::FloatEqual => a == b,
+        Op::FloatNotEqual => a != b,
+        Op::FloatLess => a < b,
+        Op::FloatLessEqual => a <= b,
+        Op::FloatNan => a.is_nan(),
+        _ => return None,
+    })
+}
+
+/// Functions that take part in divisions and roots.
+fn called(name: &str, inputs: &[u64]) -> Option<u64> {
+    let at = |index: usize| inputs.get(index).copied().unwrap_or(0);
+    let bits = |value: f32| u64::from(value.to_bits());
+    let wide = |index: usize| f64::from_bits(at(index));
+    Some(match name {
+        "fmaf" => bits(single(at(0)).mul_add(single(at(1)), single(at(2)))),
+        "fma" => wide(0).mul_add(wide(1), wide(2)).to_bits(),
+        "rsqrtf" => bits((1.0 / f64::from(single(at(0))).sqrt()) as f32),
+        "__uint2float_ru" | "__ull2float_ru" => bits(above(at(0))),
+        "__ll2float_ru" if at(0) < 1 << 63 => bits(above(at(0))),
+        "__int2float_ru" if at(0) < 1 << 31 => bits(above(at(0))),
+        "__uint2float_rz" | "__uint2float_rd" | "__ull2float_rz" => bits(below(at(0))),
+        "__float2uint_rz" => u64::from(single(at(0)) as u32),
+        "__float2ull_rz" => single(at(0)) as u64,
+        "flush_to_zero" => {
+            let value = single(at(0));
+            bits(if value.is_subnormal() { 0.0_f32.copysign(value) } else { value })
+        }
+        "reciprocal64_high" => (1.0 / f64::from_bits(at(0) << 32)).to_bits() >> 32,
+        "reciprocal_sqrt64_high" => (1.0 / f64::from_bits(at(0) << 32).sqrt()).to_bits() >> 32,
+        "abs" => u64::from((at(0) as i32).unsigned_abs()),
+        "llabs" => at(0).cast_signed().unsigned_abs(),
+        "min.u" | "min.ull" => at(0).min(at(1)),
+        "max.u" | "max.ull" => at(0).max(at(1)),
+        "min.i" => u64::from((at(0) as i32).min(at(1) as i32).cast_unsigned()),
+        "max.i" => u64::from((at(0) as i32).max(at(1) as i32).cast_unsigned()),
+        _ => return None,
+    })
+}
+
+/// The nearest float that is not below a number.
+fn above(number: u64) -> f32 {
+    let near = number as f32;
+    if (near as u128) < u128::from(number) { near.next_up() } else { near }
+}
+
+/// The nearest float that is not above a number.
+fn below(number: u64) -> f32 {
+    let near = number as f32;
+    if near as u128 > u128::from(number) { near.next_down() } else { near }
+}
+
+/// An expression: its values, each after its inputs, down to leaves for which numbers are put in.
+#[derive(Debug)]
+pub struct Expression {
+    leaves: Vec<Id>,
+    steps: Vec<Step>,
+}
+
+#[derive(Debug)]
+struct Step {
+    id: Id,
+    op: Op,
+    width: u8,
+    out: u8,
+    /// Places among leaves and steps.
+    inputs: Vec<usize>,
+}
+
+/// So many values an expression may have.
+const MAX_STEPS: usize = 160;
+
+impl Expression {
+    /// The expression of a value. `inputs` gives what a value is made of and how, or nothing if it can't be told.
+    pub fn new(
+        function: &Function,
+        root: Id,
+        leaves: &[Id],
+        inputs: &dyn Fn(Id) -> Option<(Op, Vec<Id>)>,
+    ) -> Option<Self> {
+        let mut found = Self { leaves: leaves.to_vec(), steps: Vec::new() };
+        let mut places: std::collections::HashMap<Id, usize> =
+            leaves.iter().enumerate().map(|(place, leaf)| (*leaf, place)).collect();
+        let mut stack = vec![(root, false)];
+        while let Some((id, is_done)) = stack.pop() {
+            if places.contains_key(&id) {
+                continue;
+            }
+            let (op, parts) = inputs(id)?;
+            if !is_done {
+                if stack.len() + found.steps.len() > MAX_STEPS {
+                    return None;
+                }
+                stack.push((id, true));
+                stack.extend(
+                    parts.iter().filter(|part| !places.contains_key(part)).map(|part| (*part, false)),
+                );
+                continue;
+            }
+            let width = parts.first().map_or(0, |first| function.width(*first));
+            let inputs = parts.iter().map(|part| places.get(part).copied()).collect::<Option<_>>()?;
+            places.insert(id, found.leaves.len() + found.steps.len());
+            found.steps.push(Step { id, op, width, out: function.width(id), inputs });
+        }
+        Some(found)
+    }
+
+    /// Whether a value is a part of it.
+    pub fn has(&self, id: Id) -> bool {
+        self.steps.iter().any(|step| step.id == id)
+    }
+
+    /// What it gives; `values` is memory that is used again. A side of a choice that is not taken need not have a value.
+    pub fn value(&self, numbers: &[u64], values: &mut Vec<Option<u64>>) -> Option<u64> {
+        values.clear();
+        values.extend(numbers.iter().take(self.leaves.len()).map(|number| Some(*number)));
+        let mut inputs = Vec::with_capacity(4);
+        for step in &self.steps {
+            let value = match step.op {
+                Op::Constant(number) => Some(number),
+                Op::Select => {
+                    let condition = step.inputs.first().and_then(|place| values[*place]);
+                    condition.and_then(|holds| {
+                        let side = if holds & 1 != 0 { 1 } else { 2 };
+                        values[*step.inputs.get(side)?]
+                    })
+                }
+                op => {
+                    inputs.clear();
+                    inputs.extend(step.inputs.iter().map_while(|place| values[*place]));
+                    let is_whole = inputs.len() == step.inputs.len();
+                    if is_whole { operate(op, &inputs, step.width, step.out) } else { None }
+                }
+            };
+            values.push(value.map(|value| super::fold::masked(value, step.out)));
+        }
+        values.last().copied().flatten()
+    }
+}

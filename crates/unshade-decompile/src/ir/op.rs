@@ -1,0 +1,147 @@
+//! What operators are asked: whether the order of their inputs matters, and which of their inputs and results are
+//! integers or floating-point numbers.
+
+use super::Op;
+
+/// What an operator says of the sign of an integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// Nothing.
+    Any,
+    /// It has one.
+    Signed,
+    /// It has none.
+    Unsigned,
+}
+
+impl Op {
+    /// Whether the order of its two inputs does not matter.
+    pub fn is_commutative(self) -> bool {
+        matches!(
+            self,
+            Op::Add
+                | Op::Mul
+                | Op::And
+                | Op::Or
+                | Op::Xor
+                | Op::Equal
+                | Op::NotEqual
+                | Op::BoolAnd
+                | Op::BoolOr
+                | Op::BoolXor
+                | Op::Carry
+                | Op::SignedCarry
+                | Op::FloatAdd
+                | Op::FloatMul
+                | Op::FloatEqual
+        )
+    }
+
+    /// Whether it makes bits of bits of the same width: sums, products, shifts, operations on bits.
+    pub fn is_arithmetic(self) -> bool {
+        matches!(
+            self,
+            Op::Add
+                | Op::Sub
+                | Op::Mul
+                | Op::And
+                | Op::Or
+                | Op::Xor
+                | Op::Neg
+                | Op::Not
+                | Op::Shl
+                | Op::Shr
+                | Op::Sar
+        )
+    }
+
+    /// Whether it is a comparison of integers.
+    pub fn is_comparison(self) -> bool {
+        matches!(
+            self,
+            Op::Equal
+                | Op::NotEqual
+                | Op::Less
+                | Op::LessEqual
+                | Op::SignedLess
+                | Op::SignedLessEqual
+                | Op::Carry
+                | Op::SignedCarry
+                | Op::SignedBorrow
+        )
+    }
+
+    /// Whether what it gives is an integer whatever it is used for.
+    pub fn is_integer(self) -> bool {
+        match self {
+            Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::ZeroExtend | Op::SignExtend => true,
+            Op::Special(_) | Op::PopCount | Op::LeadingZeros | Op::FloatToSigned => true,
+            Op::Call(call) => matches!(call.result(), b'i' | b'I' | b'U'),
+            op => op.is_arithmetic(),
+        }
+    }
+
+    /// What it says of the sign of what it gives.
+    pub fn result_sign(self) -> Sign {
+        match self {
+            Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem | Op::FloatToSigned => Sign::Signed,
+            Op::Shr | Op::ZeroExtend | Op::Udiv | Op::Urem | Op::High => Sign::Unsigned,
+            Op::Call(call) if matches!(call.result(), b'i' | b'I') => Sign::Signed,
+            _ => Sign::Any,
+        }
+    }
+
+    /// What it says of an input: none if that need not be an integer.
+    pub fn input_sign(self, index: usize) -> Option<Sign> {
+        match self {
+            Op::SignedLess | Op::SignedLessEqual | Op::SignExtend | Op::SignedToFloat => Some(Sign::Signed),
+            Op::Sdiv | Op::Srem => Some(Sign::Signed),
+            Op::Less | Op::LessEqual | Op::UnsignedToFloat | Op::ZeroExtend => Some(Sign::Unsigned),
+            Op::Udiv | Op::Urem => Some(Sign::Unsigned),
+            Op::Sar => (index == 0).then_some(Sign::Signed),
+            Op::Shr => (index == 0).then_some(Sign::Unsigned),
+            Op::Equal | Op::NotEqual => Some(Sign::Any),
+            Op::Call(call) => match call.input(index) {
+                b'i' | b'I' => Some(Sign::Signed),
+                b'u' if !call.name().starts_with("__shfl") && call.name() != "atomicExch" => Some(Sign::Any),
+                _ => None,
+            },
+            op => op.is_arithmetic().then_some(Sign::Any),
+        }
+    }
+
+    /// Whether an input of it is a floating-point number.
+    pub fn takes_float(self, index: usize) -> bool {
+        match self {
+            Op::FloatEqual | Op::FloatNotEqual | Op::FloatLess | Op::FloatLessEqual => true,
+            Op::FloatNan | Op::FloatToSigned => true,
+            Op::SignedToFloat | Op::UnsignedToFloat => false,
+            Op::Call(intrinsic) => matches!(intrinsic.input(index), b'f' | b'd'),
+            op => op.gives_float(),
+        }
+    }
+
+    /// Whether what it gives is a floating-point number.
+    pub fn gives_float(self) -> bool {
+        match self {
+            Op::FloatAdd | Op::FloatSub | Op::FloatMul | Op::FloatDiv => true,
+            Op::FloatNegate | Op::FloatAbs | Op::FloatSqrt | Op::FloatConvert => true,
+            Op::SignedToFloat | Op::UnsignedToFloat => true,
+            Op::Call(intrinsic) => matches!(intrinsic.result(), b'f' | b'd'),
+            _ => false,
+        }
+    }
+
+    /// The comparison that holds where this one does not, and whether its sides are exchanged.
+    pub fn contrary(self) -> Option<(Self, bool)> {
+        Some(match self {
+            Op::Equal => (Op::NotEqual, false),
+            Op::NotEqual => (Op::Equal, false),
+            Op::Less => (Op::LessEqual, true),
+            Op::LessEqual => (Op::Less, true),
+            Op::SignedLess => (Op::SignedLessEqual, true),
+            Op::SignedLessEqual => (Op::SignedLess, true),
+            _ => return None,
+        })
+    }
+}

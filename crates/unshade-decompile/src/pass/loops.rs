@@ -1,0 +1,390 @@
+//! Loops with their condition where it is written: in front.
+//!
+//! A compiler tests the condition once before a loop and then at the end of each round, as that is one jump less. Where
+//! the first test is what the test at the end is with the values that the variables of the loop begin with, or is known
+//! to hold, both become one: a block of its own in front of the loop.
+//!
+//! ```text
+//! if (a < n) do { …; a' = a + 1 } while (a' < n)        while (a < n) { …; a' = a + 1 }
+//! ```
+
+use crate::ir::dominators::Graph;
+use crate::ir::fold::fold;
+use crate::ir::{BlockId, End, Function, Id, NONE, Op};
+
+/// So deep the expressions of conditions are compared.
+const MAX_DEPTH: u32 = 6;
+
+/// Turns all loops that can be; whether there were any.
+pub fn run(function: &mut Function, graph: &Graph) -> bool {
+    let mut changed = false;
+    for &header in &graph.order {
+        if graph.header[header as usize] == header
+            && let Some(found) = Rotated::find(function, graph, header)
+        {
+            changed |= found.turn(function, graph);
+        }
+    }
+    if changed {
+        function.settle();
+    }
+    changed
+}
+
+/// A loop with its condition at the end.
+struct Rotated {
+    /// Its first block.
+    header: BlockId,
+    /// Where it is entered from.
+    entry: BlockId,
+    /// Its last block.
+    latch: BlockId,
+    /// Where it is left to.
+    exit: BlockId,
+    /// The condition at the end, and whether the loop goes on where it holds.
+    condition: (Id, bool),
+    /// The condition before the loop, if there is one.
+    first: Option<(Id, bool)>,
+}
+
+/// Two conditions as one: where the one at the end and the one before the loop differ, a variable of the loop.
+struct Merged<'a> {
+    function: &'a Function,
+    phis: Vec<(Id, Id, Id)>,
+}
+
+impl Rotated {
+    fn find(function: &Function, graph: &Graph, header: BlockId) -> Option<Self> {
+        let is_known = |block: BlockId| (block as usize) < graph.place.len() && graph.is_reached(block);
+        let (a, b) = match function.blocks[header as usize].before[..] {
+            [a, b] if is_known(a) && is_known(b) => (a, b),
+            _ => return None,
+        };
+        let (entry, latch) = match (graph.dominates(header, a), graph.dominates(header, b)) {
+            (false, true) => (a, b),
+            (true, false) => (b, a),
+            _ => return None,
+        };
+        let End::Branch { condition, yes, no } = function.blocks[latch as usize].end else { return None };
+        let (exit, holds) = if yes == header { (no, true) } else { (yes, false) };
+        if exit == header || is_inside(graph, exit, header) {
+            return None;
+        }
+        let condition = (function.resolve(condition), holds);
+        let first = match function.blocks[entry as usize].end {
+            End::Goto(_) => None,
+            End::Branch { condition, yes, no } if yes == header && no == exit => {
+                Some((function.resolve(condition), true))
+            }
+            End::Branch { condition, yes, no } if no == header && yes == exit => {
+                Some((function.resolve(condition), false))
+            }
+            _ => return None,
+        };
+        Some(Self { header, entry, latch, exit, condition, first })
+    }
+
+    /// The variables of the loop: each with what it begins with and what it is in the next round.
+    fn phis(&self, function: &Function) -> Vec<(Id, Id, Id)> {
+        let block = &function.blocks[self.header as usize];
+        let place = |wanted| block.before.iter().position(|before| *before == wanted);
+        let (Some(entry), Some(latch)) = (place(self.entry), place(self.latch)) else { return Vec::new() };
+        block
+            .phis
+            .iter()
+            .map(|phi| (*phi, function.input(*phi, entry), function.input(*phi, latch)))
+            .collect()
+    }
+
+    fn turn(&self, function: &mut Function, graph: &Graph) -> bool {
+        let phis = self.phis(function);
+        let merged = Merged { function, phis: phis.clone() };
+        let plan = match self.first {
+            Some((first, holds)) => {
+                merged.plan(self.condition.0, Some(first), holds != self.condition.1, MAX_DEPTH)
+            }
+            None => merged
+                .plan(self.condition.0, None, false, MAX_DEPTH)
+                .filter(|_| merged.begins(self.condition.0, MAX_DEPTH) == Some(u64::from(self.condition.1)))
+                .filter(|_| self.is_only_exit(function, graph) && self.can_leave(function, graph, &phis)),
+        };
+        let Some(plan) = plan else { return false };
+        let front = function.block(function.blocks[self.header as usize].address);
+        let condition = plan.build(function, front);
+        // What is used behind the loop is what its variables are when it is left.
+        if self.first.is_none() {
+            self.use_variables(function, graph, &phis);
+        }
+        for &(phi, entry, latch) in &phis {
+            function.set_inputs(phi, &[entry, latch]);
+            function.values[phi as usize].block = front;
+        }
+        let moved = std::mem::take(&mut function.blocks[self.header as usize].phis);
+        function.blocks[front as usize].phis = moved;
+        function.blocks[front as usize].before = vec![self.entry, self.latch];
+        self.lead_to_exit(function, front, &phis);
+        let (yes, no) = if self.condition.1 { (self.header, self.exit) } else { (self.exit, self.header) };
+        function.blocks[front as usize].end = End::Branch { condition, yes, no };
+        function.blocks[self.header as usize].before = vec![front];
+        function.blocks[self.entry as usize].end = End::Goto(front);
+        function.blocks[self.latch as usize].end = End::Goto(front);
+        true
+    }
+
+    /// Puts the new block in the place of those that led to the exit.
+    fn lead_to_exit(&self, function: &mut Function, front: BlockId, phis: &[(Id, Id, Id)]) {
+        let before = function.blocks[self.exit as usize].before.clone();
+        let place = |wanted: BlockId| before.iter().position(|before| *before == wanted);
+        let (entry, latch) = (place(self.entry), place(self.latch));
+        for phi in function.blocks[self.exit as usize].phis.clone() {
+            let input = |at: Option<usize>| at.map_or(NONE, |at| function.input(phi, at));
+            let (first, last) = (input(entry), input(latch));
+            let both = phis.iter().find(|(_, from, to)| *to == last && (first == NONE || *from == first));
+            let value = match both {
+                _ if first == last => last,
+                Some((variable, ..)) => *variable,
+                None if first == NONE => last,
+                None => {
+                    let like = function.values[phi as usize];
+                    let variable = function.raw(Op::Phi, like.width, front, like.address, &[first, last]);
+                    function.blocks[front as usize].phis.push(variable);
+                    variable
+                }
+            };
+            let mut inputs = Vec::new();
+            for (index, from) in before.iter().enumerate() {
+                if *from != self.entry && *from != self.latch {
+                    inputs.push(function.input(phi, index));
+                }
+            }
+            inputs.push(value);
+            function.set_inputs(phi, &inputs);
+        }
+        let list = &mut function.blocks[self.exit as usize].before;
+        list.retain(|before| *before != self.entry && *before != self.latch);
+        list.push(front);
+    }
+
+    /// Whether the loop is left at its end and nowhere else.
+    fn is_only_exit(&self, function: &Function, graph: &Graph) -> bool {
+        function.blocks[self.exit as usize].before == [self.latch]
+            && graph.order.iter().all(|block| {
+                *block == self.latch
+                    || !is_inside(graph, *block, self.header)
+                    || function.blocks[*block as usize]
+                        .end
+                        .successors()
+                        .into_iter()
+                        .all(|next| is_inside(graph, next, self.header))
+            })
+    }
+
+    /// The uses behind the loop of what is computed in it: user (none for the end of a block), input, value.
+    fn used_behind(&self, function: &Function, graph: &Graph) -> Vec<(BlockId, Id, usize, Id)> {
+        let used = super::used(function);
+        let is_inside = |block: BlockId| is_inside(graph, block, self.header);
+        let is_of_loop = |id: Id| id != NONE && is_inside(function.values[id as usize].block);
+        let mut found = Vec::new();
+        for id in 0..function.values.len() as Id {
+            let block = function.values[id as usize].block;
+            if !used[id as usize] || function.is_replaced(id) || is_inside(block) {
+                continue;
+            }
+            for index in 0..function.inputs(id).len() {
+                let input = function.input(id, index);
+                let is_entry = function.op(id) == Op::Phi && block == self.header;
+                if is_of_loop(input) && !is_entry {
+                    found.push((block, id, index, input));
+                }
+            }
+        }
+        for &block in &graph.order {
+            if let Some(input) = function.blocks[block as usize].end.input().map(|id| function.resolve(id))
+                && !is_inside(block)
+                && is_of_loop(input)
+            {
+                found.push((block, NONE, 0, input));
+            }
+        }
+        found
+    }
+
+    /// Whether all that is used behind the loop is what one of its variables is then.
+    fn can_leave(&self, function: &Function, graph: &Graph, phis: &[(Id, Id, Id)]) -> bool {
+        self.used_behind(function, graph).iter().all(|user| phis.iter().any(|phi| phi.2 == user.3))
+    }
+
+    fn use_variables(&self, function: &mut Function, graph: &Graph, phis: &[(Id, Id, Id)]) {
+        for (block, user, index, value) in self.used_behind(function, graph) {
+            let Some(&(variable, ..)) = phis.iter().find(|phi| phi.2 == value) else { continue };
+            if user != NONE {
+                function.set_input(user, index, variable);
+                continue;
+            }
+            match &mut function.blocks[block as usize].end {
+                End::Branch { condition, .. } => *condition = variable,
+                End::Switch { selector, .. } => *selector = variable,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether a block is in a loop. Those that were put in front of loops since the graph was walked are not.
+fn is_inside(graph: &Graph, block: BlockId, header: BlockId) -> bool {
+    (block as usize) < graph.place.len() && graph.is_reached(block) && graph.is_in_loop(block, header)
+}
+
+/// A condition of a loop's variables.
+enum Plan {
+    /// A value that is there.
+    Value(Id),
+    /// An operator like that of a value.
+    Like(Id, Vec<Plan>),
+}
+
+impl Plan {
+    fn build(&self, function: &mut Function, block: BlockId) -> Id {
+        match self {
+            Self::Value(id) => *id,
+            Self::Like(like, inputs) => {
+                let inputs: Vec<Id> = inputs.iter().map(|input| input.build(function, block)).collect();
+                let value = function.values[*like as usize];
+                function.raw(value.op, value.width, block, value.address, &inputs)
+            }
+        }
+    }
+}
+
+impl Merged<'_> {
+    /// The condition at the end with variables in the place of their next values; none if the one before the loop is not
+    /// the same with what the variables begin with. If one is the other's contrary, the operators are.
+    fn plan(&self, last: Id, first: Option<Id>, is_contrary: bool, depth: u32) -> Option<Plan> {
+        let function = self.function;
+        let variable = self.phis.iter().find(|(_, entry, latch)| {
+            *latch == last && first.is_none_or(|first| self.is_same(*entry, first))
+        });
+        if let Some(&(phi, ..)) = variable
+            && !is_contrary
+        {
+            return Some(Plan::Value(phi));
+        }
+        if first.is_some_and(|first| !is_contrary && self.is_same(last, first)) {
+            return Some(Plan::Value(last));
+        }
+        let op = function.op(last);
+        if first.is_none() && matches!(op, Op::Constant(_) | Op::Parameter(_) | Op::Special(_)) {
+            return Some(Plan::Value(last));
+        }
+        let count = function.inputs(last).len();
+        if depth == 0 || op == Op::Phi || op.is_effect() || count == 0 {
+            return None;
+        }
+        let mut order: Vec<usize> = (0..count).collect();
+        if let Some(first) = first {
+            let wanted = if is_contrary { op.contrary()? } else { (op, false) };
+            let is_like = function.op(first) == wanted.0
+                && function.width(first) == function.width(last)
+                && function.inputs(first).len() == count;
+            if !is_like {
+                return None;
+            }
+            if wanted.1 {
+                order.reverse();
+            }
+        }
+        let inputs = order.iter().enumerate().map(|(index, other)| {
+            let first = first.map(|first| function.input(first, *other));
+            self.plan(function.input(last, index), first, false, depth - 1)
+        });
+        Some(Plan::Like(last, inputs.collect::<Option<_>>()?))
+    }
+
+    fn is_same(&self, a: Id, b: Id) -> bool {
+        a == b || self.function.number(a).is_some() && self.function.number(a) == self.function.number(b)
+    }
+
+    /// The number that a value of the end is with what the variables begin with, if that is known.
+    fn begins(&self, last: Id, depth: u32) -> Option<u64> {
+        let function = self.function;
+        if let Some(phi) = self.phis.iter().find(|phi| phi.2 == last) {
+            return function.number(phi.1);
+        }
+        if let Some(number) = function.number(last) {
+            return Some(number);
+        }
+        let count = function.inputs(last).len();
+        if depth == 0 || !(1..=2).contains(&count) || function.op(last).is_effect() {
+            return None;
+        }
+        let mut numbers = Vec::new();
+        for index in 0..count {
+            numbers.push(self.begins(function.input(last, index), depth - 1)?);
+        }
+        fold(function.op(last), &numbers, function.width(function.input(last, 0)), function.width(last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Space, Special};
+
+    /// `i = first; if (test) do { store i; i += 1 } while (i < n)`, the test of what `first` is.
+    fn counting(first: Option<u64>) -> (Function, BlockId) {
+        let mut function = Function::default();
+        let [entry, body, exit] = [(); 3].map(|()| function.block(0));
+        let start = match first {
+            Some(number) => function.constant(number, 32),
+            None => function.raw(Op::Special(Special("threadIdx.x")), 32, entry, NONE, &[]),
+        };
+        let count = match first {
+            Some(_) => function.constant(10, 32),
+            None => function.raw(Op::Parameter(8), 32, entry, NONE, &[]),
+        };
+        let phi = function.raw(Op::Phi, 32, body, NONE, &[]);
+        function.blocks[body as usize].phis.push(phi);
+        let address = function.raw(Op::Parameter(0), 64, entry, NONE, &[]);
+        function.add(Op::Store(Space::Generic), 0, body, NONE, &[address, phi]);
+        let one = function.constant(1, 32);
+        let next = function.raw(Op::Add, 32, body, NONE, &[phi, one]);
+        function.set_inputs(phi, &[start, next]);
+        function.blocks[body as usize].before = vec![entry, body];
+        let again = function.raw(Op::Less, 1, body, NONE, &[next, count]);
+        function.blocks[body as usize].end = End::Branch { condition: again, yes: body, no: exit };
+        function.blocks[exit as usize].before = vec![body];
+        function.blocks[exit as usize].end = End::Return;
+        function.blocks[entry as usize].end = match first {
+            Some(_) => End::Goto(body),
+            None => {
+                // The contrary, as compilers have it.
+                let outside = function.raw(Op::LessEqual, 1, entry, NONE, &[count, start]);
+                function.blocks[exit as usize].before.insert(0, entry);
+                End::Branch { condition: outside, yes: exit, no: body }
+            }
+        };
+        (function, body)
+    }
+
+    #[test]
+    fn both_tests_of_a_loop_become_one_in_front() {
+        for first in [None, Some(0)] {
+            let (mut function, body) = counting(first);
+            let graph = Graph::new(&function);
+            assert!(run(&mut function, &graph), "{first:?}");
+            let [front] = function.blocks[body as usize].before[..] else { panic!("one way in") };
+            let End::Branch { condition, yes, .. } = function.blocks[front as usize].end else {
+                panic!("it tests")
+            };
+            assert_eq!((yes, function.op(condition)), (body, Op::Less));
+            assert_eq!(function.op(function.input(condition, 0)), Op::Phi);
+        }
+    }
+
+    #[test]
+    fn a_loop_whose_first_round_is_not_tested_stays() {
+        let (mut function, _) = counting(Some(12));
+        let graph = Graph::new(&function);
+        assert!(!run(&mut function, &graph));
+    }
+}

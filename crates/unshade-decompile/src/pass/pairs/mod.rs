@@ -1,0 +1,252 @@
+//! 64-bit arithmetic out of its halves.
+//!
+//! A compiler for a machine with 32-bit registers makes a sum of 64 bits of `lo = a + b` with a carry, and
+//! `hi = c + d + carry`. Both halves meet where the sum is used, in a [`Op::Concat`]. Here the halves of such a value are
+//! looked at together; `Pairs::join` knows what makes two halves one value, and each module the halves of some operators.
+
+mod compare;
+mod product;
+mod shift;
+mod sum;
+
+use crate::ir::{Function, Id, NONE, Op, Value};
+
+/// Looks at halves of values in one function.
+pub struct Pairs<'a> {
+    /// The function.
+    pub function: &'a mut Function,
+}
+
+impl Pairs<'_> {
+    fn make(&mut self, like: Value, op: Op, width: u8, inputs: &[Id]) -> Id {
+        self.function.raw(op, width, like.block, like.address, inputs)
+    }
+
+    fn op(&self, id: Id) -> Op {
+        if id == NONE { Op::Undefined } else { self.function.op(id) }
+    }
+
+    fn input(&self, id: Id, index: usize) -> Id {
+        if id == NONE { NONE } else { self.function.input(id, index) }
+    }
+
+    fn width(&self, id: Id) -> u8 {
+        if id == NONE { 0 } else { self.function.width(id) }
+    }
+
+    fn number(&self, id: Id) -> Option<u64> {
+        self.function.number(id)
+    }
+
+    /// What a concatenation is, if it is something simpler.
+    pub fn concat(&mut self, id: Id) -> Option<Id> {
+        let like = self.function.values[id as usize];
+        let (high, low) = (self.input(id, 0), self.input(id, 1));
+        if like.width != 64 || self.function.width(low) != 32 {
+            return None;
+        }
+        if let Some(joined) = self.join(like, high, low) {
+            return Some(joined);
+        }
+        self.high_product(like, high, low)
+            .or_else(|| self.sum(like, high, low))
+            .or_else(|| self.difference(like, high, low))
+            .or_else(|| self.product(like, high, low))
+            .or_else(|| self.shift_left(like, high, low))
+            .or_else(|| self.shift_by_value(like, high, low))
+            .or_else(|| self.shift(like, high, low))
+            .or_else(|| self.bitwise(like, high, low))
+    }
+
+    /// The value whose halves these are, if that is plain to see.
+    fn join(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+        let (h, l) = (self.op(high), self.op(low));
+        if h == Op::High && l == Op::Low && self.input(high, 0) == self.input(low, 0) {
+            return Some(self.input(high, 0));
+        }
+        match (h, l) {
+            (Op::Constant(h), Op::Constant(l)) => return Some(self.function.constant(h << 32 | l, 64)),
+            (Op::Parameter(h), Op::Parameter(l)) if h == l.wrapping_add(4) => {
+                return Some(self.function.raw(Op::Parameter(l), 64, 0, like.address, &[]));
+            }
+            (Op::Constant(0), _) => return Some(self.make(like, Op::ZeroExtend, 64, &[low])),
+            (Op::Undefined, Op::Undefined) => {
+                return Some(self.function.raw(Op::Undefined, 64, 0, NONE, &[]));
+            }
+            _ => {}
+        }
+        if self.is_sign(high, low) {
+            return Some(self.make(like, Op::SignExtend, 64, &[low]));
+        }
+        if let Some(extension) = self.is_lost(high, low)
+            && let Some((source, shift)) = self.scaled(low)
+        {
+            let wide = self.make(like, extension, 64, &[source]);
+            let factor = self.function.constant(1 << shift, 64);
+            return Some(self.make(like, Op::Mul, 64, &[wide, factor]));
+        }
+        if h == Op::High {
+            let whole = self.input(high, 0);
+            if self.is_low_of(whole, low) {
+                return Some(whole);
+            }
+        }
+        if h == Op::Phi && l == Op::Phi {
+            return self.phis(high, low);
+        }
+        if h == Op::Select && l == Op::Select && self.input(high, 0) == self.input(low, 0) {
+            let condition = self.input(high, 0);
+            let sides = [1, 2].map(|side| {
+                let pair = [self.input(high, side), self.input(low, side)];
+                self.make(like, Op::Concat, 64, &pair)
+            });
+            return Some(self.make(like, Op::Select, 64, &[condition, sides[0], sides[1]]));
+        }
+        None
+    }
+
+    /// Whether two halves are plainly those of one value: what `join` makes one without another pair behind it.
+    fn joins(&self, high: Id, low: Id) -> bool {
+        let source = self.input(high, 0);
+        match (self.op(high), self.op(low)) {
+            (Op::High, Op::Low) if source == self.input(low, 0) => true,
+            (Op::Parameter(h), Op::Parameter(l)) => h == l.wrapping_add(4),
+            (Op::Constant(_), Op::Constant(_)) => true,
+            (Op::High, _) if self.is_low_of(source, low) => true,
+            _ => self.is_sign(high, low) || self.is_lost(high, low).is_some(),
+        }
+    }
+
+    /// Whether a value is all ones where another is negative, and else 0.
+    fn is_sign(&self, id: Id, of: Id) -> bool {
+        let condition = self.input(id, 0);
+        match self.op(id) {
+            Op::Sar => condition == of && self.number(self.input(id, 1)) == Some(31),
+            Op::Select => {
+                self.op(condition) == Op::SignedLess
+                    && self.input(condition, 0) == of
+                    && self.number(self.input(condition, 1)) == Some(0)
+                    && self.number(self.input(id, 1)) == Some(0xffff_ffff)
+                    && self.number(self.input(id, 2)) == Some(0)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a value is the lower half of a product or sum of 64 bits, computed apart.
+    fn is_low_of(&self, whole: Id, low: Id) -> bool {
+        let (op, width) = (self.op(whole), self.function.width(whole));
+        if width != 64 {
+            return false;
+        }
+        if op == Op::Neg {
+            return self.op(low) == Op::Neg && self.is_low_of(self.input(whole, 0), self.input(low, 0));
+        }
+        if op != Op::Mul {
+            return false;
+        }
+        let (Some(a), Some(b)) = (self.low_part(self.input(whole, 0)), self.low_part(self.input(whole, 1)))
+        else {
+            return false;
+        };
+        let (x, y) = (self.input(low, 0), self.input(low, 1));
+        match self.op(low) {
+            Op::Mul => self.same(a, x) && self.same(b, y) || self.same(a, y) && self.same(b, x),
+            Op::Shl => {
+                let power = self.number(y).filter(|shift| *shift < 32).map(|shift| 1_u64 << shift);
+                let is_power = |part: Part| matches!(part, Part::Number(number) if Some(number) == power);
+                self.same(a, x) && is_power(b) || self.same(b, x) && is_power(a)
+            }
+            Op::Constant(number) => matches!((a, b), (Part::Number(a), Part::Number(b))
+                if a.wrapping_mul(b) as u32 == number as u32),
+            _ => match (a, b) {
+                (Part::Value(value), Part::Number(1)) | (Part::Number(1), Part::Value(value)) => value == low,
+                _ => false,
+            },
+        }
+    }
+
+    fn same(&self, part: Part, id: Id) -> bool {
+        match part {
+            Part::Value(value) => value == id,
+            Part::Number(number) => self.number(id) == Some(number),
+        }
+    }
+
+    /// What was extended to 64 bits.
+    fn low_part(&self, id: Id) -> Option<Part> {
+        match self.op(id) {
+            Op::ZeroExtend | Op::SignExtend if self.function.width(self.input(id, 0)) == 32 => {
+                Some(Part::Value(self.input(id, 0)))
+            }
+            Op::Constant(number) => Some(Part::Number(number & 0xffff_ffff)),
+            _ => None,
+        }
+    }
+
+    /// Two phis of a block become one of pairs.
+    fn phis(&mut self, high: Id, low: Id) -> Option<Id> {
+        let block = self.function.values[high as usize].block;
+        let like = self.function.values[low as usize];
+        if like.block != block || self.function.inputs(high).len() != self.function.inputs(low).len() {
+            return None;
+        }
+        let phi = self.function.raw(Op::Phi, 64, block, like.address, &[]);
+        self.function.blocks[block as usize].phis.push(phi);
+        let mut inputs = Vec::new();
+        for index in 0..self.function.inputs(high).len() {
+            let before = self.function.blocks[block as usize].before.get(index).copied()?;
+            let pair = [self.input(high, index), self.input(low, index)];
+            let address = self.function.values[pair[1] as usize].address;
+            inputs.push(self.function.raw(Op::Concat, 64, before, address, &pair));
+        }
+        self.function.set_inputs(phi, &inputs);
+        let upper = self.function.raw(Op::High, 32, block, like.address, &[phi]);
+        let lower = self.function.raw(Op::Low, 32, block, like.address, &[phi]);
+        self.function.replace(high, upper);
+        self.function.replace(low, lower);
+        Some(phi)
+    }
+
+    /// The same operation on bits in both halves.
+    fn bitwise(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+        let op = self.op(low);
+        if !matches!(op, Op::And | Op::Or | Op::Xor | Op::Not) {
+            return None;
+        }
+        let zero = self.function.constant(0, 32);
+        let (mut x, mut y) = match self.op(high) {
+            other if other == op => (self.input(high, 0), self.input(high, 1)),
+            Op::Constant(0) if op == Op::And => (zero, zero),
+            // Of a sum that is masked, all bits above are kept.
+            _ if op == Op::And && self.is_sum_of(high, self.input(low, 0)) => {
+                let ones = self.function.constant(0xffff_ffff, 32);
+                (high, ones)
+            }
+            _ => return None,
+        };
+        let (a, b) = (self.input(low, 0), self.input(low, 1));
+        if op != Op::Not && self.join(like, x, a).is_none() && self.join(like, y, a).is_some() {
+            (x, y) = (y, x);
+        }
+        let left = match self.join(like, x, a) {
+            Some(left) => left,
+            None => self.make(like, Op::Concat, 64, &[x, a]),
+        };
+        if op == Op::Not {
+            return Some(self.make(like, op, 64, &[left]));
+        }
+        let right = match self.join(like, y, b) {
+            Some(right) => right,
+            None => self.make(like, Op::Concat, 64, &[y, b]),
+        };
+        Some(self.make(like, op, 64, &[left, right]))
+    }
+}
+
+/// A half: a value or a number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Value(Id),
+    Number(u64),
+}

@@ -1,0 +1,150 @@
+//! Shifts of 64 bits.
+
+use super::{Pairs, Part};
+use crate::ir::{Id, Op, Value};
+
+impl Pairs<'_> {
+    /// Both halves of a value that is shifted: to the left `high(x << n)` and `low(x) << n`; to the right `high(x) >> n`
+    /// and `low(x >> n)`.
+    pub(super) fn shift(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+        if self.op(high) == Op::High && self.op(low) == Op::Shl {
+            let whole = self.input(high, 0);
+            if self.op(whole) == Op::Shl
+                && self.amount(self.input(whole, 1)) == self.amount(self.input(low, 1))
+            {
+                let source = self.input(whole, 0);
+                let is_low = self.low_is(source, self.input(low, 0));
+                return is_low.then_some(whole);
+            }
+        }
+        if self.op(low) == Op::Low && matches!(self.op(high), Op::Shr | Op::Sar) {
+            let whole = self.input(low, 0);
+            let is_same = matches!(self.op(whole), Op::Shr | Op::Sar)
+                && self.amount(self.input(whole, 1)) == self.amount(self.input(high, 1))
+                && self.high_is(self.input(whole, 0), self.input(high, 0));
+            if is_same {
+                let inputs = [self.input(whole, 0), self.input(whole, 1)];
+                let op = self.op(high);
+                return Some(self.make(like, op, 64, &inputs));
+            }
+        }
+        None
+    }
+
+    pub(super) fn amount(&self, id: Id) -> Part {
+        self.number(id).map_or(Part::Value(id), Part::Number)
+    }
+
+    fn low_is(&self, whole: Id, low: Id) -> bool {
+        match self.op(whole) {
+            Op::Concat => self.input(whole, 1) == low,
+            Op::ZeroExtend | Op::SignExtend => self.input(whole, 0) == low,
+            _ => self.op(low) == Op::Low && self.input(low, 0) == whole,
+        }
+    }
+
+    fn high_is(&self, whole: Id, high: Id) -> bool {
+        match self.op(whole) {
+            Op::Concat => self.input(whole, 0) == high,
+            Op::ZeroExtend => self.number(high) == Some(0),
+            _ => self.op(high) == Op::High && self.input(high, 0) == whole,
+        }
+    }
+
+    /// What a value is a multiple of, if the factor is a power of two: that, and its logarithm.
+    pub(super) fn scaled(&self, id: Id) -> Option<(Id, u64)> {
+        let number = self.number(self.input(id, 1))?;
+        let shift = match self.op(id) {
+            Op::Shl => number,
+            Op::Mul if number.is_power_of_two() => u64::from(number.trailing_zeros()),
+            _ => return None,
+        };
+        (1..32).contains(&shift).then(|| (self.input(id, 0), shift))
+    }
+
+    /// Whether the upper half has the bits that a shifted lower half loses, with its sign or without.
+    pub(super) fn is_lost(&self, high: Id, low: Id) -> Option<Op> {
+        let (source, shift) = self.scaled(low)?;
+        let op = match self.op(high) {
+            Op::Shr => Op::ZeroExtend,
+            Op::Sar => Op::SignExtend,
+            Op::Select if shift == 1 && self.is_sign(high, source) => return Some(Op::SignExtend),
+            _ => return None,
+        };
+        let is_rest = self.input(high, 0) == source && self.number(self.input(high, 1)) == Some(32 - shift);
+        is_rest.then_some(op)
+    }
+
+    /// Shifts by a number to the left: `(h << n) + (l >> 32 - n)` above, `l << n` below.
+    pub(super) fn shift_left(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+        let (source, shift) = self.scaled(low)?;
+        if !matches!(self.op(high), Op::Add | Op::Or | Op::Xor) {
+            return None;
+        }
+        for (one, other) in [(0, 1), (1, 0)] {
+            let (upper, lost) = (self.input(high, one), self.input(high, other));
+            let Some((upper, same)) = self.scaled(upper) else { continue };
+            if same == shift && self.is_lost(lost, low) == Some(Op::ZeroExtend) {
+                let whole = self.make(like, Op::Concat, 64, &[upper, source]);
+                let amount = self.function.constant(shift, 32);
+                return Some(self.make(like, Op::Shl, 64, &[whole, amount]));
+            }
+        }
+        None
+    }
+
+    /// Shifts by a value: `n <= 32 ? (l >> n) + (h << 32 - n) : h >> n - 32` below and `h >> n` above; to the left with
+    /// both halves exchanged.
+    pub(super) fn shift_by_value(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+        let (op, choice, plain) = match (self.op(high), self.op(low)) {
+            (Op::Shr | Op::Sar, Op::Select) => (self.op(high), low, high),
+            (Op::Select, Op::Shl) => (Op::Shl, high, low),
+            _ => return None,
+        };
+        let (outer, amount) = (self.input(plain, 0), self.input(plain, 1));
+        let (condition, yes, no) = (self.input(choice, 0), self.input(choice, 1), self.input(choice, 2));
+        let (near, far) = match self.op(condition) {
+            Op::LessEqual if self.is_number(condition, 1, 32) && self.input(condition, 0) == amount => {
+                (yes, no)
+            }
+            Op::Less if self.is_number(condition, 0, 32) && self.input(condition, 1) == amount => (no, yes),
+            _ => return None,
+        };
+        let beyond = self.input(far, 1);
+        let is_far = self.op(far) == op
+            && self.input(far, 0) == outer
+            && self.input(beyond, 0) == amount
+            && match self.op(beyond) {
+                Op::Add => self.is_number(beyond, 1, 0xffff_ffe0),
+                Op::Sub => self.is_number(beyond, 1, 32),
+                _ => false,
+            };
+        if !is_far || !matches!(self.op(near), Op::Add | Op::Or) {
+            return None;
+        }
+        let (back, forth) = if op == Op::Shl { (Op::Shl, Op::Shr) } else { (Op::Shr, Op::Shl) };
+        for (one, other) in [(0, 1), (1, 0)] {
+            let (inner, over) = (self.input(near, one), self.input(near, other));
+            let rest = self.input(over, 1);
+            if self.op(inner) == back
+                && self.input(inner, 1) == amount
+                && self.op(over) == forth
+                && self.input(over, 0) == outer
+                && self.op(rest) == Op::Sub
+                && self.is_number(rest, 0, 32)
+                && self.input(rest, 1) == amount
+            {
+                let other = self.input(inner, 0);
+                // What moves over is of the half that the plain shift has; to the left that is the lower one.
+                let pair = if op == Op::Shl { [other, outer] } else { [outer, other] };
+                let whole = self.make(like, Op::Concat, 64, &pair);
+                return Some(self.make(like, op, 64, &[whole, amount]));
+            }
+        }
+        None
+    }
+
+    fn is_number(&self, id: Id, index: usize, number: u64) -> bool {
+        self.number(self.input(id, index)) == Some(number)
+    }
+}

@@ -1,0 +1,474 @@
+//! Sums and differences of 64 bits.
+//!
+//! Of `a + b` below there is a carry above, and of `a - b` that nothing was borrowed. So the lower half is taken apart as
+//! far as the upper one has the carries; what else stands above are the upper halves of these summands, in whatever order
+//! the compiler has put them. Any of them may be put to any summand; they are put where they belong to be read.
+
+use super::Pairs;
+use crate::ir::{Id, NONE, Op, Value};
+
+/// So many summands of an upper half are looked at.
+const MAX_TERMS: usize = 16;
+
+/// A summand of 64 bits, in halves.
+struct Summand {
+    /// What is above; none if that is not known yet.
+    high: Option<Id>,
+    low: Id,
+    is_negative: bool,
+}
+
+impl Pairs<'_> {
+    /// The summands of an upper half.
+    pub(super) fn terms(&self, id: Id) -> Vec<Id> {
+        let mut terms = Vec::new();
+        let mut list = vec![id];
+        while let Some(id) = list.pop() {
+            if self.op(id) == Op::Add && terms.len() + list.len() < MAX_TERMS {
+                list.push(self.input(id, 1));
+                list.push(self.input(id, 0));
+            } else {
+                terms.push(id);
+            }
+        }
+        terms
+    }
+
+    /// The condition that a summand counts.
+    fn counted(&self, id: Id) -> Option<Id> {
+        (self.op(id) == Op::ZeroExtend).then(|| self.input(id, 0))
+    }
+
+    fn has_inputs(&self, id: Id, a: Id, b: Id) -> bool {
+        let (x, y) = (self.input(id, 0), self.input(id, 1));
+        x == a && y == b || x == b && y == a
+    }
+
+    /// Whether a condition is the carry of a sum.
+    pub(super) fn is_carry(&self, carry: Id, sum: Id) -> bool {
+        self.op(carry) == Op::Carry
+            && self.op(sum) == Op::Add
+            && self.has_inputs(sum, self.input(carry, 0), self.input(carry, 1))
+    }
+
+    /// Whether a condition is the carry of a sum of three, of which one is a sum: that of either.
+    pub(super) fn carry_of_three(&self, either: Id, sum: Id) -> Option<Id> {
+        if self.op(either) != Op::BoolOr || self.op(sum) != Op::Add {
+            return None;
+        }
+        let (one, other) = (self.input(either, 0), self.input(either, 1));
+        [(one, other), (other, one)].into_iter().find_map(|(outer, inner)| {
+            let summands = [self.input(sum, 0), self.input(sum, 1)];
+            let part = summands.into_iter().find(|part| self.is_carry(inner, *part))?;
+            self.is_carry(outer, sum).then_some(part)
+        })
+    }
+
+    /// Whether an upper half has the carry of this lower half in it.
+    pub(super) fn is_sum_of(&self, high: Id, low: Id) -> bool {
+        self.op(low) == Op::Add
+            && high != NONE
+            && self
+                .terms(high)
+                .into_iter()
+                .filter_map(|term| self.counted(term))
+                .any(|carry| self.is_carry(carry, low) || self.carry_of_three(carry, low).is_some())
+    }
+
+    /// Whether two values look like halves of one that is not found yet.
+    fn fits(&self, high: Id, low: Id) -> bool {
+        match (self.op(high), self.op(low)) {
+            (Op::Add, Op::Add) | (Op::Phi, Op::Phi) | (Op::Load(_), Op::Load(_)) => {
+                self.function.values[high as usize].block == self.function.values[low as usize].block
+            }
+            (Op::Select, Op::Select) => self.input(high, 0) == self.input(low, 0),
+            (Op::Shr | Op::Sar, Op::Select) => true,
+            _ => false,
+        }
+    }
+
+    /// `a + b` below, `c + d + carry(a, b)` above; and any sum and difference of such.
+    pub(super) fn sum(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+        match self.op(low) {
+            Op::Add => self.sum_of_two(like, high, low).or_else(|| self.sum_of_many(like, high, low)),
+            Op::Sub => {
+                let (a, b) = (self.input(low, 0), self.input(low, 1));
+                let mut above = vec![high];
+                self.take_term(&mut above, |this, term| {
+                    this.counted(term).is_some_and(|kept| {
+                        this.op(kept) == Op::LessEqual && this.input(kept, 0) == b && this.input(kept, 1) == a
+                    })
+                })?;
+                let is_not = |this: &Self, term: Id| this.op(term) == Op::Not;
+                let not = self
+                    .take_term(&mut above, |this, term| {
+                        is_not(this, term) && this.belongs(this.input(term, 0), b) > 0
+                    })
+                    .or_else(|| self.take_term(&mut above, is_not))?;
+                let upper = self.added(like, &above);
+                let left = self.pair(like, upper, a);
+                let right = self.pair(like, self.input(not, 0), b);
+                Some(self.make(like, Op::Sub, 64, &[left, right]))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of two halves, of which the upper one may be none.
+    fn pair(&mut self, like: Value, high: Id, low: Id) -> Id {
+        if high == NONE {
+            return match self.number(low) {
+                Some(number) => self.function.constant(number, 64),
+                None => self.make(like, Op::ZeroExtend, 64, &[low]),
+            };
+        }
+        match self.join(like, high, low) {
+            Some(joined) => joined,
+            None => self.make(like, Op::Concat, 64, &[high, low]),
+        }
+    }
+
+    /// Takes the nearest summand of a kind out of sums; what stood beside it on the way there stays.
+    fn take_term(&self, above: &mut Vec<Id>, is_wanted: impl Fn(&Self, Id) -> bool) -> Option<Id> {
+        // Each with where it comes from: the place of its sum in this list.
+        let mut seen: Vec<(Id, usize)> = above.iter().map(|id| (*id, usize::MAX)).collect();
+        let roots = seen.len();
+        let mut at = 0;
+        while let Some(&(id, _)) = seen.get(at) {
+            if is_wanted(self, id) {
+                break;
+            }
+            if self.op(id) == Op::Add && seen.len() < 2 * MAX_TERMS {
+                seen.push((self.input(id, 0), at));
+                seen.push((self.input(id, 1), at));
+            }
+            at += 1;
+        }
+        let found = seen.get(at)?.0;
+        let mut beside = Vec::new();
+        let mut from = at;
+        while from >= roots {
+            // Both inputs of a sum stand side by side.
+            let other = if (from - roots).is_multiple_of(2) { from + 1 } else { from - 1 };
+            beside.push(seen[other].0);
+            from = seen[from].1;
+        }
+        above.remove(from);
+        beside.reverse();
+        above.splice(from..from, beside);
+        Some(found)
+    }
+
+    /// How much speaks for two halves being of one value.
+    fn belongs(&self, high: Id, low: Id) -> u32 {
+        if high == NONE {
+            0
+        } else if self.joins(high, low) {
+            3
+        } else if self.op(low) == Op::And && self.is_sum_of(high, self.input(low, 0))
+            || self.is_sum_of(high, low)
+            || self.is_difference_of(high, low)
+            || self.is_mixed(high, low)
+        {
+            2
+        } else {
+            u32::from(self.fits(high, low))
+        }
+    }
+
+    /// Whether an upper half has in it that nothing was borrowed below.
+    fn is_difference_of(&self, high: Id, low: Id) -> bool {
+        self.op(low) == Op::Sub
+            && self.terms(high).into_iter().filter_map(|term| self.counted(term)).any(|kept| {
+                self.op(kept) == Op::LessEqual
+                    && self.input(kept, 0) == self.input(low, 1)
+                    && self.input(kept, 1) == self.input(low, 0)
+            })
+    }
+
+    /// Whether an upper half has what a product or a shifted value below carries over.
+    fn is_mixed(&self, high: Id, low: Id) -> bool {
+        let is_scaled = self.scaled(low).is_some();
+        (is_scaled || self.op(low) == Op::Mul)
+            && self.op(high) == Op::Add
+            && self.terms(high).into_iter().any(|term| self.joins(term, low))
+    }
+
+    /// A sum whose upper half is put together of the upper halves of both summands, and nothing else.
+    fn sum_of_two(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+        let mut above = vec![high];
+        self.take_term(&mut above, |this, term| {
+            this.counted(term).is_some_and(|carry| this.is_carry(carry, low))
+        })?;
+        let (a, b) = (self.input(low, 0), self.input(low, 1));
+        let best = |this: &Self, x: Id, y: Id| {
+            let straight = this.belongs(x, a) + this.belongs(y, b);
+            let crossed = this.belongs(x, b) + this.belongs(y, a);
+            if crossed > straight { (crossed, y, x) } else { (straight, x, y) }
+        };
+        let (_, x, y) = match above[..] {
+            [] => (0, NONE, NONE),
+            [only] => {
+                let whole = best(self, only, NONE);
+                let parts = (self.op(only) == Op::Add)
+                    .then(|| best(self, self.input(only, 0), self.input(only, 1)))
+                    .filter(|parts| parts.0 > whole.0 || whole.0 == 0);
+                parts.unwrap_or(whole)
+            }
+            [x, y] => best(self, x, y),
+            _ => return None,
+        };
+        // The carry of a summand stands with the other: the compiler has put these sums together anew.
+        let is_of = |high: Id, low: Id| {
+            let terms = if high == NONE { Vec::new() } else { self.terms(high) };
+            self.is_sum_of(high, low)
+                || self.number(low).is_none() && terms.into_iter().any(|term| self.joins(term, low))
+        };
+        let is_apart = |high: Id, low: Id, other: Id| !is_of(high, low) && is_of(other, low);
+        if is_apart(x, a, y) || is_apart(y, b, x) {
+            return None;
+        }
+        let left = self.pair(like, x, a);
+        let right = self.pair(like, y, b);
+        Some(self.make(like, Op::Add, 64, &[left, right]))
+    }
+
+    /// The same where the compiler has put the sums together in another order.
+    fn sum_of_many(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+        let mut above = self.terms(high);
+        let mut summands = self.summands(low, &mut above);
+        if summands.len() < 2 {
+            return None;
+        }
+        self.assign(like, &mut summands, &mut above);
+        // What is left above has nothing below.
+        if !above.is_empty() {
+            let zero = self.function.constant(0, 32);
+            let rest = self.added(like, &above);
+            match summands.iter_mut().find(|summand| summand.high.is_none()) {
+                Some(summand) => summand.high = Some(rest),
+                None => summands.push(Summand { high: Some(rest), low: zero, is_negative: false }),
+            }
+        }
+        summands.sort_by_key(|summand| summand.is_negative);
+        let mut total = NONE;
+        for summand in summands {
+            let value = self.pair(like, summand.high.unwrap_or(NONE), summand.low);
+            total = match (total, summand.is_negative) {
+                (NONE, false) => value,
+                (NONE, true) => self.make(like, Op::Neg, 64, &[value]),
+                (total, false) => self.make(like, Op::Add, 64, &[total, value]),
+                (total, true) => self.make(like, Op::Sub, 64, &[total, value]),
+            };
+        }
+        Some(total)
+    }
+
+    /// The summands of a lower half, as far as there are their carries above; these are taken out there. What is
+    /// subtracted has its upper half already.
+    fn summands(&self, low: Id, above: &mut Vec<Id>) -> Vec<Summand> {
+        let mut found = Vec::new();
+        let mut list = vec![low];
+        while let Some(low) = list.pop() {
+            if found.len() + list.len() >= MAX_TERMS {
+                found.push(Summand { high: None, low, is_negative: false });
+                continue;
+            }
+            let carries = |this: &Self, term: Id| {
+                let carry = this.counted(term)?;
+                if this.is_carry(carry, low) {
+                    return Some(vec![this.input(low, 1), this.input(low, 0)]);
+                }
+                let part = this.carry_of_three(carry, low)?;
+                let rest = if this.input(low, 0) == part { this.input(low, 1) } else { this.input(low, 0) };
+                Some(vec![rest, this.input(part, 1), this.input(part, 0)])
+            };
+            let sum = above.iter().enumerate().find_map(|(place, term)| Some((place, carries(self, *term)?)));
+            if let Some((place, parts)) = sum {
+                above.remove(place);
+                list.extend(parts);
+                continue;
+            }
+            if let Some((a, b, high)) = self.subtracted(low, above) {
+                found.push(Summand { high: Some(high), low: b, is_negative: true });
+                list.push(a);
+                continue;
+            }
+            found.push(Summand { high: None, low, is_negative: false });
+        }
+        found
+    }
+
+    /// Of a difference below: both sides and the upper half of what is subtracted, which is taken out above together with
+    /// the carry.
+    fn subtracted(&self, low: Id, above: &mut Vec<Id>) -> Option<(Id, Id, Id)> {
+        if self.op(low) != Op::Sub {
+            return None;
+        }
+        let (a, b) = (self.input(low, 0), self.input(low, 1));
+        let kept = above.iter().position(|term| {
+            self.counted(*term).is_some_and(|condition| {
+                self.op(condition) == Op::LessEqual
+                    && self.input(condition, 0) == b
+                    && self.input(condition, 1) == a
+            })
+        })?;
+        let is_not = |id: Id| self.op(id) == Op::Not;
+        let belongs = |id: &Id| is_not(*id) && self.joins(self.input(*id, 0), b);
+        let not = above.iter().position(belongs).or_else(|| above.iter().position(|id| is_not(*id)))?;
+        let high = self.input(above[not], 0);
+        above.remove(not.max(kept));
+        above.remove(not.min(kept));
+        Some((a, b, high))
+    }
+
+    /// Puts upper halves to lower ones: first where both are halves of one value, then where they look like it.
+    fn assign(&mut self, like: Value, summands: &mut [Summand], above: &mut Vec<Id>) {
+        let free = |summand: &&mut Summand| summand.high.is_none();
+        for summand in summands.iter_mut().filter(free) {
+            let Some(place) = above.iter().position(|high| self.joins(*high, summand.low)) else { continue };
+            let mut high = above.remove(place);
+            // The other parts of a product, or of what is shifted.
+            while let Some(place) = above.iter().position(|part| self.is_part(*part, summand.low)) {
+                let part = above.remove(place);
+                high = self.make(like, Op::Add, 32, &[high, part]);
+            }
+            summand.high = Some(high);
+        }
+        for summand in summands.iter_mut().filter(free) {
+            if let Some(place) = above.iter().position(|high| self.fits(*high, summand.low)) {
+                summand.high = Some(above.remove(place));
+            }
+        }
+    }
+
+    /// Whether a summand above is one of those that a product or a shifted value below has besides what is carried over.
+    fn is_part(&self, part: Id, low: Id) -> bool {
+        match (self.op(low), self.op(part)) {
+            (Op::Mul, Op::Mul) => {
+                let (a, b) = (self.input(low, 0), self.input(low, 1));
+                [0, 1].into_iter().any(|index| {
+                    let factor = self.input(part, index);
+                    (factor == a || factor == b) && self.number(factor).is_none()
+                })
+            }
+            _ => self.scaled(low).zip(self.scaled(part)).is_some_and(|(low, part)| low.1 == part.1),
+        }
+    }
+
+    fn added(&mut self, like: Value, terms: &[Id]) -> Id {
+        let mut sum = terms.first().copied().unwrap_or(NONE);
+        for &term in terms.iter().skip(1) {
+            sum = self.make(like, Op::Add, 32, &[sum, term]);
+        }
+        sum
+    }
+
+    /// `a - b` below, `c + ~d + (b <= a)` above.
+    pub(super) fn difference(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+        let mut terms = self.terms(high);
+        let carry = terms.iter().position(|term| {
+            self.op(*term) == Op::ZeroExtend && self.op(self.input(*term, 0)) == Op::LessEqual
+        })?;
+        let carry = self.input(terms.swap_remove(carry), 0);
+        let (b, a) = (self.input(carry, 0), self.input(carry, 1));
+        let is_difference = match self.op(low) {
+            Op::Sub => self.input(low, 0) == a && self.input(low, 1) == b,
+            Op::Neg => self.number(a) == Some(0) && self.input(low, 0) == b,
+            Op::Add => {
+                self.input(low, 0) == a
+                    && matches!((self.number(self.input(low, 1)), self.number(b)),
+                (Some(sum), Some(b)) if sum.wrapping_add(b) & 0xffff_ffff == 0)
+            }
+            _ => false,
+        };
+        if !is_difference {
+            return None;
+        }
+        let not = terms.iter().position(|term| match self.op(*term) {
+            Op::Not => true,
+            Op::Constant(_) => terms.len() <= 2 && !terms.iter().any(|other| self.op(*other) == Op::Not),
+            _ => false,
+        })?;
+        let subtracted = terms.swap_remove(not);
+        let upper = match self.op(subtracted) {
+            Op::Constant(number) => self.function.constant(!number & 0xffff_ffff, 32),
+            _ => self.input(subtracted, 0),
+        };
+        let (x, rest) = self.two_terms(like, terms);
+        if self.number(rest) != Some(0) {
+            return None;
+        }
+        let left = match self.join(like, x, a) {
+            Some(left) => left,
+            None => self.make(like, Op::Concat, 64, &[x, a]),
+        };
+        let right = match self.join(like, upper, b) {
+            Some(right) => right,
+            None => self.make(like, Op::Concat, 64, &[upper, b]),
+        };
+        if self.number(left) == Some(0) {
+            return Some(self.make(like, Op::Neg, 64, &[right]));
+        }
+        Some(self.make(like, Op::Sub, 64, &[left, right]))
+    }
+
+    fn two_terms(&mut self, like: Value, terms: Vec<Id>) -> (Id, Id) {
+        let zero = self.function.constant(0, 32);
+        match terms[..] {
+            [] => (zero, zero),
+            [only] => (only, zero),
+            [first, second] => (first, second),
+            [first, ref rest @ ..] => {
+                let mut sum = rest[0];
+                for &term in &rest[1..] {
+                    sum = self.make(like, Op::Add, 32, &[sum, term]);
+                }
+                (first, sum)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{End, Function, Space};
+
+    #[test]
+    fn halves_of_a_sum_of_three_are_found_in_any_order() {
+        let mut function = Function::default();
+        let block = function.block(0);
+        let [a, b, c] = [0, 8, 16].map(|offset| function.raw(Op::Parameter(offset), 64, block, NONE, &[]));
+        let mut half = |op: Op, id: Id| function.raw(op, 32, block, NONE, &[id]);
+        let [al, bl, cl] = [a, b, c].map(|id| half(Op::Low, id));
+        let [ah, bh, ch] = [a, b, c].map(|id| half(Op::High, id));
+        let mut add = |a: Id, b: Id| function.raw(Op::Add, 32, block, NONE, &[a, b]);
+        let first = add(al, bl);
+        let low = add(first, cl);
+        let uppers = add(ch, bh);
+        let carries = [(al, bl), (first, cl)].map(|(a, b)| {
+            let carry = function.raw(Op::Carry, 1, block, NONE, &[a, b]);
+            function.raw(Op::ZeroExtend, 32, block, NONE, &[carry])
+        });
+        let mut add = |a: Id, b: Id| function.raw(Op::Add, 32, block, NONE, &[a, b]);
+        let with_second = add(carries[1], ah);
+        let both = add(uppers, with_second);
+        let high = add(both, carries[0]);
+        let whole = function.raw(Op::Concat, 64, block, NONE, &[high, low]);
+        let store = function.add(Op::Store(Space::Generic), 0, block, NONE, &[a, whole]);
+        function.blocks[0].end = End::Return;
+        crate::pass::run(&mut function);
+        let sum = function.input(store, 1);
+        let mut terms = Vec::new();
+        let mut list = vec![sum];
+        while let Some(id) = list.pop() {
+            match function.op(id) {
+                Op::Add => list.extend([function.input(id, 0), function.input(id, 1)]),
+                op => terms.push(op),
+            }
+        }
+        terms.sort_by_key(|op| format!("{op:?}"));
+        assert_eq!(terms, [Op::Parameter(0), Op::Parameter(16), Op::Parameter(8)]);
+    }
+}

@@ -1,0 +1,418 @@
+//! Divisions that the compiler wrote out, recognised by what they give.
+//!
+//! A machine that can't divide computes a quotient of 32 bits from an estimate of the reciprocal in single precision, and
+//! corrects it; the easy cases of 64 bits and of doubles are computed in place, and only the hard ones by a routine. How
+//! the steps look differs from release to release of a compiler, what they give does not. So expressions that rest on an
+//! estimate, and choices of which one side is a quotient already, are evaluated for numbers of many kinds: what gives
+//! the quotient of the same two leaves every time is taken for it.
+
+use crate::ir::dominators::Graph;
+use crate::ir::evaluate::{Expression, operate};
+use crate::ir::{BlockId, End, Function, Id, NONE, Op};
+
+/// So many values that rest on one estimate are looked at.
+const MAX_DEPENDENTS: usize = 96;
+
+/// So many leaves are taken apart to find those that all is made of.
+const MAX_EXPANDED: usize = 24;
+
+/// So many values are looked through for what a leaf is made of.
+const MAX_NEAR: usize = 12;
+
+/// Conversions of which an estimate is the reciprocal.
+const ESTIMATED: [&str; 6] = [
+    "__uint2float_ru",
+    "__uint2float_rz",
+    "__uint2float_rd",
+    "__ull2float_ru",
+    "__ll2float_ru",
+    "__int2float_ru",
+];
+
+/// So many times expressions are evaluated for one function.
+const MAX_EVALUATIONS: usize = 400_000;
+
+/// On so many pairs of numbers, several of each kind.
+const TRIALS: usize = 60;
+
+/// Looks for quotients; true if there were some.
+pub fn run(function: &mut Function, graph: &Graph, used: &[bool]) -> bool {
+    let count = function.values.len();
+    let mut search = Search { function, graph, users: vec![Vec::new(); count], budget: MAX_EVALUATIONS };
+    search.find_users(used);
+    let mut found = Vec::new();
+    for id in 0..count as Id {
+        if !used[id as usize] || search.function.is_replaced(id) {
+            continue;
+        }
+        if search.is_estimate(id) {
+            search.search_estimate(id, &mut found);
+        } else if matches!(search.function.op(id), Op::Select | Op::Phi) {
+            search.search_choice(id, &mut found);
+        } else if search.function.op(id) == Op::Sub {
+            search.search_remainder(id, &mut found);
+        }
+    }
+    let has_found = !found.is_empty();
+    for (id, op, inputs) in found {
+        if function.is_replaced(id) {
+            continue;
+        }
+        let value = function.values[id as usize];
+        let new = function.raw(op, value.width, value.block, value.address, &inputs);
+        function.replace(id, new);
+    }
+    if has_found {
+        function.settle();
+    }
+    has_found
+}
+
+/// A value, and the operator and inputs that it is instead.
+type Found = Vec<(Id, Op, Vec<Id>)>;
+
+struct Search<'a> {
+    function: &'a Function,
+    graph: &'a Graph,
+    users: Vec<Vec<Id>>,
+    budget: usize,
+}
+
+impl Search<'_> {
+    fn find_users(&mut self, used: &[bool]) {
+        for id in 0..self.function.values.len() as Id {
+            if !used[id as usize] || self.function.is_replaced(id) {
+                continue;
+            }
+            for input in self.parts(id).map_or(Vec::new(), |parts| parts.1) {
+                self.users[input as usize].push(id);
+            }
+        }
+    }
+
+    /// What a value is made of: a phi of two ways is a choice by the branch before them.
+    fn parts(&self, id: Id) -> Option<(Op, Vec<Id>)> {
+        let op = self.function.op(id);
+        match op {
+            Op::Phi => self.choice(id).map(|inputs| (Op::Select, inputs.to_vec())),
+            Op::Undefined
+            | Op::Parameter(_)
+            | Op::Special(_)
+            | Op::Symbol(_)
+            | Op::Load(_)
+            | Op::Store(_)
+            | Op::Unlifted(_)
+            | Op::Result(_) => None,
+            Op::Call(call) if !call.is_pure() => None,
+            op => {
+                let inputs = 0..self.function.inputs(id).len();
+                let inputs: Vec<Id> = inputs.map(|index| self.function.input(id, index)).collect();
+                (!inputs.contains(&NONE)).then_some((op, inputs))
+            }
+        }
+    }
+
+    /// The condition of a phi, its value where that holds, and the other one.
+    fn choice(&self, phi: Id) -> Option<[Id; 3]> {
+        let block = self.function.values[phi as usize].block;
+        let before = &self.function.blocks[block as usize].before;
+        let (&[a, b], 2) = (before.as_slice(), self.function.inputs(phi).len()) else { return None };
+        if !self.graph.is_reached(block) {
+            return None;
+        }
+        let branch = self.graph.dominator[block as usize];
+        let End::Branch { condition, yes, no } = self.function.blocks[branch as usize].end else {
+            return None;
+        };
+        let leads = |side: BlockId, way: BlockId| {
+            way == side && self.function.blocks[side as usize].before == [branch]
+                || way == branch && side == block
+        };
+        let (first, second) = (self.function.input(phi, 0), self.function.input(phi, 1));
+        let condition = self.function.resolve(condition);
+        if leads(yes, a) && leads(no, b) {
+            Some([condition, first, second])
+        } else if leads(yes, b) && leads(no, a) {
+            Some([condition, second, first])
+        } else {
+            None
+        }
+    }
+
+    /// The reciprocal of an integer in single precision.
+    fn is_estimate(&self, id: Id) -> bool {
+        let function = self.function;
+        if function.op(id) != Op::FloatDiv || function.width(id) != 32 {
+            return false;
+        }
+        let divisor = function.input(id, 1);
+        let is_integer = match function.op(divisor) {
+            Op::UnsignedToFloat | Op::SignedToFloat => true,
+            Op::Call(call) => ESTIMATED.contains(&call.entry().name),
+            _ => false,
+        };
+        is_integer && function.number(function.input(id, 0)) == Some(u64::from(1.0_f32.to_bits()))
+    }
+
+    /// Quotients of 32 bits among what rests on an estimate.
+    fn search_estimate(&mut self, estimate: Id, found: &mut Found) {
+        let mut dependents = vec![estimate];
+        let mut at = 0;
+        while at < dependents.len() && dependents.len() < MAX_DEPENDENTS {
+            for &user in &self.users[dependents[at] as usize] {
+                if !dependents.contains(&user) && !matches!(self.function.op(user), Op::Udiv | Op::Sdiv) {
+                    dependents.push(user);
+                }
+            }
+            at += 1;
+        }
+        for &root in &dependents {
+            let is_root = self.function.width(root) == 32
+                && matches!(
+                    self.function.op(root),
+                    Op::Select | Op::Phi | Op::Add | Op::Sub | Op::Xor | Op::Neg
+                );
+            if is_root
+                && let Some(leaves) = self.leaves(root, &dependents)
+                && let Some((op, inputs)) = self.division(root, &leaves)
+            {
+                found.push((root, op, inputs));
+            }
+        }
+    }
+
+    /// The two values that all of an expression is made of.
+    fn leaves(&self, root: Id, dependents: &[Id]) -> Option<Vec<Id>> {
+        let mut leaves: Vec<Id> = Vec::new();
+        let mut seen = vec![root];
+        let mut at = 0;
+        while at < seen.len() {
+            if seen.len() > 2 * MAX_DEPENDENTS {
+                return None;
+            }
+            let (_, inputs) = self.parts(seen[at])?;
+            at += 1;
+            for input in inputs {
+                if self.function.number(input).is_some() {
+                } else if dependents.contains(&input) {
+                    if !seen.contains(&input) {
+                        seen.push(input);
+                    }
+                } else if !leaves.contains(&input) {
+                    leaves.push(input);
+                }
+            }
+        }
+        // What rests on other leaves is none; if there are still too many, what is made of something.
+        for _ in 0..MAX_EXPANDED {
+            let made = leaves.iter().position(|leaf| self.rests_on(*leaf, &leaves));
+            let made = made.or_else(|| {
+                let is_too_many = leaves.len() > 2;
+                leaves.iter().position(|leaf| is_too_many && self.variables_of(*leaf).is_some())
+            });
+            let Some(place) = made else { break };
+            let leaf = leaves.remove(place);
+            for input in self.variables_of(leaf)? {
+                if !leaves.contains(&input) {
+                    leaves.push(input);
+                }
+            }
+        }
+        (leaves.len() == 2).then_some(leaves)
+    }
+
+    /// Whether a value is made of one of the others, near by.
+    fn rests_on(&self, leaf: Id, others: &[Id]) -> bool {
+        let mut list = self.variables_of(leaf).unwrap_or_default();
+        for _ in 0..MAX_NEAR {
+            let Some(id) = list.pop() else { return false };
+            if others.contains(&id) {
+                return true;
+            }
+            list.extend(self.variables_of(id).unwrap_or_default());
+        }
+        false
+    }
+
+    /// `a - b * (a / b)` is a remainder.
+    fn search_remainder(&self, id: Id, found: &mut Found) {
+        let product = self.function.input(id, 1);
+        if self.function.op(product) != Op::Mul {
+            return;
+        }
+        let number = self.function.input(id, 0);
+        let factors = [self.function.input(product, 0), self.function.input(product, 1)];
+        for (quotient, divisor) in [(factors[0], factors[1]), (factors[1], factors[0])] {
+            let op = match self.function.op(quotient) {
+                Op::Udiv => Op::Urem,
+                Op::Sdiv => Op::Srem,
+                _ => continue,
+            };
+            if self.function.input(quotient, 0) == number && self.function.input(quotient, 1) == divisor {
+                return found.push((id, op, vec![number, divisor]));
+            }
+        }
+    }
+
+    /// What a value is made of besides numbers; none for what is not made of anything.
+    fn variables_of(&self, id: Id) -> Option<Vec<Id>> {
+        let (_, mut inputs) = self.parts(id)?;
+        inputs.retain(|input| self.function.number(*input).is_none());
+        (!inputs.is_empty()).then_some(inputs)
+    }
+
+    fn expression(&self, root: Id, leaves: &[Id]) -> Option<Expression> {
+        Expression::new(self.function, root, leaves, &|id| self.parts(id))
+    }
+
+    /// The division that an expression of two leaves of 32 bits is.
+    fn division(&mut self, root: Id, leaves: &[Id]) -> Option<(Op, Vec<Id>)> {
+        if leaves.iter().any(|leaf| self.function.width(*leaf) != 32) {
+            return None;
+        }
+        let expression = self.expression(root, leaves)?;
+        let mut values = Vec::new();
+        let mut open: Vec<(Op, bool)> = [Op::Udiv, Op::Urem, Op::Sdiv, Op::Srem]
+            .iter()
+            .flat_map(|op| [(*op, false), (*op, true)])
+            .collect();
+        for pair in integers(32) {
+            self.budget = self.budget.checked_sub(1)?;
+            let given = expression.value(&pair, &mut values);
+            open.retain(|(op, is_turned)| {
+                let pair = if *is_turned { [pair[1], pair[0]] } else { pair };
+                operate(*op, &pair, 32, 32).is_none_or(|wanted| given == Some(wanted))
+            });
+            if open.is_empty() {
+                return None;
+            }
+        }
+        let (op, is_turned) = *open.first()?;
+        let inputs = if is_turned { vec![leaves[1], leaves[0]] } else { leaves.to_vec() };
+        Some((op, inputs))
+    }
+
+    /// A choice of which one side is a quotient or a root, if it gives that always.
+    fn search_choice(&mut self, id: Id, found: &mut Found) {
+        let Some((_, inputs)) = self.parts(id) else { return };
+        for side in [inputs[1], inputs[2]] {
+            let op = self.function.op(side);
+            let is_float = matches!(op, Op::FloatDiv | Op::FloatSqrt);
+            if !is_float && !matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem) {
+                continue;
+            }
+            let Some((_, operands)) = self.parts(side) else { continue };
+            let mut leaves = operands.clone();
+            leaves.retain(|leaf| self.function.number(*leaf).is_none());
+            leaves.dedup();
+            if self.is_always(id, side, &leaves, is_float) {
+                found.push((id, op, operands));
+                return;
+            }
+        }
+    }
+
+    fn is_always(&mut self, choice: Id, side: Id, leaves: &[Id], is_float: bool) -> bool {
+        let width = self.function.width(side);
+        if leaves.iter().any(|leaf| self.function.width(*leaf) != width) {
+            return false;
+        }
+        let (Some(whole), Some(wanted)) = (self.expression(choice, leaves), self.expression(side, leaves))
+        else {
+            return false;
+        };
+        let mut values = Vec::new();
+        let mut tried = 0;
+        for pair in if is_float { floats(width) } else { integers(width) } {
+            if self.budget == 0 {
+                return false;
+            }
+            self.budget -= 1;
+            let Some(wanted) = wanted.value(&pair, &mut values) else { continue };
+            let Some(given) = whole.value(&pair, &mut values) else { return false };
+            if given != wanted && !(is_float && is_nan(given, width) && is_nan(wanted, width)) {
+                return false;
+            }
+            tried += 1;
+        }
+        tried >= TRIALS
+    }
+}
+
+fn is_nan(bits: u64, width: u8) -> bool {
+    match width {
+        64 => f64::from_bits(bits).is_nan(),
+        _ => f32::from_bits(bits as u32).is_nan(),
+    }
+}
+
+/// Pairs of integers of every length.
+fn integers(width: u8) -> Vec<[u64; 2]> {
+    let top = 1_u64 << (width - 1);
+    let special = [1, 2, 3, 7, 10, 255, 65536, top - 1, top, top + 1, u64::MAX, u64::MAX - 1];
+    pairs(width, &special, u64::from(width))
+}
+
+/// Pairs of floats of every kind.
+fn floats(width: u8) -> Vec<[u64; 2]> {
+    let one = if width == 64 { 1.0_f64.to_bits() } else { u64::from(1.0_f32.to_bits()) };
+    let (sign, infinity) = (1_u64 << (width - 1), if width == 64 { 0x7ff_u64 << 52 } else { 0xff << 23 });
+    let special =
+        [0, sign, 1, one, one + 1, one | sign, infinity - 1, infinity, infinity + 1, infinity | sign];
+    pairs(width, &special, 8)
+}
+
+fn pairs(width: u8, special: &[u64], shifts: u64) -> Vec<[u64; 2]> {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let mut all = Vec::new();
+    for index in 0..TRIALS {
+        let mut small = || next() >> (64 - u32::from(width)) >> (next() % shifts);
+        all.push([small(), small()]);
+        let chosen = special[index % special.len()];
+        all.push([chosen, next()]);
+        all.push([next(), chosen]);
+        all.push([next(), next()]);
+    }
+    for &a in special {
+        all.extend(special.iter().map(|b| [a, *b]));
+    }
+    let mask = u64::MAX >> (64 - u32::from(width));
+    all.into_iter().map(|pair| pair.map(|number| number & mask)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_that_are_quotients_always() {
+        // Where both upper halves are zero, the quotient of the lower halves.
+        let mut function = Function::default();
+        function.block(0);
+        let a = function.raw(Op::Parameter(0), 64, 0, 0, &[]);
+        let b = function.raw(Op::Parameter(8), 64, 0, 0, &[]);
+        let value = |function: &mut Function, op, width, inputs: &[Id]| function.raw(op, width, 0, 0, inputs);
+        let both = value(&mut function, Op::Or, 64, &[a, b]);
+        let high = value(&mut function, Op::High, 32, &[both]);
+        let zero = function.constant(0, 32);
+        let is_small = value(&mut function, Op::Equal, 1, &[high, zero]);
+        let (low_a, low_b) =
+            (value(&mut function, Op::Low, 32, &[a]), value(&mut function, Op::Low, 32, &[b]));
+        let small = value(&mut function, Op::Udiv, 32, &[low_a, low_b]);
+        let small = value(&mut function, Op::ZeroExtend, 64, &[small]);
+        for (op, is_quotient) in [(Op::Sdiv, true), (Op::Udiv, true), (Op::Srem, false)] {
+            let large = value(&mut function, op, 64, &[a, b]);
+            let chosen = value(&mut function, Op::Select, 64, &[is_small, small, large]);
+            let graph = Graph::new(&function);
+            let used = vec![true; function.values.len()];
+            assert_eq!(run(&mut function, &graph, &used), is_quotient, "{op:?}");
+            assert_eq!(function.op(function.resolve(chosen)) == op, is_quotient);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Choices: those that are conditions, one of the other, the smaller or the larger.
+
+use super::Rewriter;
+use crate::ir::{Id, Op};
+
+impl Rewriter<'_> {
+    pub(super) fn select(&mut self, width: u8, condition: Id, yes: Id, no: Id) -> Option<Id> {
+        if let Some(known) = self.num(condition) {
+            return Some(if known != 0 { yes } else { no });
+        }
+        if yes == no || self.num(yes).is_some() && self.num(yes) == self.num(no) {
+            return Some(yes);
+        }
+        if self.op(condition) == Op::BoolNot {
+            let inner = self.input(condition, 0);
+            return Some(self.make(Op::Select, width, &[inner, no, yes]));
+        }
+        if width == 1 {
+            match (self.num(yes), self.num(no)) {
+                (Some(1), _) => return Some(self.make(Op::BoolOr, 1, &[condition, no])),
+                (_, Some(0)) => return Some(self.make(Op::BoolAnd, 1, &[condition, yes])),
+                (Some(0), _) => {
+                    let not = self.make(Op::BoolNot, 1, &[condition]);
+                    return Some(self.make(Op::BoolAnd, 1, &[not, no]));
+                }
+                (_, Some(1)) => {
+                    let not = self.make(Op::BoolNot, 1, &[condition]);
+                    return Some(self.make(Op::BoolOr, 1, &[not, yes]));
+                }
+                _ => {}
+            }
+        }
+        // A choice by the same condition inside of one side.
+        if self.op(yes) == Op::Select && self.input(yes, 0) == condition {
+            let inner = self.input(yes, 1);
+            return Some(self.make(Op::Select, width, &[condition, inner, no]));
+        }
+        if self.op(no) == Op::Select && self.input(no, 0) == condition {
+            let inner = self.input(no, 2);
+            return Some(self.make(Op::Select, width, &[condition, yes, inner]));
+        }
+        if let Some(found) = self.quotient_by_value(width, condition, yes, no) {
+            return Some(found);
+        }
+        self.smaller_or_larger(width, condition, yes, no)
+    }
+
+    /// `a < b ? a : b` and its like, and `a < 0 ? -a : a`.
+    fn smaller_or_larger(&mut self, width: u8, condition: Id, yes: Id, no: Id) -> Option<Id> {
+        let op = self.op(condition);
+        let (a, b) = (self.input(condition, 0), self.input(condition, 1));
+        if op == Op::SignedLess
+            && self.num(b) == Some(0)
+            && self.op(yes) == Op::Neg
+            && self.input(yes, 0) == a
+            && no == a
+        {
+            return self.call(if width == 64 { "llabs" } else { "abs" }, width, &[a]);
+        }
+        if op == Op::SignedLessEqual
+            && self.num(a) == Some(0)
+            && yes == b
+            && self.op(no) == Op::Neg
+            && self.input(no, 0) == b
+        {
+            return self.call(if width == 64 { "llabs" } else { "abs" }, width, &[b]);
+        }
+        let is_signed = match op {
+            Op::Less | Op::LessEqual => false,
+            Op::SignedLess | Op::SignedLessEqual => true,
+            _ => return None,
+        };
+        let same = |this: &Self, one: Id, other: Id| {
+            one == other || this.num(one).is_some() && this.num(one) == this.num(other)
+        };
+        let is_smaller = if same(self, a, yes) && same(self, b, no) {
+            true
+        } else if same(self, a, no) && same(self, b, yes) {
+            false
+        } else {
+            return None;
+        };
+        let name = match (is_smaller, is_signed, width) {
+            (true, false, 32) => "min.u",
+            (true, true, 32) => "min.i",
+            (false, false, 32) => "max.u",
+            (false, true, 32) => "max.i",
+            (true, false, 64) => "min.ull",
+            (true, true, 64) => "min.ll",
+            (false, false, 64) => "max.ull",
+            (false, true, 64) => "max.ll",
+            _ => return None,
+        };
+        let (first, second) = if self.num(a).is_some() { (b, a) } else { (a, b) };
+        self.call(name, width, &[first, second])
+    }
+}

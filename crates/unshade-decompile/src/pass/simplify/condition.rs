@@ -1,0 +1,205 @@
+//! Comparisons and what is made of truth values.
+
+use super::Rewriter;
+use crate::ir::fold::{masked, signed};
+use crate::ir::{Id, Op};
+use crate::pass::pairs::Pairs;
+
+impl Rewriter<'_> {
+    pub(super) fn comparison(&mut self, op: Op, a: Id, b: Id, y: Option<u64>) -> Option<Id> {
+        // What the thread is told of its place is small: it is the same with a sign and without.
+        let is_small = |this: &Self, id: Id| match this.op(id) {
+            Op::Special(special) => special.is_small(),
+            Op::Constant(number) => number < 1 << 31,
+            _ => false,
+        };
+        if matches!(op, Op::SignedLess | Op::SignedLessEqual) && is_small(self, a) && is_small(self, b) {
+            let op = if op == Op::SignedLess { Op::Less } else { Op::LessEqual };
+            return Some(self.make(op, 1, &[a, b]));
+        }
+        if matches!(op, Op::SignedBorrow | Op::Carry | Op::SignedCarry) {
+            return (y == Some(0)).then(|| self.constant(0, 1));
+        }
+        if a == b {
+            let holds = matches!(op, Op::Equal | Op::LessEqual | Op::SignedLessEqual);
+            return Some(self.constant(u64::from(holds), 1));
+        }
+        let is_equality = matches!(op, Op::Equal | Op::NotEqual);
+        if is_equality && y == Some(0) && self.op(a) == Op::Sub {
+            let (left, right) = (self.input(a, 0), self.input(a, 1));
+            return Some(self.make(op, 1, &[left, right]));
+        }
+        if is_equality && y == Some(0) && self.op(a) == Op::Xor {
+            let (left, right) = (self.input(a, 0), self.input(a, 1));
+            return Some(self.make(op, 1, &[left, right]));
+        }
+        if is_equality && self.op(a) == Op::Select {
+            let sides = (self.num(self.input(a, 1)), self.num(self.input(a, 2)));
+            if let ((Some(yes), Some(no)), Some(y)) = (sides, y) {
+                let condition = self.input(a, 0);
+                let holds = [yes == y, no == y].map(|same| same == (op == Op::Equal));
+                return Some(match holds {
+                    [true, true] => self.constant(1, 1),
+                    [false, false] => self.constant(0, 1),
+                    [true, false] => condition,
+                    [false, true] => self.make(Op::BoolNot, 1, &[condition]),
+                });
+            }
+        }
+        if is_equality && self.op(a) == Op::ZeroExtend && self.width(self.input(a, 0)) == 1 {
+            let condition = self.input(a, 0);
+            let holds = match y? {
+                0 => op == Op::NotEqual,
+                1 => op == Op::Equal,
+                _ => return None,
+            };
+            return Some(if holds { condition } else { self.make(Op::BoolNot, 1, &[condition]) });
+        }
+        // A number extended, compared with one that fits.
+        if self.op(a) == Op::ZeroExtend
+            && is_equality
+            && let Some(y) = y
+            && y <= masked(u64::MAX, self.width(self.input(a, 0)))
+        {
+            let inner = self.input(a, 0);
+            let number = self.constant(y, self.width(inner));
+            return Some(self.make(op, 1, &[inner, number]));
+        }
+        // A single truth value that stands at some bit.
+        if is_equality
+            && let Some(y) = y
+            && self.op(a) == Op::Shl
+            && let Some(shift) = self.num(self.input(a, 1)).filter(|shift| *shift < u64::from(self.width(a)))
+            && y.trailing_zeros() >= shift as u32
+        {
+            let inner = self.input(a, 0);
+            let bits = self.possible(inner, 4);
+            if masked(bits << shift, self.width(a)) >> shift == bits {
+                let number = self.constant(y >> shift, self.width(inner));
+                return Some(self.make(op, 1, &[inner, number]));
+            }
+        }
+        if let Some(found) = self.narrower(op, a, b) {
+            return Some(found);
+        }
+        match (op, y) {
+            (Op::Less, Some(1)) => {
+                let zero = self.constant(0, self.width(a));
+                Some(self.make(Op::Equal, 1, &[a, zero]))
+            }
+            (Op::Less, Some(0)) => Some(self.constant(0, 1)),
+            _ if self.num(a) == Some(0) && op == Op::Less => Some(self.make(Op::NotEqual, 1, &[b, a])),
+            _ if self.num(a) == Some(0) && op == Op::LessEqual => Some(self.constant(1, 1)),
+            _ => None,
+        }
+    }
+
+    /// A comparison of what was widened the same way is one of what it was before.
+    fn narrower(&mut self, op: Op, a: Id, b: Id) -> Option<Id> {
+        let extension = match op {
+            Op::SignedLess | Op::SignedLessEqual => Op::SignExtend,
+            Op::Less | Op::LessEqual => Op::ZeroExtend,
+            _ => match (self.op(a), self.op(b)) {
+                (Op::SignExtend, _) | (_, Op::SignExtend) => Op::SignExtend,
+                _ => Op::ZeroExtend,
+            },
+        };
+        let wide = self.width(a);
+        let source = |this: &Self, id: Id| (this.op(id) == extension).then(|| this.input(id, 0));
+        let width = source(self, a).or_else(|| source(self, b)).map(|id| self.width(id))?;
+        if width < 8 {
+            return None;
+        }
+        let narrow = |this: &mut Self, id: Id| match this.num(id) {
+            Some(number) => {
+                let back = match extension {
+                    Op::SignExtend => masked(signed(number, width).cast_unsigned(), wide),
+                    _ => masked(number, width),
+                };
+                (back == number).then(|| this.constant(number, width))
+            }
+            None => source(this, id).filter(|id| this.width(*id) == width),
+        };
+        let left = narrow(self, a)?;
+        let right = narrow(self, b)?;
+        Some(self.make(op, 1, &[left, right]))
+    }
+
+    pub(super) fn truth(&mut self, op: Op, a: Id, b: Id, y: Option<u64>) -> Option<Id> {
+        match (op, y) {
+            (Op::BoolAnd, Some(1)) | (Op::BoolOr | Op::BoolXor, Some(0)) => return Some(a),
+            (Op::BoolAnd, Some(0)) | (Op::BoolOr, Some(1)) => return Some(b),
+            (Op::BoolXor, Some(1)) => return Some(self.make(Op::BoolNot, 1, &[a])),
+            _ => {}
+        }
+        if op == Op::BoolNot {
+            if self.op(a) == Op::BoolNot {
+                return Some(self.input(a, 0));
+            }
+            if let Some((other, swapped)) = self.op(a).contrary() {
+                let (left, right) = (self.input(a, 0), self.input(a, 1));
+                let inputs = if swapped { [right, left] } else { [left, right] };
+                return Some(self.make(other, 1, &inputs));
+            }
+            // Not of both: one or the other not, where these are comparisons that turn round.
+            if matches!(self.op(a), Op::BoolAnd | Op::BoolOr) {
+                let (left, right) = (self.input(a, 0), self.input(a, 1));
+                let turns =
+                    |this: &Self, id| this.op(id).contrary().is_some() || matches!(this.op(id), Op::BoolNot);
+                if turns(self, left) && turns(self, right) {
+                    let left = self.make(Op::BoolNot, 1, &[left]);
+                    let right = self.make(Op::BoolNot, 1, &[right]);
+                    let other = if self.op(a) == Op::BoolAnd { Op::BoolOr } else { Op::BoolAnd };
+                    return Some(self.make(other, 1, &[left, right]));
+                }
+            }
+            return None;
+        }
+        if a == b {
+            return Some(if op == Op::BoolXor { self.constant(0, 1) } else { a });
+        }
+        let is_contrary = self.op(a) == Op::BoolNot && self.input(a, 0) == b
+            || self.op(b) == Op::BoolNot && self.input(b, 0) == a;
+        if is_contrary {
+            return Some(self.constant(u64::from(op != Op::BoolAnd), 1));
+        }
+        if let Some(found) = (Pairs { function: self.function }).comparison(self.id) {
+            return Some(found);
+        }
+        // `a || !a && b` is `a || b`.
+        for (one, other) in [(a, b), (b, a)] {
+            let inner = if op == Op::BoolOr { Op::BoolAnd } else { Op::BoolOr };
+            if op != Op::BoolXor && self.op(other) == inner {
+                for (first, second) in [(0, 1), (1, 0)] {
+                    let part = self.input(other, first);
+                    if part == one {
+                        return Some(one);
+                    }
+                    if self.op(part) == Op::BoolNot && self.input(part, 0) == one {
+                        let rest = self.input(other, second);
+                        return Some(self.make(op, 1, &[one, rest]));
+                    }
+                }
+            }
+        }
+        if op == Op::BoolOr {
+            return self.less_or_equal(a, b).or_else(|| self.less_or_equal(b, a));
+        }
+        None
+    }
+
+    /// `a < b || a == b`.
+    fn less_or_equal(&mut self, less: Id, equal: Id) -> Option<Id> {
+        let op = match self.op(less) {
+            Op::Less => Op::LessEqual,
+            Op::SignedLess => Op::SignedLessEqual,
+            _ => return None,
+        };
+        if self.op(equal) != Op::Equal {
+            return None;
+        }
+        let (a, b) = (self.input(less, 0), self.input(less, 1));
+        let (x, y) = (self.input(equal, 0), self.input(equal, 1));
+        (a == x && b == y || a == y && b == x).then(|| self.make(op, 1, &[a, b]))
+    }
+}

@@ -1,0 +1,291 @@
+//! Quotients and remainders out of what compilers make of them.
+
+use super::Rewriter;
+use crate::ir::{Id, Op};
+
+impl Rewriter<'_> {
+    pub(super) fn adds_quotient(&mut self, a: Id, b: Id) -> Option<Id> {
+        self.divided_signed(a, b)
+            .or_else(|| self.divided_signed(b, a))
+            .or_else(|| self.remainder(a, b))
+            .or_else(|| self.remainder(b, a))
+    }
+
+    /// The upper half of a product with a magic number, shifted to the right, is a quotient. With `m` the number, `s` the
+    /// shift and `d` the divisor, that holds for all numbers of 32 bits if `m * d - 2^(32 + s)` is at least 0 and at most
+    /// `2^s` (Granlund and Montgomery, "Division by Invariant Integers using Multiplication").
+    pub(super) fn divided(&mut self, high: Id, shift: u64) -> Option<Id> {
+        let product = self.input(high, 0);
+        if self.op(high) != Op::High || self.op(product) != Op::Mul || self.width(high) != 32 || shift >= 32 {
+            return None;
+        }
+        let (factor, magic) = (self.input(product, 0), self.num(self.input(product, 1))?);
+        if self.op(factor) != Op::ZeroExtend || magic < 1 << 16 || magic >> 32 != 0 {
+            return None;
+        }
+        let power = 1_u128 << (32 + shift);
+        let divisor = power.div_ceil(u128::from(magic));
+        let found = [divisor, divisor.saturating_sub(1)].into_iter().find(|divisor| {
+            (u128::from(magic) * divisor).checked_sub(power).is_some_and(|rest| rest <= 1 << shift)
+        })?;
+        self.quotient(Op::Udiv, factor, found)
+    }
+
+    /// The same with a sign: `(mulhi(x, m) >> s) + (mulhi(x, m) >>> 31)`.
+    fn divided_signed(&mut self, a: Id, b: Id) -> Option<Id> {
+        let (high, shift) = match self.op(a) {
+            Op::Sar => (self.input(a, 0), self.num(self.input(a, 1))?),
+            _ => (a, 0),
+        };
+        let product = self.input(high, 0);
+        if self.op(high) != Op::High || self.op(product) != Op::Mul || self.width(high) != 32 || shift >= 31 {
+            return None;
+        }
+        let is_sign = |this: &Self| {
+            let double = this.input(b, 0);
+            this.op(b) == Op::Shr && double == high && this.num(this.input(b, 1)) == Some(31)
+                || this.op(b) == Op::High
+                    && this.op(double) == Op::Mul
+                    && this.op(this.input(double, 0)) == Op::ZeroExtend
+                    && this.input(this.input(double, 0), 0) == high
+                    && this.num(this.input(double, 1)) == Some(2)
+        };
+        let (factor, magic) = (self.input(product, 0), self.num(self.input(product, 1))?);
+        if !is_sign(self) || self.op(factor) != Op::SignExtend || !(1 << 16..1 << 31).contains(&magic) {
+            return None;
+        }
+        let power = 1_u128 << (32 + shift);
+        let divisor = power / u128::from(magic);
+        let found = [divisor, divisor + 1].into_iter().find(|divisor| {
+            (u128::from(magic) * divisor)
+                .checked_sub(power)
+                .is_some_and(|rest| rest >= 1 && rest <= 1 << (shift + 1))
+        })?;
+        self.quotient(Op::Sdiv, factor, found)
+    }
+
+    /// A number that was widened to be multiplied, divided by what the product stands for.
+    fn quotient(&mut self, op: Op, widened: Id, divisor: u128) -> Option<Id> {
+        let number = self.input(widened, 0);
+        if !(3..1 << 31).contains(&divisor) || self.width(number) != 32 {
+            return None;
+        }
+        let divisor = self.constant(u64::try_from(divisor).ok()?, 32);
+        Some(self.make(op, 32, &[number, divisor]))
+    }
+
+    /// `x - x / d * d`, in the forms that it is given.
+    fn remainder(&mut self, product: Id, number: Id) -> Option<Id> {
+        if self.op(product) != Op::Mul {
+            return None;
+        }
+        let (quotient, factor) = (self.input(product, 0), self.num(self.input(product, 1))?);
+        let op = match self.op(quotient) {
+            Op::Udiv => Op::Urem,
+            Op::Sdiv => Op::Srem,
+            _ => return None,
+        };
+        let divisor = self.num(self.input(quotient, 1))?;
+        let is_negated = factor.wrapping_add(divisor) & 0xffff_ffff == 0;
+        (is_negated && self.input(quotient, 0) == number && self.width(number) == 32).then(|| {
+            let divisor = self.constant(divisor, 32);
+            self.make(op, 32, &[number, divisor])
+        })
+    }
+
+    /// Quotients of 32 bits by what is not known, where the divisor was looked at for 0: a machine without a division
+    /// multiplies with a reciprocal, and puts the quotient right by what is left of the number, twice. With a sign, the
+    /// quotient is that of both amounts, its own sign that of `n ^ d`.
+    pub(super) fn quotient_by_value(&mut self, width: u8, condition: Id, yes: Id, no: Id) -> Option<Id> {
+        let divisor = self.input(condition, 0);
+        if width != 32 || self.op(condition) != Op::Equal || self.num(self.input(condition, 1)) != Some(0) {
+            return None;
+        }
+        if let Some(number) = self.divided_by(no, divisor) {
+            let quotient = self.make(Op::Udiv, 32, &[number, divisor]);
+            return Some(self.make(Op::Select, 32, &[condition, yes, quotient]));
+        }
+        if let Some(number) = self.left_by(no, divisor) {
+            let rest = self.make(Op::Urem, 32, &[number, divisor]);
+            return Some(self.make(Op::Select, 32, &[condition, yes, rest]));
+        }
+        // One with a sign.
+        let (sign, plus, minus) = (self.input(no, 0), self.input(no, 1), self.input(no, 2));
+        if self.op(no) != Op::Select || self.op(minus) != Op::Neg || self.input(minus, 0) != plus {
+            return None;
+        }
+        let signs = self.input(sign, 1);
+        if self.op(sign) != Op::SignedLessEqual || self.num(self.input(sign, 0)) != Some(0) {
+            return None;
+        }
+        let amount = self.divisor_of(plus)?;
+        // What is left has the sign of the number.
+        if self.is_amount(amount, divisor)
+            && self.left_by(plus, amount).is_some_and(|found| self.is_amount(found, signs))
+        {
+            let rest = self.make(Op::Srem, 32, &[signs, divisor]);
+            return Some(self.make(Op::Select, 32, &[condition, yes, rest]));
+        }
+        if self.op(signs) != Op::Xor {
+            return None;
+        }
+        let (a, b) = (self.input(signs, 0), self.input(signs, 1));
+        let number = if a == divisor {
+            b
+        } else if b == divisor {
+            a
+        } else {
+            return None;
+        };
+        let is_right = self.is_amount(amount, divisor)
+            && self.divided_by(plus, amount).is_some_and(|found| self.is_amount(found, number));
+        if !is_right {
+            return None;
+        }
+        let quotient = self.make(Op::Sdiv, 32, &[number, divisor]);
+        Some(self.make(Op::Select, 32, &[condition, yes, quotient]))
+    }
+
+    fn is_amount(&self, id: Id, of: Id) -> bool {
+        matches!(self.op(id), Op::Call(call) if call.name() == "abs") && self.input(id, 0) == of
+    }
+
+    /// What a quotient that is put right is divided by: `d <= r ? q + 1 : q`.
+    fn divisor_of(&self, quotient: Id) -> Option<Id> {
+        let condition = self.input(quotient, 0);
+        let is_step = self.op(quotient) == Op::Select && self.op(condition) == Op::LessEqual;
+        is_step.then(|| self.input(condition, 0))
+    }
+
+    /// One step that puts a quotient right: the quotient before it, and what is left of the number.
+    fn corrected(&self, quotient: Id, divisor: Id) -> Option<(Id, Id)> {
+        let (condition, more, before) =
+            (self.input(quotient, 0), self.input(quotient, 1), self.input(quotient, 2));
+        let is_step = self.divisor_of(quotient) == Some(divisor)
+            && self.op(more) == Op::Add
+            && self.input(more, 0) == before
+            && self.num(self.input(more, 1)) == Some(1);
+        is_step.then(|| (before, self.input(condition, 1)))
+    }
+
+    /// The number whose quotient by a divisor is made in this way.
+    fn divided_by(&self, quotient: Id, divisor: Id) -> Option<Id> {
+        let (second, rest) = self.corrected(quotient, divisor)?;
+        let (first, left) = self.corrected(second, divisor)?;
+        // What is left after the first step is less by the divisor where that was taken off.
+        let less = self.input(rest, 1);
+        let is_rest = self.op(rest) == Op::Select
+            && self.input(rest, 0) == self.input(second, 0)
+            && self.input(rest, 2) == left
+            && self.op(less) == Op::Sub
+            && self.input(less, 0) == left
+            && self.input(less, 1) == divisor;
+        let product = self.input(left, 1);
+        let number = self.input(left, 0);
+        if !is_rest || self.op(left) != Op::Sub || !self.is_product(product, first, divisor) {
+            return None;
+        }
+        self.guesses(first, number, divisor).then_some(number)
+    }
+
+    /// The number of which this is left by a division: what is left by the first guess, less by the divisor where that
+    /// still goes into it, twice.
+    fn left_by(&self, rest: Id, divisor: Id) -> Option<Id> {
+        let step = |id: Id| {
+            let (less, before) = (self.input(id, 1), self.input(id, 2));
+            let is_step = self.divisor_of(id) == Some(divisor)
+                && self.input(self.input(id, 0), 1) == before
+                && self.op(less) == Op::Sub
+                && self.input(less, 0) == before
+                && self.input(less, 1) == divisor;
+            is_step.then_some(before)
+        };
+        let left = step(step(rest)?)?;
+        let (number, product) = (self.input(left, 0), self.input(left, 1));
+        if self.op(left) != Op::Sub || self.op(product) != Op::Mul {
+            return None;
+        }
+        let (a, b) = (self.input(product, 0), self.input(product, 1));
+        let first = if a == divisor {
+            b
+        } else if b == divisor {
+            a
+        } else {
+            return None;
+        };
+        self.guesses(first, number, divisor).then_some(number)
+    }
+
+    /// Whether the first guess of a quotient is the upper half of the number and a reciprocal that was made of the divisor.
+    fn guesses(&self, first: Id, number: Id, divisor: Id) -> bool {
+        let Some((x, y)) = self.upper_factors(first) else { return false };
+        let reciprocal = match (x == number, y == number) {
+            (true, _) => y,
+            (_, true) => x,
+            _ => return false,
+        };
+        self.op(reciprocal) == Op::Add
+            && [(0, 1), (1, 0)].into_iter().any(|(one, other)| {
+                let guess = self.input(reciprocal, other);
+                let Some((x, y)) = self.upper_factors(self.input(reciprocal, one)) else { return false };
+                let error = if x == guess { y } else { x };
+                (x == guess || y == guess)
+                    && self.is_error(error, guess, divisor)
+                    && self.is_reciprocal(guess, divisor)
+            })
+    }
+
+    fn is_product(&self, id: Id, a: Id, b: Id) -> bool {
+        let (x, y) = (self.input(id, 0), self.input(id, 1));
+        self.op(id) == Op::Mul && (x == a && y == b || x == b && y == a)
+    }
+
+    /// The factors of a product of two values without a sign whose upper half this is.
+    fn upper_factors(&self, id: Id) -> Option<(Id, Id)> {
+        let product = self.input(id, 0);
+        let (a, b) = (self.input(product, 0), self.input(product, 1));
+        let is_product = self.op(id) == Op::High
+            && self.op(product) == Op::Mul
+            && self.op(a) == Op::ZeroExtend
+            && self.op(b) == Op::ZeroExtend;
+        is_product.then(|| (self.input(a, 0), self.input(b, 0)))
+    }
+
+    /// `-(guess * divisor)`.
+    fn is_error(&self, id: Id, guess: Id, divisor: Id) -> bool {
+        match self.op(id) {
+            Op::Neg => self.is_product(self.input(id, 0), guess, divisor),
+            Op::Mul => [(0, 1), (1, 0)].into_iter().any(|(one, other)| {
+                let (negative, plain) = (self.input(id, one), self.input(id, other));
+                self.op(negative) == Op::Neg
+                    && (plain == guess && self.input(negative, 0) == divisor
+                        || plain == divisor && self.input(negative, 0) == guess)
+            }),
+            _ => false,
+        }
+    }
+
+    /// Whether a value is the reciprocal of another, made in floating point, times 2^32 and a little less.
+    fn is_reciprocal(&self, id: Id, of: Id) -> bool {
+        let mut at = id;
+        let mut is_scaled = false;
+        for _ in 0..10 {
+            let first = self.input(at, 0);
+            at = match self.op(at) {
+                Op::Add => {
+                    is_scaled = self.num(self.input(at, 1)) == Some(0x0fff_fffe);
+                    first
+                }
+                Op::FloatDiv => self.input(at, 1),
+                Op::Call(_) | Op::UnsignedToFloat | Op::SignedToFloat | Op::ZeroExtend | Op::SignExtend => {
+                    first
+                }
+                _ => return false,
+            };
+            if at == of {
+                return is_scaled;
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,124 @@
+//! Widenings, halves and what is made of both.
+
+use super::Rewriter;
+use crate::ir::{Id, Op};
+use crate::pass::pairs::Pairs;
+
+impl Rewriter<'_> {
+    pub(super) fn extension(&mut self, op: Op, width: u8, a: Id, b: Id) -> Option<Id> {
+        let inner_op = self.op(a);
+        let inner = self.input(a, 0);
+        match op {
+            Op::Concat => return (Pairs { function: self.function }).concat(self.id),
+            Op::ZeroExtend | Op::SignExtend | Op::Low if self.width(a) == width => return Some(a),
+            Op::SignExtend if matches!(inner_op, Op::Special(special) if special.is_small()) => {
+                return Some(self.make(Op::ZeroExtend, width, &[a]));
+            }
+            Op::ZeroExtend | Op::SignExtend if inner_op == Op::ZeroExtend => {
+                return Some(self.make(Op::ZeroExtend, width, &[inner]));
+            }
+            Op::SignExtend if inner_op == Op::SignExtend => {
+                return Some(self.make(Op::SignExtend, width, &[inner]));
+            }
+            Op::Low if matches!(inner_op, Op::ZeroExtend | Op::SignExtend) => {
+                return Some(match self.width(inner).cmp(&width) {
+                    std::cmp::Ordering::Equal => inner,
+                    std::cmp::Ordering::Greater => self.make(Op::Low, width, &[inner]),
+                    std::cmp::Ordering::Less => self.make(inner_op, width, &[inner]),
+                });
+            }
+            Op::Low if inner_op == Op::Low => return Some(self.make(Op::Low, width, &[inner])),
+            Op::Low if inner_op == Op::Concat => {
+                let low = self.input(a, 1);
+                return match self.width(low).cmp(&width) {
+                    std::cmp::Ordering::Equal => Some(low),
+                    std::cmp::Ordering::Greater => Some(self.make(Op::Low, width, &[low])),
+                    std::cmp::Ordering::Less => None,
+                };
+            }
+            Op::Low if inner_op == Op::Select => return self.low_of_choice(width, a),
+            Op::Low if width == 32 => return self.low_of_wide(a),
+            // What is carried over by a product with a power of two.
+            Op::High
+                if inner_op == Op::Mul
+                    && width == 32
+                    && matches!(self.op(inner), Op::ZeroExtend | Op::SignExtend)
+                    && self.width(self.input(inner, 0)) == 32 =>
+            {
+                let factor = self.num(self.input(a, 1))?;
+                if !factor.is_power_of_two() || !(2..1 << 32).contains(&factor) {
+                    return None;
+                }
+                let amount = self.constant(32 - u64::from(factor.trailing_zeros()), 32);
+                let shift = if self.op(inner) == Op::ZeroExtend { Op::Shr } else { Op::Sar };
+                let source = self.input(inner, 0);
+                return Some(self.make(shift, 32, &[source, amount]));
+            }
+            Op::High if inner_op == Op::Concat && self.width(self.input(a, 1)) == width => {
+                return Some(inner);
+            }
+            Op::High if inner_op == Op::ZeroExtend && self.width(inner) <= width => {
+                return Some(self.constant(0, width));
+            }
+            Op::High if inner_op == Op::SignExtend && self.width(inner) == width && width == 32 => {
+                let top = self.constant(31, 32);
+                return Some(self.make(Op::Sar, width, &[inner, top]));
+            }
+            // A shift to the left of what has nothing below.
+            Op::High
+                if inner_op == Op::Shl
+                    && width == 32
+                    && self.op(inner) == Op::Concat
+                    && self.num(self.input(inner, 1)) == Some(0) =>
+            {
+                let (upper, amount) = (self.input(inner, 0), self.input(a, 1));
+                return Some(self.make(Op::Shl, 32, &[upper, amount]));
+            }
+            _ => {}
+        }
+        let _ = b;
+        None
+    }
+
+    /// The lower half of a choice of what is plainly made of halves is a choice of these.
+    fn low_of_choice(&mut self, width: u8, choice: Id) -> Option<Id> {
+        let is_plain = |id: Id| {
+            let at = if self.op(id) == Op::Neg { self.input(id, 0) } else { id };
+            matches!(self.op(at), Op::ZeroExtend | Op::SignExtend | Op::Constant(_) | Op::Concat)
+        };
+        let (condition, yes, no) = (self.input(choice, 0), self.input(choice, 1), self.input(choice, 2));
+        if !is_plain(yes) || !is_plain(no) {
+            return None;
+        }
+        let sides = [yes, no].map(|side| self.make(Op::Low, width, &[side]));
+        Some(self.make(Op::Select, width, &[condition, sides[0], sides[1]]))
+    }
+
+    /// The lower half of a 64-bit result needs only the lower halves of what it is made of.
+    fn low_of_wide(&mut self, wide: Id) -> Option<Id> {
+        let op = self.op(wide);
+        let (a, b) = (self.input(wide, 0), self.input(wide, 1));
+        match op {
+            Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => {
+                let is_narrow = |this: &Self, id| {
+                    matches!(this.op(id), Op::ZeroExtend | Op::SignExtend | Op::Constant(_) | Op::Concat)
+                };
+                if !is_narrow(self, a) || !is_narrow(self, b) {
+                    return None;
+                }
+                let low = self.make(Op::Low, 32, &[a]);
+                let other = self.make(Op::Low, 32, &[b]);
+                Some(self.make(op, 32, &[low, other]))
+            }
+            Op::Neg if matches!(self.op(a), Op::ZeroExtend | Op::SignExtend | Op::Concat | Op::Select) => {
+                let low = self.make(Op::Low, 32, &[a]);
+                Some(self.make(Op::Neg, 32, &[low]))
+            }
+            Op::Shr if self.op(a) == Op::ZeroExtend && self.width(self.input(a, 0)) == 32 => {
+                let inner = self.input(a, 0);
+                Some(self.make(Op::Shr, 32, &[inner, b]))
+            }
+            _ => None,
+        }
+    }
+}

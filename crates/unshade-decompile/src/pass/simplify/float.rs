@@ -1,0 +1,49 @@
+//! Floating point: signs that are changed by operations on bits.
+
+use super::Rewriter;
+use crate::ir::{Id, NONE, Op};
+
+impl Rewriter<'_> {
+    /// Inputs of floating-point operations whose sign is changed by operations on bits.
+    pub(super) fn floats(&mut self, op: Op) -> Option<Id> {
+        for index in 0..self.function.inputs(self.id).len() {
+            if !op.takes_float(index) {
+                continue;
+            }
+            let input = self.input(self.id, index);
+            if input == NONE || !matches!(self.op(input), Op::And | Op::Xor | Op::Or) {
+                continue;
+            }
+            let width = self.width(input);
+            let sign = 1_u64 << ((width - 1) & 63);
+            let mask = self.num(self.input(input, 1));
+            let inner = self.input(input, 0);
+            let replacement = match self.op(input) {
+                Op::And if mask == Some(sign - 1) => self.make(Op::FloatAbs, width, &[inner]),
+                Op::Xor if mask == Some(sign) => self.make(Op::FloatNegate, width, &[inner]),
+                _ => continue,
+            };
+            self.function.set_input(self.id, index, replacement);
+        }
+        let (a, b) = (self.input(self.id, 0), self.input(self.id, 1));
+        let width = self.function.width(self.id);
+        match op {
+            Op::FloatEqual if a == b && self.num(a) == Some(0) => Some(self.constant(1, 1)),
+            Op::FloatAdd if self.num(b) == Some(1_u64 << ((width.max(1) - 1) & 63)) => Some(a),
+            Op::FloatNegate if self.op(a) == Op::FloatNegate => Some(self.input(a, 0)),
+            Op::FloatAbs if matches!(self.op(a), Op::FloatNegate | Op::FloatAbs) => {
+                let inner = self.input(a, 0);
+                Some(self.make(Op::FloatAbs, width, &[inner]))
+            }
+            Op::FloatAdd if self.op(b) == Op::FloatNegate => {
+                let inner = self.input(b, 0);
+                Some(self.make(Op::FloatSub, width, &[a, inner]))
+            }
+            Op::FloatAdd if self.op(a) == Op::FloatNegate && self.op(b) != Op::FloatNegate => {
+                let inner = self.input(a, 0);
+                Some(self.make(Op::FloatSub, width, &[b, inner]))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Sums, products, operations on bits, shifts.
+
+use super::Rewriter;
+use crate::ir::fold::{fold, masked};
+use crate::ir::{Id, Op};
+
+/// So deep is looked for the bits that a value may have.
+const DEPTH: u32 = 8;
+
+impl Rewriter<'_> {
+    #[expect(clippy::too_many_arguments, reason = "an operator, its inputs, and what is known of them")]
+    pub(super) fn integer(
+        &mut self,
+        op: Op,
+        width: u8,
+        a: Id,
+        b: Id,
+        x: Option<u64>,
+        y: Option<u64>,
+        reassociate: bool,
+    ) -> Option<Id> {
+        let ones = masked(u64::MAX, width);
+        match (op, y) {
+            (Op::Add | Op::Or | Op::Xor | Op::Sub | Op::Shl | Op::Shr | Op::Sar, Some(0)) => return Some(a),
+            (Op::Mul | Op::And, Some(0)) => return Some(b),
+            (Op::Mul, Some(1)) => return Some(a),
+            (Op::And, Some(y)) if y == ones => return Some(a),
+            (Op::Or, Some(y)) if y == ones => return Some(b),
+            (Op::Xor, Some(y)) if y == ones => return Some(self.make(Op::Not, width, &[a])),
+            (Op::Sub, Some(y)) if reassociate => {
+                let negated = self.constant(y.wrapping_neg(), width);
+                return Some(self.make(Op::Add, width, &[a, negated]));
+            }
+            (Op::Mul, Some(y)) if y == ones && reassociate => return Some(self.make(Op::Neg, width, &[a])),
+            _ => {}
+        }
+        let is_double = |this: &Self, inner: Op| this.op(a) == inner && this.num(this.input(a, 1)).is_some();
+        match op {
+            Op::Sub if a == b => return Some(self.constant(0, width)),
+            Op::Sub if x == Some(0) && reassociate => return Some(self.make(Op::Neg, width, &[b])),
+            Op::And | Op::Or if a == b => return Some(a),
+            Op::Xor if a == b => return Some(self.constant(0, width)),
+            Op::Neg if self.op(a) == Op::Neg => return Some(self.input(a, 0)),
+            Op::Not if self.op(a) == Op::Not => return Some(self.input(a, 0)),
+            Op::Neg if self.op(a) == Op::ZeroExtend && self.width(self.input(a, 0)) == 1 => {
+                let condition = self.input(a, 0);
+                let (yes, no) = (self.constant(ones, width), self.constant(0, width));
+                return Some(self.make(Op::Select, width, &[condition, yes, no]));
+            }
+            Op::Mul if self.op(a) == Op::ZeroExtend && self.width(self.input(a, 0)) == 1 && y.is_some() => {
+                let condition = self.input(a, 0);
+                let no = self.constant(0, width);
+                return Some(self.make(Op::Select, width, &[condition, b, no]));
+            }
+            Op::Add if reassociate && width == 32 && y.is_none() && self.adds_quotient(a, b).is_some() => {
+                return self.adds_quotient(a, b);
+            }
+            Op::Add if reassociate && is_double(self, Op::Add) && y.is_some() => {
+                let inner = self.input(a, 0);
+                let sum = self.num(self.input(a, 1))?.wrapping_add(y?);
+                let sum = self.constant(sum, width);
+                return Some(self.make(Op::Add, width, &[inner, sum]));
+            }
+            // Numbers go outwards, where others join them.
+            Op::Add if reassociate && width == 64 && self.op(b) == Op::Add && y.is_none() => {
+                let (inner, offset) = (self.input(b, 0), self.input(b, 1));
+                if self.num(offset).is_some() {
+                    let sum = self.make(Op::Add, width, &[a, inner]);
+                    return Some(self.make(Op::Add, width, &[sum, offset]));
+                }
+            }
+            Op::Add if reassociate && width == 64 && is_double(self, Op::Add) => {
+                let (inner, offset) = (self.input(a, 0), self.input(a, 1));
+                let sum = self.make(Op::Add, width, &[inner, b]);
+                return Some(self.make(Op::Add, width, &[sum, offset]));
+            }
+            Op::Add if reassociate && self.op(b) == Op::Neg => {
+                let inner = self.input(b, 0);
+                return Some(self.make(Op::Sub, width, &[a, inner]));
+            }
+            Op::Add if reassociate && self.op(a) == Op::Neg && y.is_none() => {
+                let inner = self.input(a, 0);
+                return Some(self.make(Op::Sub, width, &[b, inner]));
+            }
+            Op::And | Op::Or | Op::Xor if is_double(self, op) && y.is_some() => {
+                let inner = self.input(a, 0);
+                let both = fold(op, &[self.num(self.input(a, 1))?, y?], width, width)?;
+                let both = self.constant(both, width);
+                return Some(self.make(op, width, &[inner, both]));
+            }
+            Op::And if y.is_some() => return self.masked(width, a, b, y?),
+            Op::Shl | Op::Shr => return self.shift(op, width, a, b, reassociate),
+            _ => {}
+        }
+        None
+    }
+
+    pub(super) fn shift(&mut self, op: Op, width: u8, a: Id, b: Id, reassociate: bool) -> Option<Id> {
+        // An amount that is clamped to the width: shifting by more gives nothing anyway.
+        if self.op(b) == Op::Select {
+            let (condition, most, amount) = (self.input(b, 0), self.input(b, 1), self.input(b, 2));
+            if self.op(condition) == Op::Less
+                && self.num(most).is_some_and(|most| most >= u64::from(width))
+                && self.input(condition, 1) == amount
+                && self.num(self.input(condition, 0)) == self.num(most)
+            {
+                return Some(self.make(op, width, &[a, amount]));
+            }
+        }
+        if let Op::Call(call) = self.op(b)
+            && call.entry().name == "min.u"
+            && self.num(self.input(b, 1)).is_some_and(|most| most >= u64::from(width))
+        {
+            let amount = self.input(b, 0);
+            return Some(self.make(op, width, &[a, amount]));
+        }
+        let amount = self.num(b)?;
+        if op == Op::Shr
+            && reassociate
+            && let Some(found) = self.divided(a, amount)
+        {
+            return Some(found);
+        }
+        if op == Op::Shl && reassociate && width == 64 && amount < 64 {
+            let factor = self.constant(1 << amount, 64);
+            return Some(self.make(Op::Mul, 64, &[a, factor]));
+        }
+        if self.op(a) == op
+            && let Some(first) = self.num(self.input(a, 1))
+            && first + amount < u64::from(width)
+        {
+            let inner = self.input(a, 0);
+            let sum = self.constant(first + amount, self.width(b));
+            return Some(self.make(op, width, &[inner, sum]));
+        }
+        None
+    }
+
+    /// The bits that may be set in a value.
+    pub(super) fn possible(&self, id: Id, depth: u32) -> u64 {
+        let all = masked(u64::MAX, self.width(id));
+        if depth == 0 {
+            return all;
+        }
+        let (a, b) = (self.input(id, 0), self.input(id, 1));
+        let inner = |id| self.possible(id, depth - 1);
+        match (self.op(id), self.num(b)) {
+            (Op::Constant(number), _) => number,
+            (Op::ZeroExtend, _) => inner(a),
+            (Op::And, _) => inner(a) & inner(b),
+            (Op::Or | Op::Xor, _) => inner(a) | inner(b),
+            (Op::Shl, Some(shift)) if shift < 64 => inner(a) << shift & all,
+            (Op::Shr, Some(shift)) if shift < 64 => inner(a) >> shift,
+            (Op::Low, _) => inner(a) & all,
+            _ => all,
+        }
+    }
+
+    /// A value of which a mask takes some bits: parts that have none of them go, and the mask where it takes all.
+    fn masked(&mut self, width: u8, a: Id, mask: Id, bits: u64) -> Option<Id> {
+        if self.possible(a, DEPTH) & !bits == 0 {
+            return Some(a);
+        }
+        if !matches!(self.op(a), Op::Or | Op::Xor) {
+            return None;
+        }
+        for (one, other) in [(0, 1), (1, 0)] {
+            let (part, rest) = (self.input(a, one), self.input(a, other));
+            if self.possible(part, DEPTH) & bits == 0 {
+                return Some(self.make(Op::And, width, &[rest, mask]));
+            }
+        }
+        None
+    }
+}

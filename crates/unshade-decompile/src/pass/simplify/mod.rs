@@ -1,0 +1,233 @@
+//! Values that are another way to write simpler ones, and values that are there already.
+//!
+//! Each value is looked at with its inputs settled; `rewrite` says what it is instead. A pure value of the same operator
+//! and inputs that dominates it takes its place.
+
+mod choice;
+mod condition;
+mod divide;
+mod extension;
+mod float;
+mod integer;
+
+use crate::ir::dominators::Graph;
+use crate::ir::fold::fold;
+use crate::ir::hash::Table;
+use crate::ir::{Function, Id, Intrinsic, NONE, Op};
+
+/// A pure value: operator, width, inputs.
+type Key = (Op, u8, [Id; 4]);
+
+/// Goes over all values once; whether anything changed. Sums are put together anew only where that is said.
+pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
+    function.settle();
+    let used = super::used(function);
+    let mut known: Table<Key, Id> = Table::default();
+    known.reserve(function.values.len());
+    let mut changed = false;
+    let mut id = 0;
+    while (id as usize) < function.values.len() {
+        let at = id;
+        id += 1;
+        if function.is_replaced(at)
+            || used.get(at as usize) == Some(&false)
+            || graph.place.get(function.values[at as usize].block as usize).is_none_or(|place| *place == NONE)
+        {
+            continue;
+        }
+        if let Some(other) = rewrite(function, at, reassociate)
+            && function.resolve(other) != at
+        {
+            function.replace(at, other);
+            changed = true;
+            continue;
+        }
+        changed |= number(function, graph, &mut known, at);
+    }
+    function.settle();
+    changed
+}
+
+/// Value numbering: whether the value was replaced by one that is the same. Values with the same inputs are of the same
+/// block here, so that the first of them will do.
+fn number(function: &mut Function, graph: &Graph, known: &mut Table<Key, Id>, id: Id) -> bool {
+    let value = function.values[id as usize];
+    let count = function.inputs(id).len();
+    if value.op.is_effect() || matches!(value.op, Op::Undefined | Op::Result(_)) || count > 4 {
+        return false;
+    }
+    let mut inputs = [NONE; 4];
+    for (index, input) in inputs.iter_mut().enumerate().take(count) {
+        *input = function.input(id, index);
+    }
+    if value.op.is_commutative() && inputs[0] > inputs[1] {
+        inputs.swap(0, 1);
+    }
+    let other = *known.entry((value.op, value.width, inputs)).or_insert(id);
+    if other == id || function.is_replaced(other) {
+        return false;
+    }
+    let block = function.values[other as usize].block;
+    let is_same = match value.op {
+        Op::Phi => block == value.block,
+        _ => graph.is_reached(block) && graph.dominates(block, value.block),
+    };
+    if is_same {
+        function.replace(id, other);
+    }
+    is_same
+}
+
+struct Rewriter<'a> {
+    function: &'a mut Function,
+    id: Id,
+}
+
+/// What a value is instead.
+fn rewrite(function: &mut Function, id: Id, reassociate: bool) -> Option<Id> {
+    let value = function.values[id as usize];
+    let count = function.inputs(id).len();
+    if count == 0 {
+        return None;
+    }
+    let (a, b, c) = (function.input(id, 0), function.input(id, 1), function.input(id, 2));
+    let (x, y) = (function.number(a), if b == NONE { None } else { function.number(b) });
+    if !value.op.is_effect()
+        && count <= 2
+        && let Some(x) = x
+        && (count == 1 || y.is_some())
+        && let Some(result) = fold(value.op, &[x, y.unwrap_or(0)], function.width(a), value.width)
+    {
+        return Some(function.constant(result, value.width));
+    }
+    let mut at = Rewriter { function, id };
+    if value.op.is_commutative() && x.is_some() && y.is_none() {
+        at.function.set_inputs(id, &[b, a]);
+        return rewrite(at.function, id, reassociate);
+    }
+    match value.op {
+        Op::Phi => at.phi(),
+        op if op.is_arithmetic() => at.integer(value.op, value.width, a, b, x, y, reassociate),
+        op if op.is_comparison() => at.comparison(value.op, a, b, y),
+        Op::BoolAnd | Op::BoolOr | Op::BoolXor | Op::BoolNot => at.truth(value.op, a, b, y),
+        Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High | Op::Concat => {
+            at.extension(value.op, value.width, a, b)
+        }
+        Op::Select => at.select(value.width, a, b, c),
+        Op::SignedToFloat if at.op(a) == Op::SignExtend => {
+            Some(at.make(Op::SignedToFloat, value.width, &[at.input(a, 0)]))
+        }
+        Op::SignedToFloat | Op::UnsignedToFloat if at.op(a) == Op::ZeroExtend => {
+            let inner = at.input(a, 0);
+            Some(at.make(Op::UnsignedToFloat, value.width, &[inner]))
+        }
+        Op::Call(call) if call.entry().name == "min.u" && at.is_below(a, y) => Some(a),
+        op => at.floats(op),
+    }
+}
+
+impl Rewriter<'_> {
+    fn op(&self, id: Id) -> Op {
+        if id == NONE { Op::Undefined } else { self.function.op(id) }
+    }
+
+    fn input(&self, id: Id, index: usize) -> Id {
+        if id == NONE { NONE } else { self.function.input(id, index) }
+    }
+
+    fn width(&self, id: Id) -> u8 {
+        if id == NONE { 0 } else { self.function.width(id) }
+    }
+
+    fn num(&self, id: Id) -> Option<u64> {
+        if id == NONE { None } else { self.function.number(id) }
+    }
+
+    fn make(&mut self, op: Op, width: u8, inputs: &[Id]) -> Id {
+        let like = self.function.values[self.id as usize];
+        self.function.raw(op, width, like.block, like.address, inputs)
+    }
+
+    fn constant(&mut self, value: u64, width: u8) -> Id {
+        self.function.constant(value, width)
+    }
+
+    fn call(&mut self, name: &str, width: u8, inputs: &[Id]) -> Option<Id> {
+        Intrinsic::by_name(name).map(|intrinsic| self.make(Op::Call(intrinsic), width, inputs))
+    }
+
+    /// Whether a value is masked to no more than a number.
+    fn is_below(&self, id: Id, most: Option<u64>) -> bool {
+        let mask = if self.op(id) == Op::And { self.num(self.input(id, 1)) } else { None };
+        mask.zip(most).is_some_and(|(mask, most)| mask <= most)
+    }
+
+    fn phi(&mut self) -> Option<Id> {
+        let mut same = NONE;
+        for index in 0..self.function.inputs(self.id).len() {
+            let input = self.input(self.id, index);
+            if input == self.id || input == same {
+                continue;
+            }
+            // The same number may be there twice.
+            if same != NONE && (self.num(input).is_none() || self.num(input) != self.num(same)) {
+                return None;
+            }
+            same = input;
+        }
+        (same != NONE).then_some(same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{End, NONE, Space};
+
+    /// What is stored when `make` has made a value of a parameter.
+    fn stored(make: impl FnOnce(&mut Function, Id) -> Id) -> (Function, Id) {
+        let mut function = Function::default();
+        let block = function.block(0);
+        let parameter = function.raw(Op::Parameter(0), 32, block, NONE, &[]);
+        let value = make(&mut function, parameter);
+        let address = function.raw(Op::Parameter(8), 64, block, NONE, &[]);
+        let store = function.add(Op::Store(Space::Generic), 0, block, NONE, &[address, value]);
+        function.blocks[0].end = End::Return;
+        crate::pass::run(&mut function);
+        let value = function.input(store, 1);
+        (function, value)
+    }
+
+    #[test]
+    fn products_with_magic_numbers_are_quotients() {
+        for (magic, shift, divisor) in
+            [(0xcccc_cccd_u64, 3, Some(10)), (0xaaaa_aaab, 1, Some(3)), (0x1234_5679, 3, None)]
+        {
+            let (function, value) = stored(|function, x| {
+                let wide = function.raw(Op::ZeroExtend, 64, 0, NONE, &[x]);
+                let magic = function.constant(magic, 64);
+                let product = function.raw(Op::Mul, 64, 0, NONE, &[wide, magic]);
+                let high = function.raw(Op::High, 32, 0, NONE, &[product]);
+                let shift = function.constant(shift, 32);
+                function.raw(Op::Shr, 32, 0, NONE, &[high, shift])
+            });
+            let found =
+                (function.op(value) == Op::Udiv).then(|| function.number(function.input(value, 1)).unwrap());
+            assert_eq!(found, divisor, "{magic:#x}");
+        }
+    }
+
+    #[test]
+    fn a_choice_of_a_choice_is_one() {
+        let (function, value) = stored(|function, x| {
+            let five = function.constant(5, 32);
+            let less = function.raw(Op::Less, 1, 0, NONE, &[x, five]);
+            let seven = function.constant(7, 32);
+            let inner = function.raw(Op::Select, 32, 0, NONE, &[less, five, seven]);
+            function.raw(Op::Select, 32, 0, NONE, &[less, x, inner])
+        });
+        assert_eq!(function.op(value), Op::Select);
+        let sides = [1, 2].map(|index| function.op(function.input(value, index)));
+        assert_eq!(sides, [Op::Parameter(0), Op::Constant(7)]);
+    }
+}

@@ -1,0 +1,344 @@
+//! C as tokens: kinds for colour, and links between a name's declaration and its uses.
+//!
+//! The decompiler writes lines of text. They are read back by the lexical grammar of C, which is little: comments, strings,
+//! numbers, names, and one mark at a time of the rest. A name is declared where it follows a type, stars between them, or a
+//! comma of a declaration; a label where a statement begins with it and a colon follows. All names of a function are
+//! different (the decompiler sees to it), so that a name is an entity.
+
+use super::tape::Tape;
+use std::collections::HashMap;
+use std::ops::Range;
+use unshade_core::token::Link;
+use unshade_core::{Token, TokenKind, TokenSink};
+
+/// Words of C and of CUDA that are neither names nor types.
+const KEYWORDS: [&str; 30] = [
+    "__constant__",
+    "__device__",
+    "__forceinline__",
+    "__global__",
+    "__launch_bounds__",
+    "__noinline__",
+    "__restrict__",
+    "__shared__",
+    "asm",
+    "break",
+    "case",
+    "const",
+    "continue",
+    "default",
+    "do",
+    "else",
+    "enum",
+    "extern",
+    "for",
+    "goto",
+    "if",
+    "inline",
+    "return",
+    "sizeof",
+    "static",
+    "struct",
+    "switch",
+    "union",
+    "volatile",
+    "while",
+];
+
+/// Types that have names of their own; those that end in `_t`, and vectors such as `float4`, are known by their form.
+const TYPES: [&str; 14] = [
+    "bool", "char", "double", "float", "half", "int", "long", "short", "signed", "size_t", "typedef",
+    "unsigned", "void", "wchar_t",
+];
+
+/// Writes lines of C.
+pub(super) struct CText<'t> {
+    tape: &'t mut Tape,
+    names: HashMap<String, u64>,
+    /// Those that were declared.
+    declared: Vec<bool>,
+    state: State,
+    is_in_comment: bool,
+}
+
+/// What came before in the statement.
+#[derive(Clone, Copy, Default)]
+struct State {
+    /// Whether it has begun.
+    is_begun: bool,
+    /// The depth of parentheses in which its declared names stand; none if it declares nothing.
+    declares_at: Option<u32>,
+    depth: u32,
+    last: Last,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Last {
+    Type,
+    Comma,
+    Goto,
+    /// `.` or `->`: what follows is a field.
+    Dot,
+    #[default]
+    Other,
+}
+
+impl<'t> CText<'t> {
+    pub(super) fn new(tape: &'t mut Tape) -> Self {
+        let (names, declared) = (HashMap::new(), Vec::new());
+        Self { tape, names, declared, state: State::default(), is_in_comment: false }
+    }
+
+    /// Says which bytes the next line came of.
+    pub(super) fn sources(&mut self, ranges: &[Range<u64>]) {
+        let (first, others) =
+            ranges.split_first().map_or((0..0, &[][..]), |(first, others)| (first.clone(), others));
+        self.tape.source(first);
+        others.iter().for_each(|range| self.tape.also(range.clone()));
+    }
+
+    /// Writes a line and ends it.
+    pub(super) fn line(&mut self, line: &str) {
+        let mut rest = line;
+        while let Some((kind, length)) = next(rest, self.is_in_comment) {
+            let (text, behind) = rest.split_at(length);
+            rest = behind;
+            self.piece(kind, text, behind);
+        }
+        self.tape.put(TokenKind::Space, "\n");
+    }
+
+    fn piece(&mut self, kind: Lexeme, text: &str, behind: &str) {
+        match kind {
+            Lexeme::Space => self.tape.put(TokenKind::Space, text),
+            Lexeme::Comment => {
+                self.is_in_comment = !text.starts_with("//") && !text.ends_with("*/");
+                self.tape.put(TokenKind::Comment, text);
+            }
+            Lexeme::String => self.other(TokenKind::String, text),
+            Lexeme::Number => self.other(TokenKind::Number, text),
+            Lexeme::Mark => self.mark(text),
+            Lexeme::Word => self.word(text, behind),
+        }
+    }
+
+    fn other(&mut self, kind: TokenKind, text: &str) {
+        self.state.is_begun = true;
+        self.state.last = Last::Other;
+        self.tape.put(kind, text);
+    }
+
+    fn mark(&mut self, text: &str) {
+        let State { depth, last, .. } = self.state;
+        match text {
+            ";" if depth == 0 => self.state = State::default(),
+            "{" | "}" => self.state = State::default(),
+            "(" => self.state = State { depth: depth.saturating_add(1), last: Last::Other, ..self.state },
+            ")" => self.state = State { depth: depth.saturating_sub(1), last: Last::Other, ..self.state },
+            "," => self.state.last = Last::Comma,
+            "*" if last == Last::Type => {}
+            "." | "->" => self.state.last = Last::Dot,
+            // Behind the colon of a label or a `case` a statement begins.
+            ":" if depth == 0 => self.state = State::default(),
+            _ => self.state.last = Last::Other,
+        }
+        self.tape.put(TokenKind::Punctuation, text);
+    }
+
+    fn word(&mut self, word: &str, behind: &str) {
+        let State { is_begun, declares_at, depth, last } = self.state;
+        self.state.is_begun = true;
+        if is_type(word) {
+            self.state.last = Last::Type;
+            self.state.declares_at = Some(depth);
+            return self.tape.put(TokenKind::Type, word);
+        }
+        if KEYWORDS.contains(&word) {
+            self.state.last = if word == "goto" { Last::Goto } else { last };
+            // `for (int i`, `else x = 1;`: what follows begins anew; `const` and the like belong to the type.
+            if matches!(word, "else" | "do") {
+                self.state.is_begun = false;
+            }
+            return self.tape.put(TokenKind::Keyword, word);
+        }
+        self.state.last = Last::Other;
+        let next = behind.trim_start().as_bytes();
+        let is_label =
+            last == Last::Goto || !is_begun && next.first() == Some(&b':') && next.get(1) != Some(&b':');
+        let is_declared = match last {
+            Last::Type => true,
+            Last::Comma => declares_at == Some(depth),
+            Last::Goto | Last::Dot => false,
+            Last::Other => is_label,
+        };
+        let kind = match next.first() {
+            _ if is_label => TokenKind::Label,
+            Some(b'(') => TokenKind::Function,
+            _ => TokenKind::Variable,
+        };
+        let link = (last != Last::Dot).then(|| self.link(word, is_declared));
+        self.tape.token(Token { kind, text: word, link });
+    }
+
+    fn link(&mut self, name: &str, is_declared: bool) -> Link {
+        let number = match self.names.get(name) {
+            Some(number) => *number,
+            None => {
+                let number = self.declared.len() as u64;
+                self.names.insert(name.to_owned(), number);
+                self.declared.push(false);
+                number
+            }
+        };
+        let slot = usize::try_from(number).ok().and_then(|number| self.declared.get_mut(number));
+        match slot {
+            Some(slot) if is_declared && !*slot => {
+                *slot = true;
+                Link::Definition(number)
+            }
+            _ => Link::Reference(number),
+        }
+    }
+}
+
+fn is_type(word: &str) -> bool {
+    let base = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_vector = base.len() + 1 == word.len()
+        && matches!(
+            base,
+            "char"
+                | "uchar"
+                | "short"
+                | "ushort"
+                | "int"
+                | "uint"
+                | "long"
+                | "ulong"
+                | "float"
+                | "double"
+                | "half"
+        );
+    TYPES.contains(&word) || is_vector || word.len() > 2 && word.ends_with("_t")
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lexeme {
+    Space,
+    Comment,
+    String,
+    Number,
+    Word,
+    Mark,
+}
+
+/// The kind and the length of what the text begins with; none at its end.
+fn next(text: &str, is_in_comment: bool) -> Option<(Lexeme, usize)> {
+    let first = text.chars().next()?;
+    let run = |is_inside: fn(char) -> bool| text.find(|c| !is_inside(c)).unwrap_or(text.len());
+    if is_in_comment || text.starts_with("/*") {
+        let from = if is_in_comment { 0 } else { 2 };
+        let end = text.get(from..).and_then(|rest| rest.find("*/")).map_or(text.len(), |at| from + at + 2);
+        return Some((Lexeme::Comment, end));
+    }
+    if text.starts_with("//") {
+        return Some((Lexeme::Comment, text.len()));
+    }
+    Some(match first {
+        c if c.is_whitespace() => (Lexeme::Space, run(char::is_whitespace)),
+        '"' | '\'' => (Lexeme::String, quoted(text, first)),
+        '0'..='9' => (Lexeme::Number, number(text)),
+        c if c.is_alphabetic() || c == '_' || c == '$' => {
+            (Lexeme::Word, run(|c| c.is_alphanumeric() || c == '_' || c == '$'))
+        }
+        _ if text.starts_with("->") => (Lexeme::Mark, 2),
+        c => (Lexeme::Mark, c.len_utf8()),
+    })
+}
+
+/// The length of a literal in quotes, to the end of the line if it has no end.
+fn quoted(text: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        if c == quote && !is_escaped {
+            return at + c.len_utf8();
+        }
+        is_escaped = c == '\\' && !is_escaped;
+    }
+    text.len()
+}
+
+/// The length of a number, with its suffix; a sign belongs to it behind the letter of an exponent.
+fn number(text: &str) -> usize {
+    let is_hex = text.starts_with("0x") || text.starts_with("0X");
+    let mut last = '0';
+    for (at, c) in text.char_indices() {
+        let is_exponent = if is_hex { matches!(last, 'p' | 'P') } else { matches!(last, 'e' | 'E') };
+        if !(c.is_ascii_alphanumeric() || c == '.' || matches!(c, '+' | '-') && is_exponent) {
+            return at;
+        }
+        last = c;
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each name with its kind and whether it is declared there, a line each.
+    fn names(text: &str) -> Vec<String> {
+        let mut tape = Tape::default();
+        let mut c = CText::new(&mut tape);
+        text.lines().for_each(|line| c.line(line));
+        let lines = tape.finish();
+        assert_eq!(lines.text(), text);
+        let shown = (0..lines.len()).map(|line| {
+            let tokens = lines.line(line).tokens.into_iter();
+            let linked = tokens.filter_map(|token| match token {
+                super::super::TokenEntry::Linked(kind, text, link) => {
+                    Some(format!("{}{text}:{}", if link < 0 { "*" } else { "" }, &kind[..3]))
+                }
+                super::super::TokenEntry::Plain(..) => None,
+            });
+            linked.collect::<Vec<_>>().join(" ")
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn names_are_declared_once_and_used() {
+        let text = "__global__ void f(const int *p, float4 q)\n{\n    unsigned int u1, u5 = max(p[0], -3);\n    \
+                    for (int i = 0; i < 2; i++)\n        u1 = q.x * (int)u5 + threadIdx.x;\n    if (u1) goto L1;\nL1:\n    \
+                    return;\n}\n";
+        assert_eq!(
+            names(text),
+            [
+                "*f:fun *p:var *q:var",
+                "",
+                "*u1:var *u5:var max:fun p:var",
+                "*i:var i:var i:var",
+                "u1:var q:var u5:var threadIdx:var",
+                "u1:var L1:lab",
+                "*L1:lab",
+                "",
+                ""
+            ]
+        );
+    }
+
+    #[test]
+    fn text_comes_back_whatever_it_is() {
+        for text in [
+            "x = 1e-3f + 0x1p+4 - .5;\n",
+            "/* one\ntwo */ y\n",
+            "a = \"\\\"b\" 'c\n",
+            "s ? t : u; // é €\n",
+            "\t@#\u{202e}\n",
+            "a->b.c(d)\n",
+        ] {
+            names(text);
+        }
+        assert_eq!(next("1e-3f+2", false), Some((Lexeme::Number, 5)));
+        assert_eq!(next("0x1e-3", false), Some((Lexeme::Number, 4)));
+    }
+}

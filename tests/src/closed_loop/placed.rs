@@ -1,0 +1,287 @@
+//! C of kernels, run on memory at the addresses that the emulator has it at, so that pointers are the same numbers:
+//! `cuda/cuda_case.h`.
+//!
+//! Many kernels are one program. A kernel that crashes takes the program with it, so after a failure each is run by itself.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use unshade_emulate::{Argument, DevicePointer, Grid};
+
+/// Memory: where each piece begins, and what is in it.
+pub type Memory = Vec<(DevicePointer, Vec<u8>)>;
+
+/// A kernel as C, what it is given, and what has to come out.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its name in the C.
+    pub name: String,
+    /// The C.
+    pub text: String,
+    /// Blocks and threads.
+    pub grid: Grid,
+    /// The memory before.
+    pub before: Memory,
+    /// What it is called with.
+    pub arguments: Vec<Argument>,
+    /// The memory afterwards, as the emulator has it.
+    pub after: Memory,
+    /// By so many units in the last place floats may differ.
+    pub units: u64,
+    /// Whether what is at this offset of a piece of memory can be a float.
+    pub is_float: fn(usize) -> bool,
+}
+
+/// How the C did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The same memory.
+    Same,
+    /// The same but for the last bits of floats, or for which bits what is not a number has.
+    Near,
+    /// Another; what differs first, or why it could not be run.
+    Wrong(String),
+}
+
+/// A folder in which programs are compiled.
+pub struct Workshop {
+    folder: PathBuf,
+    optimisation: &'static str,
+}
+
+impl Workshop {
+    /// Gets the headers ready. The folder has to be there.
+    ///
+    /// # Errors
+    /// If there is no g++, or the folder can't be written.
+    pub fn new(folder: &Path, optimisation: &'static str) -> Result<Self, String> {
+        let workshop = Self { folder: folder.to_owned(), optimisation };
+        for header in ["cuda_host.h", "cuda_case.h"] {
+            let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda").join(header);
+            fs::copy(from, folder.join(header)).map_err(|error| format!("{header}: {error}"))?;
+        }
+        let mut command = workshop.compiler();
+        command.args(["-x", "c++-header"]).arg(folder.join("cuda_case.h"));
+        let output = command.arg("-o").arg(folder.join("cuda_case.h.gch")).output();
+        match output {
+            Ok(output) if output.status.success() => Ok(workshop),
+            Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+            Err(error) => Err(format!("g++ is needed: {error}")),
+        }
+    }
+
+    fn compiler(&self) -> Command {
+        let mut command = Command::new("g++");
+        command.args(["-std=c++14", self.optimisation, "-w", "-fwrapv", "-fno-strict-aliasing"]);
+        command.args(["-frounding-math", "-ffp-contract=off", "-fno-math-errno"]);
+        if cfg!(target_arch = "x86_64") {
+            command.arg("-mfma");
+        }
+        command
+    }
+
+    /// Compiles kernels into one program, and runs and compares each; what the compiler refuses is left out and told.
+    /// `number` tells programs apart that are made at once.
+    pub fn run(&self, cases: &[Case], number: usize) -> Vec<Verdict> {
+        let program = self.folder.join(format!("program{number}"));
+        let mut verdicts: Vec<Option<Verdict>> = vec![None; cases.len()];
+        let left = |verdicts: &[Option<Verdict>]| -> Vec<usize> {
+            (0..cases.len()).filter(|index| verdicts.get(*index).is_some_and(Option::is_none)).collect()
+        };
+        loop {
+            let chosen = left(&verdicts);
+            let some: Vec<&Case> = chosen.iter().filter_map(|index| cases.get(*index)).collect();
+            if some.is_empty() {
+                break;
+            }
+            let refused = match self.compile(&some, &program) {
+                Ok(()) => {
+                    for (index, verdict) in chosen.iter().zip(run_program(&some, &program)) {
+                        verdicts[*index] = Some(verdict);
+                    }
+                    break;
+                }
+                Err(said) => said,
+            };
+            let mut is_known = false;
+            for line in refused.lines().filter(|line| line.contains("error")) {
+                let number =
+                    line.strip_prefix('k').and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
+                if let Some(index) = number.and_then(|number| chosen.get(number))
+                    && verdicts[*index].is_none()
+                {
+                    verdicts[*index] = Some(Verdict::Wrong(format!("g++ refuses it: {line}")));
+                    is_known = true;
+                }
+            }
+            if !is_known {
+                for index in chosen {
+                    verdicts[index] = Some(Verdict::Wrong(format!("g++ fails: {refused}")));
+                }
+            }
+        }
+        verdicts.into_iter().map(|verdict| verdict.unwrap_or(Verdict::Same)).collect()
+    }
+
+    /// Makes a program, or tells what the compiler said.
+    fn compile(&self, cases: &[&Case], program: &Path) -> Result<(), String> {
+        let mut text = String::from("#include \"cuda_case.h\"\n");
+        for (index, case) in cases.iter().enumerate() {
+            let _ = writeln!(text, "namespace k{index} {{\n#line 1 \"k{index}\"\n{}\n}}", case.text);
+        }
+        text.push_str("#line 1 \"main\"\nstatic const cuda_host::Kernel kernels[] = {\n");
+        for (index, case) in cases.iter().enumerate() {
+            let _ = writeln!(
+                text,
+                "    {{\"k{index}\", [](std::vector<cuda_host::Argument> &a) {{ cuda_host::launch(k{index}::{}, a); }}}},",
+                case.name
+            );
+        }
+        text.push_str("    {nullptr, nullptr}};\n");
+        text.push_str(
+            "int main(int count, char **words) { return cuda_host::run_placed(kernels, count, words); }\n",
+        );
+        let source = program.with_extension("cpp");
+        fs::write(&source, text).map_err(|error| error.to_string())?;
+        let mut command = self.compiler();
+        let output = command.arg("-I").arg(&self.folder).arg(&source).arg("-o").arg(program).output();
+        let output = output.map_err(|error| format!("g++ is needed: {error}"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
+
+/// Runs all kernels of a program; after a failure each by itself.
+fn run_program(cases: &[&Case], program: &Path) -> Vec<Verdict> {
+    if let Ok(verdicts) = run_some(cases, program, 0) {
+        return verdicts;
+    }
+    let each = (0..).zip(cases).map(|(index, case)| match run_some(&[*case], program, index) {
+        Ok(mut found) => found.pop().unwrap_or(Verdict::Same),
+        Err(said) => Verdict::Wrong(said),
+    });
+    each.collect()
+}
+
+/// Runs cases that are kernels of a program from a number on.
+fn run_some(cases: &[&Case], program: &Path, first: usize) -> Result<Vec<Verdict>, String> {
+    let (input, output) = (program.with_extension("input"), program.with_extension("output"));
+    let failed = |error: std::io::Error| error.to_string();
+    let _ = fs::remove_file(&output);
+    fs::write(&input, encode(cases, first)).map_err(failed)?;
+    let ran = Command::new(program).arg(&input).arg(&output).output().map_err(failed)?;
+    if !ran.status.success() {
+        let said = String::from_utf8_lossy(&ran.stderr);
+        return Err(format!("the C fails: {} {}", ran.status, said.trim()));
+    }
+    let found = fs::read(&output).map_err(failed)?;
+    let mut rest = found.as_slice();
+    Ok(cases.iter().map(|case| compare(case, &mut rest)).collect())
+}
+
+/// As `run_placed` of the header reads it.
+fn encode(cases: &[&Case], first: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    let number =
+        |out: &mut Vec<u8>, value: usize| out.extend(u32::try_from(value).unwrap_or(0).to_le_bytes());
+    let bytes = |out: &mut Vec<u8>, value: &[u8]| {
+        number(out, value.len());
+        out.extend(value);
+    };
+    number(&mut out, cases.len());
+    for (index, case) in (first..).zip(cases) {
+        bytes(&mut out, format!("k{index}").as_bytes());
+        for size in case.grid.blocks.iter().chain(&case.grid.threads) {
+            out.extend(size.to_le_bytes());
+        }
+        number(&mut out, case.before.len());
+        for (pointer, memory) in &case.before {
+            out.extend(pointer.0.to_le_bytes());
+            bytes(&mut out, memory);
+        }
+        number(&mut out, case.arguments.len());
+        for argument in &case.arguments {
+            bytes(&mut out, &argument.0);
+        }
+    }
+    out
+}
+
+/// Takes a case's memory off the results.
+fn compare(case: &Case, rest: &mut &[u8]) -> Verdict {
+    let mut verdict = Verdict::Same;
+    for (pointer, expected) in &case.after {
+        let Some((found, after)) = rest.split_at_checked(expected.len()) else {
+            return Verdict::Wrong("its memory ends early".into());
+        };
+        *rest = after;
+        if found == expected.as_slice() || matches!(verdict, Verdict::Wrong(_)) {
+            continue;
+        }
+        for (index, (left, right)) in expected.chunks(8).zip(found.chunks(8)).enumerate() {
+            if left == right {
+                continue;
+            }
+            match unlike(left, right, case.units, (case.is_float)(8 * index)) {
+                None => verdict = Verdict::Near,
+                Some(what) => {
+                    let at = pointer.0.wrapping_add(8 * index as u64);
+                    verdict = Verdict::Wrong(format!("{what} at {at:#x}"));
+                    break;
+                }
+            }
+        }
+    }
+    verdict
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+/// What is different of 8 bytes, if it is not the end of a float.
+fn unlike(expected: &[u8], found: &[u8], units: u64, is_float: bool) -> Option<String> {
+    let is_near = |a: u64, b: u64, width: u32| {
+        let nan = |bits: u64| {
+            if width == 32 { f32::from_bits(bits as u32).is_nan() } else { f64::from_bits(bits).is_nan() }
+        };
+        let ordered = |bits: u64| {
+            let signed = (bits << (64 - width)).cast_signed();
+            (if signed < 0 { i64::MIN.wrapping_sub(signed) } else { signed }) >> (64 - width)
+        };
+        is_float && (nan(a) && nan(b) || units > 0 && ordered(a).abs_diff(ordered(b)) <= units)
+    };
+    if expected.len() == 8 && is_near(number(expected), number(found), 64) {
+        return None;
+    }
+    for (left, right) in expected.chunks(4).zip(found.chunks(4)) {
+        let (a, b) = (number(left), number(right));
+        if a != b && !is_near(a, b, 32) {
+            let float = |bits: u64| f32::from_bits(bits as u32);
+            return Some(format!("{a:#010x} ({:e}) is {b:#010x} ({:e})", float(a), float(b)));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_may_differ_at_their_end() {
+        let words = |a: f32, b: u32| [a.to_le_bytes(), b.to_le_bytes()].concat();
+        let more = |units: f32| words(1.0 + units * f32::EPSILON, 7);
+        assert_eq!(unlike(&words(1.0, 7), &more(1.0), 4, true), None);
+        assert!(unlike(&words(1.0, 7), &more(1.0), 0, true).is_some());
+        assert!(unlike(&words(1.0, 7), &more(1.0), 4, false).is_some());
+        assert!(unlike(&words(1.0, 7), &more(9.0), 4, true).is_some());
+        assert_eq!(unlike(&words(f32::NAN, 7), &words(-f32::NAN, 7), 0, true), None);
+        let double = |value: f64| value.to_le_bytes();
+        assert_eq!(unlike(&double(1.0), &double(1.0 + f64::EPSILON), 4, true), None);
+    }
+}

@@ -1,0 +1,78 @@
+/**
+ * The answers of `tests/query/requests.txt`, asked of the module of the static page and of the answers in a report: the
+ * same that the library, the server and the command line give (`crates/unshade/tests/query.rs` and its like).
+ */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { gunzipSync } from 'node:zlib';
+
+import { Answers } from '../inline.js';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const lines = readFileSync(join(ROOT, 'tests/query/requests.txt'), 'utf8').split('\n');
+const files = lines.filter((line) => line.startsWith('# ')).map((line) => join(ROOT, line.slice(2)));
+/** @type {[string, string][]} */
+const asked = lines.flatMap((line, k) => (line.startsWith('> ') ? [/** @type {[string, string]} */ ([line.slice(2), lines[k + 1]])] : []));
+
+test('the module of the static page answers as the library does', { skip: !process.env.UNSHADE_PAGE }, async () => {
+  const page = /** @type {string} */ (process.env.UNSHADE_PAGE);
+  const { default: init, Workspace } = await import(pathToFileURL(join(page, 'unshade_web.js')).href);
+  await init({ module_or_path: readFileSync(join(page, 'unshade_web_bg.wasm')) });
+  const workspace = new Workspace();
+  for (const path of files) {
+    const bytes = readFileSync(path);
+    const opened = JSON.parse(workspace.open(basename(path), bytes.length, (/** @type {number} */ offset, /** @type {number} */ length) =>
+      new Uint8Array(bytes.subarray(offset, offset + length))));
+    assert.equal(opened.error, undefined);
+  }
+  for (const [request, answer] of asked) assert.equal(workspace.handle(request), answer, request);
+});
+
+/** What a report says in its own words, or not at all. */
+const OWN = new Set(['compare', 'extract']);
+
+test('the answers in a report are those of the library', { skip: !process.env.UNSHADE }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'unshade-report-'));
+  const report = join(folder, 'report.html');
+  execFileSync(/** @type {string} */ (process.env.UNSHADE), ['html', ...files, '-o', report]);
+  const packed = /id="report">([^<]*)</.exec(readFileSync(report, 'utf8'))?.[1] ?? '';
+  rmSync(folder, { recursive: true });
+  const answers = new Answers(JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString()));
+  let same = 0;
+  for (const [text, expected] of asked) {
+    let request;
+    try {
+      request = JSON.parse(text);
+    } catch {
+      continue;
+    }
+    const { schema, ...wanted } = JSON.parse(expected);
+    // Only a program knows what it can't do, and why.
+    if (OWN.has(request.query) || wanted.error) continue;
+    const { schema: _, ...told } = answers.answer(request);
+    const plain = (/** @type {any} */ answer) => (request.query === 'search' ? answer.matches : without(answer));
+    assert.deepEqual(plain(told), plain(wanted), text);
+    same++;
+  }
+  assert.ok(same > 40, `${same} answers`);
+});
+
+/**
+ * An answer without what a report leaves out: what a program alone can write, and graphs of other functions.
+ * @param {any} answer
+ * @returns {any}
+ */
+function without(answer) {
+  const offered = (/** @type {string[]} */ names) => names.filter((name) => ['program', 'module', 'listing', 'source'].includes(name));
+  return {
+    ...answer,
+    ...(answer.extracts ? { extracts: offered(answer.extracts) } : {}),
+    ...(answer.programs ? { programs: answer.programs.map((/** @type {any} */ one) => (one.extracts ? { ...one, extracts: offered(one.extracts) } : one)) } : {}),
+  };
+}

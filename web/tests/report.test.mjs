@@ -1,0 +1,101 @@
+/** `unshade html`: one file that opens from the disk, shows what the page shows, and asks nobody. */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+
+import { download, end, fixture, litBytes, openPage, scratch, texts, titled } from './harness.mjs';
+
+after(end);
+
+const TWO = fixture('metallib/vertex_fragment.metallib');
+
+/**
+ * A window on a report of these files.
+ * @param {string[]} files
+ * @param {string} [hash]
+ * @param {RegExp} [faults]
+ */
+async function openReport(files, hash = '', faults = undefined) {
+  const path = join(scratch, `report-${openReport.count++}.html`);
+  execFileSync(process.env.UNSHADE ?? 'unshade', ['html', ...files, '-o', path]);
+  const opened = await openPage([], { server: { address: pathToFileURL(path).href }, hash, faults, given: false });
+  /** @type {string[]} */
+  const asked = [];
+  opened.page.on('request', (request) => asked.push(request.url()));
+  return { ...opened, async close() {
+    assert.deepEqual(asked.filter((address) => !address.startsWith('blob:') && !address.startsWith('data:')), [], 'a report fetches nothing');
+    await opened.close();
+  } };
+}
+openReport.count = 0;
+
+test('a report shows functions, listing, facts, structure and bytes', async () => {
+  const { page, close } = await openReport([TWO]);
+  await titled(page, 'vertex_fragment.metallib');
+  const names = await texts(page, '.functions .item-name');
+  assert.equal(names.length, 2);
+  await page.locator('.filter input').fill(names[1]);
+  await page.locator('.counted', { hasText: '1 of 2 functions' }).waitFor();
+  await page.locator('.functions .row').first().click();
+  await titled(page, names[1]);
+  await page.locator('.listing .code', { hasText: 'define' }).first().waitFor();
+  await page.locator('.column-first .line.has-bytes').nth(3).click();
+  const lit = await litBytes(page);
+  const [start, stop] = (/range=([0-9a-f]+)-([0-9a-f]+)/.exec(page.url()) ?? []).slice(1).map((digits) => parseInt(digits, 16));
+  assert.deepEqual(lit, [...readFileSync(TWO).subarray(start, stop)].map((byte) => byte.toString(16).padStart(2, '0')).slice(0, lit.length));
+  await page.keyboard.press('u');
+  await page.locator('.tree-row.active').waitFor();
+  await page.keyboard.press('1');
+  await page.locator('.column-first .card').first().waitFor();
+  await page.locator('.column-first th', { hasText: 'attribute' }).first().waitFor();
+  await page.locator('.column-first .tab', { hasText: 'Graph' }).click();
+  await page.locator('.column-first .block').first().waitFor();
+  await page.keyboard.press('v');
+  await page.locator('#status', { hasText: 'Verified' }).waitFor();
+  await page.keyboard.press('f');
+  const dialog = page.getByRole('dialog', { name: 'Find in all' });
+  await dialog.getByLabel('Bytes').check();
+  await dialog.getByLabel('Search for').fill('4d 54 4c 42');
+  await page.keyboard.press('Enter');
+  await dialog.locator('.search-state', { hasText: /1 match/ }).waitFor();
+  await dialog.locator('.result').first().click();
+  await dialog.waitFor({ state: 'hidden' });
+  assert.deepEqual((await download(page, 'program', 1)).bytes, readFileSync(TWO));
+  const module = await download(page, 'module');
+  assert.ok(readFileSync(TWO).includes(module.bytes));
+  await close();
+});
+
+test('a report shows the decompiled C beside the machine code, and what its bits are', async () => {
+  const { page, close } = await openReport([fixture('nvidia/calls_sm_35.cubin')], '#file=calls_sm_35.cubin&item=3&pane=c&side=assembly');
+  await page.locator('.column-first .t-keyword', { hasText: /^(if|for|return|__global__)$/ }).first().waitFor();
+  await page.locator('.column-first .line.has-bytes').nth(2).click();
+  await page.locator('.column-second .line.lit').first().waitFor();
+  await page.locator('.column-second .line.has-bytes').first().hover();
+  await page.locator('.bits tr').first().waitFor();
+  await close();
+});
+
+test('several files and formats, and names that would be HTML', async () => {
+  const hostile = join(scratch, '<img src=x onerror=window.taken=1>.dxbc');
+  copyFileSync(fixture('dxcontainer/pixel_1_6.dxbc'), hostile);
+  const { page, close } = await openReport([fixture('dxcontainer/fxc_ps_5_1.dxbc'), hostile, fixture('nvidia/add_sm_35.cubin')], '', /Content Security Policy/);
+  await page.locator('.column-first .line .code', { hasText: 'ps_5_1' }).first().waitFor();
+  await page.locator('.tree-row', { hasText: '<img' }).click();
+  await page.locator('.where-file', { hasText: '<img' }).waitFor();
+  await page.locator('.column-first .line .code', { hasText: /DXIL|define/ }).first().waitFor();
+  assert.equal(await page.locator('img').count(), 0);
+  assert.equal(await page.evaluate(() => /** @type {any} */ (window).taken), undefined);
+  // What somebody puts into the page later is not run either.
+  await page.evaluate(() => {
+    const script = document.createElement('script');
+    script.textContent = 'window.taken = 1';
+    document.body.append(script);
+  });
+  assert.equal(await page.evaluate(() => /** @type {any} */ (window).taken), undefined);
+  await close();
+});

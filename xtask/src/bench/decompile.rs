@@ -1,0 +1,205 @@
+//! The decompiler alone, on one thread: real functions, and a curve over functions of growing size.
+//!
+//! Large functions are made of one of ours: its body, which has a loop and branches, so many times in a row.
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, ensure};
+use unshade::core::{Diagnostics, Reader};
+use unshade::decompiler::sass::Code;
+use unshade::decompiler::{DEFAULT_BUDGET, Parameter, Source, decompile};
+use unshade::nv::Cubin;
+use unshade::sass::{assemble, isa};
+
+use super::{peak_memory, program, verdict};
+use crate::sh;
+
+/// So many functions of 1,000 instructions a second are aimed at.
+const FUNCTIONS: f64 = 200.0;
+
+/// The sizes of the curve, in instructions.
+const SIZES: [usize; 7] = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000];
+
+/// The curve may be so much steeper than n log n, from 1,000 instructions to the largest: the noise of the machine.
+const STEEPER: f64 = 1.25;
+
+/// The most memory that the largest function may take.
+const MEMORY: f64 = 512.0;
+
+pub(crate) fn run(runs: usize) -> Result<()> {
+    let mut met = real(runs.min(5))?;
+    met &= curve(runs.min(5))?;
+    ensure!(met, "an aim was missed");
+    Ok(())
+}
+
+/// Functions of the corpus.
+fn real(runs: usize) -> Result<bool> {
+    let corpus = sh::env_path("UNSHADE_CORPUS").context("UNSHADE_CORPUS names the corpus")?.join("cuda");
+    let mut files = Vec::new();
+    for name in ["sm_30", "sm_35"] {
+        sh::files_below(&corpus.join(name), &mut files)?;
+    }
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "cubin"));
+    files.sort();
+    let files = files.iter().map(std::fs::read).collect::<std::io::Result<Vec<Vec<u8>>>>()?;
+    let (mut functions, mut instructions, mut lines) = (0, 0, 0);
+    let mut best = f64::MAX;
+    for _ in 0..runs {
+        (functions, instructions, lines) = (0_usize, 0_usize, 0_usize);
+        let start = Instant::now();
+        for file in &files {
+            let cubin = Cubin::read(Reader::new(file))?;
+            if unshade::sass_listing::instruction_set(&cubin).is_none() {
+                continue;
+            }
+            let mut faults = Diagnostics::new();
+            unshade::decompile::cubin(&cubin, &|_| true, DEFAULT_BUDGET, &mut faults, &mut |function| {
+                functions += 1;
+                instructions += function.instructions;
+                lines += function.result.map_or(0, |found| found.lines.len());
+            });
+        }
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    println!("{functions} functions, {instructions} instructions, {lines} lines in {best:.2} s, one thread");
+    println!("{:.0} functions a second, {:.0} lines a second", functions as f64 / best, lines as f64 / best);
+    let rate = instructions as f64 / 1000.0 / best;
+    let what = "functions of 1,000 instructions a second";
+    Ok(verdict(what, &format!("{rate:.0}"), &format!("at least {FUNCTIONS}"), rate >= FUNCTIONS))
+}
+
+/// Time by size.
+fn curve(runs: usize) -> Result<bool> {
+    let mut rates = Vec::new();
+    println!("{:>8} instructions {:>10} {:>12} {:>10}", "", "ms", "us each", "lines");
+    for size in SIZES {
+        let code = body(size)?;
+        let mut best = f64::MAX;
+        let mut lines = 0;
+        for _ in 0..runs {
+            let start = Instant::now();
+            lines = decompile(&source(&code)?, DEFAULT_BUDGET)?.lines.len();
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        println!(
+            "{size:>8} instructions {:>10.1} {:>12.2} {lines:>10}",
+            best * 1e3,
+            best * 1e6 / size as f64
+        );
+        rates.push((size as f64, best));
+    }
+    let scaled = |(size, time): (f64, f64)| time / (size * size.log2());
+    let from = rates.iter().copied().find(|rate| rate.0 >= 1000.0).context("a size")?;
+    let last = rates.last().copied().context("a size")?;
+    let steeper = scaled(last) / scaled(from);
+    let mut met = verdict(
+        "time for n log n, 50,000 to 1,000 instructions",
+        &format!("{steeper:.2}"),
+        &format!("at most {STEEPER}"),
+        steeper <= STEEPER,
+    );
+    met &= refusal()?;
+    met &= memory()?;
+    Ok(met)
+}
+
+/// A function that is larger than the budget is refused, with a message.
+fn refusal() -> Result<bool> {
+    let code = body(5_000)?;
+    let start = Instant::now();
+    let fault = decompile(&source(&code)?, 1_000).err().context("the budget does not hold")?;
+    println!(
+        "a budget of 1,000 instructions: \"{fault}\" after {:.1} ms",
+        start.elapsed().as_secs_f64() * 1e3
+    );
+    Ok(true)
+}
+
+/// The most memory that the program takes for a cubin of the corpus with the largest functions.
+fn memory() -> Result<bool> {
+    let corpus = sh::env_path("UNSHADE_CORPUS").context("UNSHADE_CORPUS names the corpus")?.join("cuda");
+    let mut files = Vec::new();
+    sh::files_below(&corpus.join("sm_30"), &mut files)?;
+    let size = |path: &std::path::PathBuf| std::fs::metadata(path).map_or(0, |found| found.len());
+    let largest = files.iter().max_by_key(|path| size(path)).context("no cubin")?;
+    let mut command = program();
+    command.arg("decompile").arg(largest).arg("-o").arg("/dev/null").arg("--force");
+    let most = peak_memory(&command)? as f64 / 1e6;
+    let what = format!("most memory, a cubin of {}", sh::megabytes(size(largest)));
+    Ok(verdict(&what, &format!("{most:.0} MB"), &format!("at most {MEMORY:.0} MB"), most <= MEMORY))
+}
+
+fn source(code: &[u8]) -> Result<Source<'_>> {
+    let parameters = [(0, 8), (8, 8), (16, 4)].map(|(offset, size)| Parameter { offset, size, ty: None });
+    Ok(Source {
+        name: String::from("large"),
+        is_kernel: true,
+        parameters: parameters.to_vec(),
+        code: Code {
+            isa: isa::by_architecture(35).context("sm_35")?,
+            bytes: code,
+            base: 0,
+            entry: 0,
+            constants: Vec::new(),
+            variables: Vec::new(),
+            relocations: Vec::new(),
+            local_size: 0,
+        },
+        shared_size: 0,
+    })
+}
+
+/// Code of so many instructions: stretches of loads, arithmetic, a branch and a loop.
+fn body(size: usize) -> Result<Vec<u8>> {
+    const HEAD: [&str; 7] = [
+        "S2R R0, SR_TID.X",
+        "MOV32I R1, 0x4",
+        "IMAD R2.CC, R0, R1, c[0x0][0x140]",
+        "IMAD.HI.X R3, R0, R1, c[0x0][0x144]",
+        "LD.E R4, [R2]",
+        "LD.E R5, [R2+0x100]",
+        "LD.E R6, [R2+0x200]",
+    ];
+    // `%N` is the address so many words on.
+    const STRETCH: [&str; 20] = [
+        "FFMA R4, R4, R5, R6",
+        "LD.E R7, [R2+0x400]",
+        "FADD R5, R5, R7",
+        "ISETP.GT.AND P0, PT, R0, c[0x0][0x150], PT",
+        "SSY %6",
+        "@P0 BRA %3",
+        "FMUL R6, R6, R5",
+        "NOP.S",
+        "FADD R6, R6, R4",
+        "NOP.S",
+        "MOV32I R8, 0x0",
+        "PBK %6",
+        "IADD32I R8, R8, 0x1",
+        "FFMA R5, R5, R4, R6",
+        "ISETP.GE.AND P1, PT, R8, c[0x0][0x150], PT",
+        "@P1 BRK",
+        "BRA %-4",
+        "LOP32I.AND R9, R8, 0xff",
+        "IADD R0, R0, R9",
+        "ST.E [R2+0x400], R5",
+    ];
+    const TAIL: [&str; 2] = ["ST.E [R2], R4", "EXIT"];
+    let isa = isa::by_architecture(35).context("sm_35")?;
+    let mut words: Vec<u64> = Vec::new();
+    let repeated = STRETCH.iter().cycle().take(size.saturating_sub(9) / STRETCH.len() * STRETCH.len());
+    for text in HEAD.iter().chain(repeated).chain(&TAIL) {
+        let address = 8 * words.len() as u64;
+        let mut line = String::from(*text);
+        if let Some((before, steps)) = text.split_once('%') {
+            let steps: i64 = steps.parse()?;
+            line = String::from(before);
+            let _ = write!(line, "{:#x}", address.wrapping_add_signed(8 * steps));
+        }
+        let word = assemble::instruction(isa, &line, address, 0);
+        let word = word.map_err(|error| anyhow::anyhow!("{line}: {error}"))?;
+        words.push(u64::try_from(word)?);
+    }
+    Ok(words.iter().flat_map(|word| word.to_le_bytes()).collect())
+}

@@ -1,0 +1,156 @@
+//! Texts, many to a compiler process: each in a namespace and under a file name of its own, so that what the compiler says
+//! is of one of them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use rayon::prelude::*;
+
+use crate::sh;
+
+/// A file is full with so many bytes.
+const FULL: usize = 1 << 20;
+
+/// A text's number and place in its file.
+struct Part {
+    number: usize,
+    text: std::ops::Range<usize>,
+}
+
+/// A text that the compiler refuses.
+pub(super) struct Refused {
+    /// The first thing that it said.
+    pub(super) said: String,
+    /// The text.
+    pub(super) text: String,
+}
+
+/// Files in a folder, each of many texts.
+pub(super) struct Batches {
+    folder: PathBuf,
+    text: String,
+    parts: Vec<Part>,
+    files: Vec<(PathBuf, Vec<Part>)>,
+    count: usize,
+}
+
+impl Batches {
+    pub(super) fn new(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            text: String::new(),
+            parts: Vec::new(),
+            files: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// Adds a text; the result is its number.
+    pub(super) fn add(&mut self, text: &str) -> Result<usize> {
+        let number = self.count;
+        self.count += 1;
+        let start = self.text.len();
+        self.text.push_str(&wrapped(number, text));
+        self.parts.push(Part { number, text: start..self.text.len() });
+        if self.text.len() >= FULL {
+            self.spill()?;
+        }
+        Ok(number)
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        let path = self.folder.join(format!("batch{}.cpp", self.files.len()));
+        fs::write(&path, &self.text).with_context(|| path.display().to_string())?;
+        self.text.clear();
+        self.files.push((path, std::mem::take(&mut self.parts)));
+        Ok(())
+    }
+
+    /// Compiles all; what is refused, by number.
+    pub(super) fn compile(mut self) -> Result<BTreeMap<usize, Refused>> {
+        self.spill()?;
+        precompile(&self.folder)?;
+        let refused: Vec<BTreeMap<usize, Refused>> = self
+            .files
+            .par_iter()
+            .map(|(path, parts)| {
+                let refused = of_file(path, parts, &self.folder);
+                let _ = fs::remove_file(path);
+                refused
+            })
+            .collect::<Result<_>>()?;
+        Ok(refused.into_iter().flatten().collect())
+    }
+}
+
+/// A text in its namespace. Memory whose size the launch says is the host's.
+fn wrapped(number: usize, text: &str) -> String {
+    let mut all = format!("namespace f{number} {{\n#line 1 \"f{number}\"\n");
+    all.push_str(&for_host(text));
+    all.push_str("}\n");
+    all
+}
+
+/// What a host compiler has to be told otherwise: memory whose size the launch says.
+pub(super) fn for_host(text: &str) -> String {
+    let mut all = String::with_capacity(text.len() + 64);
+    for line in text.lines() {
+        match line.trim().strip_prefix("extern __shared__ ").and_then(|rest| rest.strip_suffix(" shared[];"))
+        {
+            Some(ty) => {
+                let _ = writeln!(all, "    {ty} *shared = ({ty} *)cuda_host::dynamic_shared;");
+            }
+            None => {
+                all.push_str(line);
+                all.push('\n');
+            }
+        }
+    }
+    all
+}
+
+/// Whether g++ takes a file; what is refused is left out and the rest tried again, so that nothing is blamed for what
+/// stands before it.
+fn of_file(path: &Path, parts: &[Part], folder: &Path) -> Result<BTreeMap<usize, Refused>> {
+    let mut refused = BTreeMap::new();
+    let all = fs::read_to_string(path)?;
+    loop {
+        let output = Command::new("g++")
+            .args(["-std=c++14", "-w", "-fsyntax-only", "-fmax-errors=0", "-include", "cuda_host.h", "-I"])
+            .arg(folder)
+            .arg(path)
+            .output()
+            .context("g++ is needed")?;
+        if output.status.success() {
+            return Ok(refused);
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let before = refused.len();
+        for line in said.lines().filter(|line| line.contains("error")) {
+            let number = line.strip_prefix('f').and_then(|rest| rest.split(':').next()?.parse().ok());
+            let part = parts.iter().find(|part| Some(part.number) == number);
+            if let Some(part) = part {
+                let text = String::from(&all[part.text.clone()]);
+                refused.entry(part.number).or_insert_with(|| Refused { said: String::from(line), text });
+            }
+        }
+        ensure!(refused.len() > before, "g++ fails: {}", sh::last_lines(&said, 8));
+        let left = parts.iter().filter(|part| !refused.contains_key(&part.number));
+        let text: String = left.map(|part| &all[part.text.clone()]).collect();
+        fs::write(path, text)?;
+    }
+}
+
+/// The header that supplies CUDA's names, made ready for many processes.
+fn precompile(folder: &Path) -> Result<()> {
+    let header = sh::root().join("tests/cuda/cuda_host.h");
+    fs::copy(&header, folder.join("cuda_host.h"))?;
+    let mut command = Command::new("g++");
+    command.args(["-std=c++14", "-w", "-x", "c++-header"]).arg(folder.join("cuda_host.h"));
+    sh::capture(command.arg("-o").arg(folder.join("cuda_host.h.gch")))?;
+    Ok(())
+}
