@@ -221,13 +221,12 @@ fn register(location: &Location) -> String {
         OperandKind::TEMP
             | OperandKind::INPUT
             | OperandKind::OUTPUT
-            | OperandKind::STREAM
             | OperandKind::INPUT_CONTROL_POINT
             | OperandKind::OUTPUT_CONTROL_POINT
             | OperandKind::PATCH_CONSTANT
     );
-    // An array is meant as a whole, and counted by itself.
-    if kind == OperandKind::INDEXABLE_TEMP {
+    // An array or stream is meant as a whole, and counted by itself.
+    if matches!(kind, OperandKind::INDEXABLE_TEMP | OperandKind::STREAM) {
         let _ = write!(text, "{first}");
         return text;
     }
@@ -239,9 +238,7 @@ fn register(location: &Location) -> String {
         (true, true) => write!(text, "{number}"),
         (true, false) => write!(text, "[{number}]"),
     };
-    if kind != OperandKind::STREAM {
-        let component = usize::try_from(first % REGISTER / 4).unwrap_or(0);
-        let _ = write!(text, ".{}", ["x", "y", "z", "w"].get(component).unwrap_or(&"x"));
-    }
+    let component = usize::try_from(first % REGISTER / 4).unwrap_or(0);
+    let _ = write!(text, ".{}", ["x", "y", "z", "w"].get(component).unwrap_or(&"x"));
     text
 }
