@@ -36,10 +36,10 @@
 mod bitcode;
 mod collect;
 mod machine_code;
-mod token_code;
 #[cfg(test)]
 mod tests;
 mod together;
+mod token_code;
 mod values;
 
 pub use collect::{MAX_FIELDS, MAX_SIGNATURES, Survey};
