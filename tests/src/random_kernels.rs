@@ -260,7 +260,7 @@ impl Maker<'_> {
     }
 
     /// Statements, with others in them.
-    fn nested(&mut self, depth: u32, in_loop: bool, end: usize) {
+    fn nested(&mut self, depth: u32, in_loop: bool) {
         for _ in 0..=self.below(3) {
             self.compute(3);
             match if depth == 0 { 9 } else { self.below(6) } {
@@ -269,11 +269,11 @@ impl Maker<'_> {
                     let guard = self.guard();
                     self.to("SSY", join);
                     self.to(format!("{guard} BRA"), other);
-                    self.nested(depth - 1, false, end);
+                    self.nested(depth - 1, false);
                     self.text("NOP.S");
                     self.place(other);
                     if self.below(2) == 0 {
-                        self.nested(depth - 1, false, end);
+                        self.nested(depth - 1, false);
                     }
                     self.text("NOP.S");
                     self.place(join);
@@ -285,7 +285,7 @@ impl Maker<'_> {
                     self.text("IADD32I R30, R30, -0x1");
                     self.text("ISETP.LT.AND P4, PT, R30, RZ, PT");
                     self.text("@P4 BRK");
-                    self.nested(depth - 1, true, end);
+                    self.nested(depth - 1, true);
                     let guard = self.guard();
                     self.text(format!("{guard} BRK"));
                     self.to("BRA", head);
@@ -373,7 +373,7 @@ pub fn code(encodings: &[&'static Encoding], number: u64, shape: Shape) -> Vec<u
     maker.head();
     match shape {
         Shape::Straight => maker.compute(40),
-        Shape::Nested => maker.nested(3, false, end),
+        Shape::Nested => maker.nested(3, false),
         Shape::Graph => maker.graph(end),
     }
     maker.place(end);

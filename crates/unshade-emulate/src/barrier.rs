@@ -162,7 +162,7 @@ mod tests {
     fn a_scan_counts_the_threads_before() {
         let mut barriers = Barriers::default();
         // Of 48 threads every third has its predicate set; the second warp comes first.
-        let set = |thread: u64| u64::from(thread % 3 == 0);
+        let set = |thread: u64| u64::from(thread.is_multiple_of(3));
         for warp in [1, 0] {
             let lanes = if warp == 0 { u32::MAX } else { 0xffff };
             let predicates: Values = core::array::from_fn(|lane| set(32 * warp + lane as u64));

@@ -73,7 +73,7 @@ fn control_flow_is_found() {
     let [(path, program)] = &programs[..] else { panic!("one program") };
     let flow = program.control_flow();
     assert_eq!((path.as_str(), program.profile().as_str(), flow.blocks.len()), ("p", "vs_2_0", 4));
-    let mut edges = flow.edges.clone();
+    let mut edges = flow.edges;
     edges.sort_unstable();
     assert_eq!(edges, [(0, 1), (0, 2), (1, 3), (2, 3)]);
 }

@@ -362,8 +362,8 @@ fn compressed(reader: &mut Reader<'_>) -> Option<u32> {
         |count: u32| (0..count).try_fold(0u32, |number, _| Some(number << 8 | u32::from(reader.u8().ok()?)));
     match first {
         ..0x80 => Some(first.into()),
-        ..0xc0 => Some(u32::from(first & 0x3f) << 8 | rest(1)?),
-        ..0xe0 => Some(u32::from(first & 0x1f) << 24 | rest(3)?),
+        0x80..0xc0 => Some(u32::from(first & 0x3f) << 8 | rest(1)?),
+        0xc0..0xe0 => Some(u32::from(first & 0x1f) << 24 | rest(3)?),
         _ => None,
     }
 }
