@@ -75,8 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let seeds = seeds::copy(target, &corpus)?;
         println!("{target}: {seeds} seeds");
         let artifacts = fuzz.join("artifacts").join(target);
-        let max_len = seeds::max_len(target);
-        let command = command(&binaries.join(target), &corpus, &artifacts, max_len, args)?;
+        let command = command(&binaries.join(target), &corpus, &artifacts, args)?;
         findings.extend(run_target(target, command)?);
     }
     ensure!(
@@ -157,10 +156,10 @@ fn run_input(binary: &Path, input: &Path) -> Result<()> {
 }
 
 /// The command that fuzzes one target from `corpus` and writes what it finds to `artifacts`.
-fn command(binary: &Path, corpus: &Path, artifacts: &Path, max_len: u64, args: &Args) -> Result<Command> {
+fn command(binary: &Path, corpus: &Path, artifacts: &Path, args: &Args) -> Result<Command> {
     fs::create_dir_all(artifacts).with_context(|| format!("cannot make {}", artifacts.display()))?;
     let mut command = Command::new(binary);
-    command.args(limits()).arg("-print_final_stats=1").arg(format!("-max_len={max_len}"));
+    command.args(limits()).arg("-print_final_stats=1").arg(format!("-max_len={}", seeds::MAX_LEN));
     if let Some(seconds) = args.seconds {
         command.arg(format!("-max_total_time={seconds}"));
     }

@@ -19,47 +19,37 @@ use unshade::sass_code::Code;
 
 use crate::sh;
 
-/// The largest input that is tried, and the largest file that is taken as a seed, unless the target has its own.
-const MAX_LEN: u64 = 64 * 1024;
+/// The largest input that is tried, and the largest file that is taken as a seed.
+pub(crate) const MAX_LEN: u64 = 64 * 1024;
 
 /// What a target takes of a file, as often as the file has it.
 type Parts = fn(&[u8]) -> Vec<Vec<u8>>;
 
-/// A target that takes parts of files, or small inputs.
+/// A target that takes parts of files.
 struct Target {
     name: &'static str,
     parts: Parts,
     /// Whether it takes whole files, too.
     whole: bool,
-    /// The largest input in bytes. Where the input is a run of like things (words of machine code, instructions), more of them
-    /// reach nothing new and cost the runs that would.
-    max_len: u64,
 }
 
 const fn target(name: &'static str, parts: Parts, whole: bool) -> Target {
-    Target { name, parts, whole, max_len: MAX_LEN }
+    Target { name, parts, whole }
 }
 
-const TARGETS: [Target; 13] = [
+const TARGETS: [Target; 11] = [
     target("reflection", |file| of_library(file, reflections), true),
     target("sources", |file| of_library(file, sources), true),
     target("bitcode", |file| of_library(file, bitcode), true),
     target("psv0", |file| of_container(file, b"PSV0"), false),
     target("rdat", |file| of_container(file, b"RDAT"), false),
-    Target { max_len: 1024, ..target("dxbc_tokens", token_programs, false) },
-    Target { max_len: 1024, ..target("d3d9_tokens", |file| of_container(file, b"Aon9"), true) },
+    target("dxbc_tokens", token_programs, false),
+    target("d3d9_tokens", |file| of_container(file, b"Aon9"), true),
     target("rdef", |file| of_container(file, b"RDEF"), false),
     target("root_signature", |file| of_container(file, b"RTS0"), false),
-    Target { max_len: 4096, ..target("cubin", |_| Vec::new(), true) },
-    Target { max_len: 4096, ..target("fatbin", |_| Vec::new(), true) },
-    Target { max_len: 129, ..target("sass", |file| of_cubin(file, 16, machine_words), false) },
-    Target { max_len: 512, ..target("sass_text", |file| of_cubin(file, 5, listing), false) },
+    target("sass", |file| of_cubin(file, 16, machine_words), true),
+    target("sass_text", |file| of_cubin(file, 5, listing), true),
 ];
-
-/// The largest input of `target` in bytes.
-pub(crate) fn max_len(target: &str) -> u64 {
-    TARGETS.iter().find(|row| row.name == target).map_or(MAX_LEN, |row| row.max_len)
-}
 
 /// Copies the target's seeds, of files of at most [`MAX_LEN`] bytes, to the folder `corpus` and says how many there are.
 pub(crate) fn copy(target: &str, corpus: &Path) -> Result<usize> {
