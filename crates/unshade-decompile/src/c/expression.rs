@@ -168,12 +168,10 @@ impl Printer<'_> {
             Op::Or => self.binary("|", OR, a, b, tight, self.loose(width)),
             Op::Xor => self.binary("^", XOR, a, b, tight, self.loose(width)),
             Op::Shl => self.shift("<<", "shift_left", a, b, tight, self.loose(width)),
-            Op::Shr => self.shift(">>", "shift_right", a, b, tight, plain),
-            Op::Sar => {
-                self.shift(">>", "shift_right_signed", a, b, tight, Type::Integer(width.max(32), true))
-            }
-            Op::Udiv => self.binary("/", PRODUCT, a, b, tight, plain),
-            Op::Urem => self.binary("%", PRODUCT, a, b, tight, plain),
+            Op::Shr => self.shift(">>", "shift_right", a, b, tight, Type::Integer(width, false)),
+            Op::Sar => self.shift(">>", "shift_right_signed", a, b, tight, Type::Integer(width, true)),
+            Op::Udiv => self.binary("/", PRODUCT, a, b, tight, Type::Integer(width, false)),
+            Op::Urem => self.binary("%", PRODUCT, a, b, tight, Type::Integer(width, false)),
             Op::Sdiv => self.binary("/", PRODUCT, a, b, tight, Type::Integer(width, true)),
             Op::Srem => self.binary("%", PRODUCT, a, b, tight, Type::Integer(width, true)),
             Op::Neg => self.unary("-", a, tight, self.loose(width)),
@@ -393,7 +391,7 @@ impl Printer<'_> {
 
     /// A shift by a number that may be too large for C's operator is a function.
     fn shift(&mut self, operator: &str, name: &'static str, a: Id, b: Id, tight: u8, wanted: Type) -> String {
-        let width = u64::from(wanted.bits());
+        let width = u64::from(wanted.bits().max(32));
         let is_small = match self.function.op(b) {
             Op::Constant(number) => number < width,
             Op::And => self.function.number(self.function.input(b, 1)).is_some_and(|mask| mask < width),
@@ -414,7 +412,18 @@ impl Printer<'_> {
             return wrapped(format!("{left} {operator} {right}"), SHIFT, tight);
         }
         self.helper(name);
-        let (left, right) = (self.value(a, 0, wanted), self.operand(b, 0, UNSIGNED));
+        // The helper has the type of what is shifted.
+        let left = if operator == "<<" {
+            let ty = self.promoted(a, width as u8);
+            if self.has_type(a).bits() < 32 {
+                self.cast(a, ty, 0, self.has_type(a))
+            } else {
+                self.value(a, 0, ty)
+            }
+        } else {
+            self.value(a, 0, wanted)
+        };
+        let right = self.operand(b, 0, UNSIGNED);
         format!("{name}({left}, {right})")
     }
 
@@ -422,9 +431,14 @@ impl Printer<'_> {
         if self.function.number(a).is_some() && self.function.number(b).is_none() {
             return self.compare(turned(operator), level, b, a, tight, sign);
         }
-        let width = self.function.width(a).max(self.function.width(b)).max(32);
-        if self.function.width(a) == 1 {
+        let width = self.function.width(a).max(self.function.width(b));
+        if width == 1 {
             return self.binary(operator, level, a, b, tight, Type::Bool);
+        }
+        if width < 32 {
+            // C widens both, each with its own sign.
+            let sign = sign.unwrap_or(matches!(self.has_type(a), Type::Integer(_, true)));
+            return self.binary(operator, level, a, b, tight, Type::Integer(width, sign));
         }
         let has_sign = |this: &Self, id: Id| match this.has_type(id) {
             Type::Integer(bits, sign) => sign || bits < 32,
