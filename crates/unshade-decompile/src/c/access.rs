@@ -18,8 +18,8 @@ impl Printer<'_> {
     fn access_type(&self, space: Space, address: Id, width: u8, wanted: Type) -> Type {
         let element = self.element(space, address);
         let wanted = match wanted {
-            Type::Bool | Type::Void => Type::Integer(width, false),
-            Type::Pointer(..) => return wanted,
+            // What points to pointers is written as what points to numbers.
+            Type::Bool | Type::Void | Type::Pointer(..) => Type::Integer(width, false),
             wanted => wanted,
         };
         match (element, wanted) {

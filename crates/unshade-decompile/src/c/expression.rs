@@ -72,6 +72,8 @@ impl Printer<'_> {
             Op::Add if matches!(self.types.of[id as usize], Type::Pointer(..)) => self.types.of[id as usize],
             Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => self.common_type(id, width),
             Op::Neg | Op::Not | Op::Shl => self.promoted(a, width),
+            // `__mulhi` has a sign.
+            Op::High if self.factors(a).is_some_and(|factors| factors.2) => INT,
             Op::Shr | Op::Udiv | Op::Urem | Op::Concat | Op::High => Type::Integer(width.max(32), false),
             Op::Sar | Op::Sdiv | Op::Srem => Type::Integer(width.max(32), true),
             Op::ZeroExtend => match self.function.width(a) {
