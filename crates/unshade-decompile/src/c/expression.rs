@@ -66,7 +66,7 @@ impl Printer<'_> {
         let width = self.function.width(id);
         let a = self.function.input(id, 0);
         match self.function.op(id) {
-            Op::Special(_) => UNSIGNED,
+            Op::Special(_) => Type::Integer(width, false),
             Op::Constant(_) => Type::Integer(width.max(32), true),
             Op::Symbol(_) => self.symbol_type(id),
             Op::Add if matches!(self.types.of[id as usize], Type::Pointer(..)) => self.types.of[id as usize],
@@ -133,8 +133,8 @@ impl Printer<'_> {
             {
                 continue;
             }
-            if let Some(number) = self.function.number(input) {
-                has_sign &= is_int(number, width) || matches!(self.function.op(id), Op::Add);
+            // A number is written as one with a sign, which leaves it to the other.
+            if self.function.number(input).is_some() {
                 continue;
             }
             match self.promoted(input, width) {
@@ -154,6 +154,11 @@ impl Printer<'_> {
         match op {
             Op::Constant(number) => constant(number, width, ty, tight),
             Op::Undefined => constant(0, width, ty, tight),
+            Op::Special(special) if width == 64 => {
+                self.casts += 1;
+                self.regions.entry(special.0).or_insert((0, 0));
+                wrapped(format!("(unsigned long long){}", special.0), UNARY, tight)
+            }
             Op::Special(special) => {
                 if let Some(name) = special.0.strip_suffix("()") {
                     self.helper(name);
@@ -417,7 +422,9 @@ impl Printer<'_> {
         // The helper has the type of what is shifted.
         let left = if operator == "<<" {
             let ty = self.promoted(a, width as u8);
-            if self.has_type(a).bits() < 32 {
+            let is_widened = matches!(self.function.op(a), Op::ZeroExtend | Op::SignExtend)
+                && self.function.width(self.function.input(a, 0)) < 32;
+            if self.has_type(a).bits() < 32 || is_widened {
                 self.cast(a, ty, 0, self.has_type(a))
             } else {
                 self.value(a, 0, ty)
@@ -616,6 +623,12 @@ impl Printer<'_> {
                         Type::Integer(..) if !matches!(call.name(), "min" | "max") => {
                             self.operand(input, 0, ty)
                         }
+                        Type::Integer(64, has_sign) if self.function.number(input).is_some() => {
+                            // A plain number would leave open which `min` is meant.
+                            let text = self.value(input, 0, ty);
+                            let suffix = if has_sign { "ll" } else { "ull" };
+                            if text.contains('l') { text } else { text + suffix }
+                        }
                         ty => self.value(input, 0, ty),
                     }
                 }
@@ -666,11 +679,6 @@ fn conversion(has: Type, wanted: Type) -> Option<(String, &'static str, u8)> {
         }
         _ => None,
     }
-}
-
-/// Whether a number is one that C takes for an `int` (or a `long long`) as it is written.
-fn is_int(number: u64, width: u8) -> bool {
-    width > 32 || number < 1 << 31
 }
 
 /// The comparison with its sides exchanged.

@@ -1,7 +1,7 @@
 //! An instruction at a time: which operations it is of, and where control goes at its end.
 
 use super::super::flow::{self, Node};
-use super::super::routine::{Half, Meaning, Routine};
+use super::super::routine::{Half, Half32, Meaning, Routine};
 use super::Lifting;
 use super::region::Side;
 use crate::ir::{BlockId, End, Id, NONE, Op};
@@ -104,11 +104,13 @@ impl Lifting<'_> {
                 writes.push((register, self.leaf(Op::Undefined, 32)));
             }
         }
-        if width == 64 {
-            writes.push((routine.result, self.make(Op::Low, 32, &[value])));
-            writes.push((routine.result + 1, self.make(Op::High, 32, &[value])));
-        } else {
-            writes.push((routine.result, value));
+        for &(register, half) in &routine.results {
+            let part = match (width, half) {
+                (64, Half32::Low) => self.make(Op::Low, 32, &[value]),
+                (64, Half32::High) => self.make(Op::High, 32, &[value]),
+                _ => value,
+            };
+            writes.push((register, part));
         }
         for (register, mut value) in writes {
             let place = u32::from(register);
