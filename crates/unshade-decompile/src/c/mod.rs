@@ -481,9 +481,9 @@ impl<'a> Printer<'a> {
         match self.function.op(id) {
             Op::Store(space) => {
                 let value = self.function.input(id, 1);
-                let width = self.function.width(value);
-                let (place, ty) =
-                    self.place(space, self.function.input(id, 0), self.stored_type(value, width));
+                let address = self.function.input(id, 0);
+                let stored = self.stored_type(space, address, value);
+                let (place, ty) = self.place(space, address, stored);
                 let text = self.assigned(value, ty);
                 self.assign(&place, &text, None);
             }
