@@ -11,6 +11,7 @@ use unshade::carve::{Find, Limits};
 use unshade::core::{Diagnostics, FourCc};
 use unshade::disassembly::{self, TokenSource, Unit};
 use unshade::dxcontainer::Container;
+use unshade::fx_listing;
 use unshade::llvm::{self, bitstream};
 use unshade::program::Program;
 use unshade::select::Selection;
@@ -124,7 +125,8 @@ fn of_container<'a>(
     mut diagnostics: Diagnostics,
 ) -> Opened<'a> {
     let has_module = unshade::dxil::main_part(&container).is_some();
-    if part.is_none() && !has_module && disassembly::has_token_program(&container) {
+    let has_tokens = disassembly::has_token_program(&container) || fx_listing::effect(&container).is_some();
+    if part.is_none() && !has_module && has_tokens {
         let token_program = Some(TokenSource::Container(container));
         return Opened {
             head: ProgramJson::new(find),
