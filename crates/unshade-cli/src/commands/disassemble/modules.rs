@@ -49,14 +49,32 @@ pub(super) fn tell_no_match(input: &Input) {
     anstream::eprintln!("{}: no function matches{hint}", paint::error("unshade"));
 }
 
-/// Visits every program of an input. A bitcode file counts as one, with one module.
+/// Visits every program of an input, and prints what is odd about the file. A bitcode file counts as one, with one
+/// module.
 pub(super) fn each_program(
     input: &Input,
     selection: &Selection,
     part: Option<FourCc>,
     limits: &Limits,
-    mut visit: impl FnMut(Opened<'_>) -> Result<()>,
+    visit: impl FnMut(Opened<'_>) -> Result<()>,
 ) -> Result<Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let result = each_program_untold(input, selection, part, limits, &mut diagnostics, visit);
+    for diagnostic in &diagnostics {
+        anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
+    }
+    result.map(|()| diagnostics)
+}
+
+/// The same; what is odd about the file goes to `diagnostics`.
+pub(super) fn each_program_untold(
+    input: &Input,
+    selection: &Selection,
+    part: Option<FourCc>,
+    limits: &Limits,
+    diagnostics: &mut Diagnostics,
+    mut visit: impl FnMut(Opened<'_>) -> Result<()>,
+) -> Result<()> {
     if is_bitcode(input) {
         let bytes = input.bytes();
         let count = llvm::Module::parse_all(bytes, 0).map_or(1, |modules| modules.len().max(1));
@@ -69,9 +87,9 @@ pub(super) fn each_program(
             nvidia: None,
             token_program: None,
         })?;
-        return Ok(Diagnostics::new());
+        return Ok(());
     }
-    input.each_program(limits, |find| {
+    input.each_program_untold(limits, diagnostics, |find| {
         let mut diagnostics = Diagnostics::new();
         if find.format.is_nvidia() {
             let (head, libraries, nvidia) = (ProgramJson::new(find), Vec::new(), Some(find));
