@@ -46,6 +46,8 @@ class App {
     this.also = { of: null, ranges: [] };
     this.controller = new AbortController();
     this.described = new AbortController();
+    /** Ends when what the address says is shown. */
+    this.showing = Promise.resolve();
     this.split = kept('unshade.split') !== 'no';
     this.bytesShown = kept('unshade.bytes') !== 'no';
 
@@ -62,7 +64,7 @@ class App {
         this.store.go({ ...(origin === this.first ? { line } : {}), range }, { replace: !jump, origin });
       },
       onrange: (/** @type {Column} */ origin, /** @type {Range} */ range) => select(origin)(range),
-      onhover: (/** @type {Line} */ line, /** @type {HTMLElement} */ row) => this.showBits(line, row),
+      onhover: (/** @type {Line} */ line, /** @type {() => HTMLElement | undefined} */ row) => this.showBits(line, row),
       onleave: () => this.tip.hide(),
     };
     this.first = new Column({ ...column, name: 'first', onpane: (pane) => this.store.go({ pane, line: null }) });
@@ -203,10 +205,19 @@ class App {
         this.overview = overview;
         if (this.api.opens) remember(entry.name);
       }
-      await this.show(origin);
+      this.showing = this.show(origin);
+      await this.showing;
     } catch (error) {
       if (!aborted(error)) this.cannot(entry, error);
       else if (!this.overview && this.file === entry) this.stopped();
+    }
+  }
+
+  /** Waits for what is under way to be shown; who is quick with the keys means that. */
+  async settled() {
+    for (let waited; waited !== this.showing;) {
+      waited = this.showing;
+      await waited.catch(() => {});
     }
   }
 
@@ -530,7 +541,8 @@ class App {
     if (found) showUses(found, () => this.first.focus());
   }
 
-  download() {
+  async download() {
+    if (!this.facts) await this.settled();
     const { program, facts, subject, state } = this;
     if (!program || !facts) return;
     const whole = { file: subject.file, program: subject.program };
@@ -588,13 +600,13 @@ class App {
   instruction() {
     const { box, pages } = this.first.listing;
     const line = pages.peek(box.active);
-    const row = box.virtual.nodeOf(box.active);
-    if (line && row) this.showBits(line, row);
+    const { active } = box;
+    if (line) this.showBits(line, () => (pages.peek(active) === line ? box.virtual.nodeOf(active) : undefined));
   }
 
   /**
    * @param {Line} line
-   * @param {HTMLElement} row
+   * @param {() => HTMLElement | undefined} row
    */
   showBits(line, row) {
     if (this.state.item !== null && ['cubin', 'fatbin'].includes(this.program?.format ?? '')) this.tip.show(this.subject, line, row);
@@ -642,6 +654,8 @@ class App {
     try {
       /** @type {import('./protocol.js').Verdict} */
       const { errors, warnings, findings } = await this.api.call({ query: 'verify', file: subject.file, program: program.program });
+      // What opening it found is shown first: this is said of all of it.
+      await this.settled();
       if (this.program !== program) return;
       this.frame.showDiagnostics(findings);
       this.frame.toggleDiagnostics(true);

@@ -17,7 +17,7 @@ export class BitsTip {
   /**
    * @param {{file: number, program: number, item?: number}} subject
    * @param {Line} line
-   * @param {HTMLElement} row
+   * @param {() => HTMLElement | undefined} row where it stands when the answer comes, if it is still in sight
    */
   async show(subject, line, row) {
     if (!line.range) return;
@@ -25,7 +25,8 @@ export class BitsTip {
     try {
       /** @type {import('./protocol.js').Bits} */
       const answer = await this.api.call({ query: 'bits', ...subject, offset: line.range[0] });
-      if (this.line === line && row.isConnected) this.#place(answer, row);
+      const node = this.line === line ? row() : undefined;
+      if (node?.isConnected) this.#place(answer, node);
     } catch {
       // A line that is no instruction, or a machine whose words are not known: there is nothing to show.
     }

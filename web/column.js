@@ -46,13 +46,14 @@ export class Column {
    * @param {(column: Column, line: number, ranges: Range[], jump: boolean) => void} options.onselect
    * @param {(column: Column, range: Range) => void} options.onrange
    * @param {(text: string) => void} options.say
-   * @param {(line: import('./protocol.js').Line, row: HTMLElement) => void} options.onhover
+   * @param {(line: import('./protocol.js').Line, row: () => HTMLElement | undefined) => void} options.onhover
    * @param {() => void} options.onleave
    */
   constructor({ name, api, onpane, onselect, onrange, say, onhover, onleave }) {
     this.name = name;
     this.onpane = onpane;
     this.onrange = onrange;
+    this.onleave = onleave;
     this.pane = '';
     /** @type {string[]} */
     this.panes = [];
@@ -101,7 +102,10 @@ export class Column {
   async show(subject, facts, line, against) {
     const view = this.pane === 'facts' ? this.factsView : this.pane === 'graph' ? this.graph.element
       : this.pane === 'compare' ? this.comparison.element : this.listing.element;
-    if (this.panel.firstChild !== view) this.panel.replaceChildren(view);
+    if (this.panel.firstChild !== view) {
+      this.onleave();
+      this.panel.replaceChildren(view);
+    }
     if (this.pane === 'facts') {
       this.listing.clear();
       if (facts && facts !== this.facts) {

@@ -64,8 +64,9 @@ export class Listing {
    * @param {import('./transport.js').Transport} options.api
    * @param {(line: number, ranges: Range[], jump: boolean) => void} options.onselect
    * @param {(text: string) => void} options.say
-   * @param {(line: Line, row: HTMLElement) => void} [options.onhover] rests on a line
-   * @param {() => void} [options.onleave]
+   * @param {(line: Line, row: () => HTMLElement | undefined) => void} [options.onhover] the mouse rests on a line, which
+   *   stands in this row for as long as it is in sight
+   * @param {() => void} [options.onleave] it no longer does
    */
   constructor({ api, onselect, say, onhover, onleave }) {
     this.api = api;
@@ -101,10 +102,13 @@ export class Listing {
     this.pages = new Pages({
       size: PAGE,
       load: async (from, count, signal) => (await this.api.call({ query: 'listing', ...this.subject, from, count }, signal)).lines,
-      onload: (from, to) => this.box.virtual.refreshRange(from, to),
+      onload: (from, to) => {
+        this.box.virtual.refreshRange(from, to);
+        this.hover?.changed();
+      },
       onerror: (error) => this.over.replaceChildren(problem(error)),
     });
-    if (onhover) this.#listenHover(onhover, onleave);
+    this.hover = onhover && new Hover(this, onhover, onleave ?? (() => {}));
   }
 
   /**
@@ -136,6 +140,7 @@ export class Listing {
       this.element.style.setProperty('--gutter', `${Math.max(3, digits) + 2}ch`);
       this.box.element.dataset.item = String(subject.item ?? '');
       this.box.reset(part.total);
+      this.hover?.changed();
       if (line !== null) this.box.setActive(Math.min(line, part.total - 1), 'center');
       if (part.total === 0) this.over.replaceChildren(nothing('This listing is empty.'));
       if (part.cut) this.say(`The listing is longer than the ${count(part.total)} lines that are kept; unshade dis writes all of it.`);
@@ -155,6 +160,7 @@ export class Listing {
     this.subject = null;
     this.pages.clear();
     this.box.reset(0);
+    this.hover?.changed();
     this.over.replaceChildren();
   }
 
@@ -336,31 +342,72 @@ export class Listing {
     }
     if (index === this.box.active && this.cursor >= 0) code.querySelectorAll('[data-link]')[this.cursor]?.classList.add('cursor');
   }
+}
 
+/**
+ * The line on which the mouse rests. Another one comes below it when the mouse moves, and also when the list scrolls or
+ * shows something else while the mouse stays: which one it is, is looked up when all of these have rested.
+ */
+class Hover {
   /**
-   * @param {(line: Line, row: HTMLElement) => void} onhover
-   * @param {(() => void) | undefined} onleave
+   * @param {Listing} listing
+   * @param {(line: Line, row: () => HTMLElement | undefined) => void} onhover
+   * @param {() => void} onleave
    */
-  #listenHover(onhover, onleave) {
-    let at = -1;
-    let timer = 0;
-    const leave = () => {
-      clearTimeout(timer);
-      at = -1;
-      onleave?.();
-    };
-    this.box.element.addEventListener('pointermove', (event) => {
-      if (event.pointerType === 'touch') return;
-      const index = this.box.virtual.indexOf(event.target);
-      if (index === at) return;
-      leave();
-      at = index;
-      const line = this.pages.peek(index);
-      const row = this.box.virtual.nodeOf(index);
-      if (line?.range && row) timer = window.setTimeout(() => onhover(line, row), RESTING);
+  constructor(listing, onhover, onleave) {
+    this.listing = listing;
+    this.onhover = onhover;
+    this.onleave = onleave;
+    /** Where the mouse is, while it is on the listing. @type {{x: number, y: number} | null} */
+    this.mouse = null;
+    /** The row below it, when last looked at, and what that showed. */
+    this.index = -1;
+    /** @type {Line | undefined} */
+    this.line = undefined;
+    this.timer = 0;
+    const { element } = listing.box;
+    for (const type of /** @type {const} */ (['pointerenter', 'pointermove'])) element.addEventListener(type, (event) => this.#moved(event));
+    element.addEventListener('pointerleave', () => {
+      this.mouse = null;
+      this.#leave();
     });
-    this.box.element.addEventListener('pointerleave', leave);
-    this.box.element.addEventListener('scroll', leave, { passive: true });
+    element.addEventListener('scroll', () => this.#rest(), { passive: true });
+  }
+
+  /** Lines came, or went. */
+  changed() {
+    if (this.listing.pages.peek(this.index) !== this.line) this.#rest();
+  }
+
+  /** @param {PointerEvent} event */
+  #moved(event) {
+    if (event.pointerType === 'touch') return;
+    const before = this.mouse;
+    this.mouse = { x: event.clientX, y: event.clientY };
+    if (!before || this.listing.box.virtual.indexOf(event.target) !== this.index) this.#rest();
+  }
+
+  /** What was below the mouse no longer counts; what is, once nothing has changed for a while, does. */
+  #rest() {
+    this.#leave();
+    if (this.mouse) this.timer = window.setTimeout(() => this.#look(), RESTING);
+  }
+
+  #leave() {
+    clearTimeout(this.timer);
+    this.index = -1;
+    this.line = undefined;
+    this.onleave();
+  }
+
+  #look() {
+    const { pages, box: { virtual } } = this.listing;
+    const { mouse } = this;
+    const index = mouse ? virtual.indexOf(document.elementFromPoint(mouse.x, mouse.y)) : -1;
+    const line = pages.peek(index);
+    this.index = index;
+    this.line = line;
+    if (line?.range) this.onhover(line, () => (this.line === line ? virtual.nodeOf(index) : undefined));
   }
 }
 

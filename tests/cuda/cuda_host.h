@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -490,6 +491,65 @@ static inline __half __float2half_rn(float f) { return __float2half(f); }
 static inline __half __ushort_as_half(unsigned short u) { __half h; h.bits = u; return h; }
 static inline unsigned short __half_as_ushort(__half h) { return h.bits; }
 
+// Textures and surfaces: elements of 32-bit words, read by point; what is outside of a texture is its border, outside of a
+// surface is nothing.
+namespace cuda_host {
+
+struct Image {
+    unsigned size[3], words;
+    std::vector<unsigned char> bytes;
+    static long long inside(long long at, unsigned size) { return at < 0 ? 0 : at >= size ? size - 1 : at; }
+    static long long floor_of(float x) { return x != x ? 0 : (long long)floor((double)(x < -1e9f ? -1e9f : x > 1e9f ? 1e9f : x)); }
+    template <class T> T texel(long long x, long long y, long long z) const {
+        unsigned words_of[4] = {0, 0, 0, 0};
+        if (x >= 0 && y >= 0 && z >= 0 && x < size[0] && y < size[1] && z < size[2])
+            memcpy(words_of, &bytes[((z * size[1] + y) * size[0] + x) * words * 4], words * 4);
+        T value;
+        memcpy((void *)&value, words_of, sizeof value);
+        return value;
+    }
+    template <class T> T sample(float x, float y, float z) const {
+        return texel<T>(inside(floor_of(x), size[0]), inside(floor_of(y), size[1]), inside(floor_of(z), size[2]));
+    }
+    unsigned char *element(int x, int y, size_t width) {
+        size_t line = (size_t)size[0] * words * 4;
+        if (x < 0 || y < 0 || x + width > line || y >= (int)size[1]) {
+            fprintf(stderr, "outside of a surface: %d %d\n", x, y);
+            exit(4);
+        }
+        return &bytes[y * line + x];
+    }
+};
+
+} // namespace cuda_host
+
+enum { cudaReadModeElementType, cudaTextureType1D = 1, cudaTextureType2D = 2, cudaTextureType3D = 3, cudaSurfaceType2D = 2 };
+enum cudaSurfaceBoundaryMode { cudaBoundaryModeZero, cudaBoundaryModeClamp, cudaBoundaryModeTrap };
+typedef unsigned long long cudaTextureObject_t;
+typedef unsigned long long cudaSurfaceObject_t;
+template <class T, int dimensions, int mode = cudaReadModeElementType> struct texture { cuda_host::Image *image; };
+template <class T, int dimensions> struct surface { cuda_host::Image *image; };
+
+template <class T, int M> static inline T tex1D(texture<T, 1, M> t, float x) { return t.image->template sample<T>(x, 0, 0); }
+template <class T, int M> static inline T tex2D(texture<T, 2, M> t, float x, float y) { return t.image->template sample<T>(x, y, 0); }
+template <class T, int M> static inline T tex3D(texture<T, 3, M> t, float x, float y, float z) { return t.image->template sample<T>(x, y, z); }
+template <class T, int M> static inline T tex1Dfetch(texture<T, 1, M> t, int x) { return t.image->template texel<T>(x, 0, 0); }
+#define CUDA_HOST_OBJECT(o) ((const cuda_host::Image *)(uintptr_t)(o))
+template <class T> static inline T tex1D(cudaTextureObject_t o, float x) { return CUDA_HOST_OBJECT(o)->sample<T>(x, 0, 0); }
+template <class T> static inline T tex2D(cudaTextureObject_t o, float x, float y) { return CUDA_HOST_OBJECT(o)->sample<T>(x, y, 0); }
+template <class T> static inline T tex3D(cudaTextureObject_t o, float x, float y, float z) { return CUDA_HOST_OBJECT(o)->sample<T>(x, y, z); }
+template <class T> static inline T tex1DLod(cudaTextureObject_t o, float x, float) { return CUDA_HOST_OBJECT(o)->sample<T>(x, 0, 0); }
+template <class T> static inline T tex2DLod(cudaTextureObject_t o, float x, float y, float) { return CUDA_HOST_OBJECT(o)->sample<T>(x, y, 0); }
+template <class T> static inline T tex2DLayered(cudaTextureObject_t o, float x, float y, int layer) { return CUDA_HOST_OBJECT(o)->sample<T>(x, y, (float)layer); }
+template <class T> static inline T tex1Dfetch(cudaTextureObject_t o, int x) { return CUDA_HOST_OBJECT(o)->texel<T>(x, 0, 0); }
+template <class T> static inline void surf2Dwrite(T value, surface<void, 2> s, int x, int y, cudaSurfaceBoundaryMode = cudaBoundaryModeTrap) { memcpy(s.image->element(x, y, sizeof value), &value, sizeof value); }
+template <class T> static inline void surf2Dread(T *value, surface<void, 2> s, int x, int y, cudaSurfaceBoundaryMode = cudaBoundaryModeTrap) { memcpy((void *)value, s.image->element(x, y, sizeof *value), sizeof *value); }
+template <class T> static inline T surf2Dread(surface<void, 2> s, int x, int y, cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {
+    T value;
+    surf2Dread(&value, s, x, y, mode);
+    return value;
+}
+
 // What kernels print goes to a text of its own.
 static int cuda_host_printf(const char *format, ...) {
     char text[4096];
@@ -508,16 +568,24 @@ static inline void __assertfail(const void *, const void *, unsigned, const void
 // Launches of kernels whose arguments are bytes.
 namespace cuda_host {
 
+// Special registers, by their names in PTX.
+static inline unsigned rank() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
+static inline unsigned laneid() { return rank() & 31; }
+static inline unsigned warpid() { return rank() >> 5; }
+static inline unsigned smid() { return 0; }
+static inline unsigned lanemask_lt() { return (1u << laneid()) - 1; }
+
 struct Argument {
-    bool is_buffer;
+    bool is_buffer, is_image;
     std::vector<unsigned char> bytes;
+    Image image;
 };
 
 template <class T> static T read_argument(Argument &argument) {
     T value;
     memset((void *)&value, 0, sizeof value);
-    if (argument.is_buffer) {
-        void *pointer = argument.bytes.data();
+    if (argument.is_buffer || argument.is_image) {
+        void *pointer = argument.is_image ? (void *)&argument.image : argument.bytes.data();
         memcpy((void *)&value, &pointer, sizeof value < sizeof pointer ? sizeof value : sizeof pointer);
     } else {
         memcpy((void *)&value, argument.bytes.data(), sizeof value < argument.bytes.size() ? sizeof value : argument.bytes.size());
@@ -556,6 +624,7 @@ struct Variable {
     const char *name;
     void *address;
     size_t size;
+    bool is_image;
 };
 
 static std::vector<unsigned char> take(FILE *file, size_t size) {
@@ -568,6 +637,14 @@ static unsigned take_number(FILE *file) {
     unsigned value;
     if (fread(&value, 4, 1, file) != 1) exit(3);
     return value;
+}
+
+static Image take_image(FILE *file) {
+    Image image;
+    for (unsigned &size : image.size) size = take_number(file);
+    image.words = take_number(file);
+    image.bytes = take(file, take_number(file));
+    return image;
 }
 
 static std::string take_name(FILE *file) {
@@ -583,8 +660,9 @@ static void give(FILE *file, const void *bytes, size_t size) {
 
 // Runs the cases of a file, and writes what is in their buffers and variables afterwards, and what they printed.
 //
-// A case is: name of the kernel, six sizes of grid and block, variables (name, bytes), arguments (0 or 1 for a buffer,
-// bytes). Numbers have 32 bits; bytes have their count before them.
+// A case is: name of the kernel, six sizes of grid and block, variables (name, shape, bytes), arguments (0, 1 for a buffer,
+// 2 for a texture; shape; bytes). A shape is three sizes and how many words an element has, which only count for textures
+// and surfaces. Numbers have 32 bits; bytes have their count before them.
 template <size_t K, size_t V> static int run_cases(const Kernel (&kernels)[K], const Variable (&variables)[V], int count, char **words) {
     if (count != 3) return 1;
     FILE *in = fopen(words[1], "rb"), *out = fopen(words[2], "wb");
@@ -595,20 +673,27 @@ template <size_t K, size_t V> static int run_cases(const Kernel (&kernels)[K], c
         for (unsigned &size : sizes) size = take_number(in);
         gridDim = dim3(sizes[0], sizes[1], sizes[2]);
         blockDim = dim3(sizes[3], sizes[4], sizes[5]);
-        std::vector<const Variable *> used;
+        std::vector<std::pair<const Variable *, Image *>> used;
+        std::list<Image> images;
         for (unsigned n = take_number(in); n > 0; n--) {
             std::string wanted = take_name(in);
-            auto bytes = take(in, take_number(in));
+            images.push_back(take_image(in));
+            auto &bytes = images.back().bytes;
             for (const Variable &variable : variables)
                 if (variable.name && wanted == variable.name) {
-                    memcpy(variable.address, bytes.data(), bytes.size() < variable.size ? bytes.size() : variable.size);
-                    used.push_back(&variable);
+                    Image *image = &images.back();
+                    if (variable.is_image) memcpy(variable.address, &image, sizeof image);
+                    else memcpy(variable.address, bytes.data(), bytes.size() < variable.size ? bytes.size() : variable.size);
+                    used.push_back({&variable, image});
                 }
         }
         std::vector<Argument> arguments(take_number(in));
         for (Argument &argument : arguments) {
-            argument.is_buffer = take_number(in) != 0;
-            argument.bytes = take(in, take_number(in));
+            unsigned kind = take_number(in);
+            argument.is_buffer = kind == 1;
+            argument.is_image = kind == 2;
+            argument.image = take_image(in);
+            argument.bytes = argument.image.bytes;
         }
         printed.clear();
         bool found = false;
@@ -624,7 +709,10 @@ template <size_t K, size_t V> static int run_cases(const Kernel (&kernels)[K], c
         }
         for (Argument &argument : arguments)
             if (argument.is_buffer) give(out, argument.bytes.data(), argument.bytes.size());
-        for (const Variable *variable : used) give(out, variable->address, variable->size);
+        for (auto &pair : used) {
+            if (pair.first->is_image) give(out, pair.second->bytes.data(), pair.second->bytes.size());
+            else give(out, pair.first->address, pair.first->size);
+        }
         give(out, printed.data(), printed.size());
     }
     fclose(out);

@@ -116,6 +116,77 @@ fn kernel(file: &str, name: &str) -> String {
 }
 
 #[test]
+fn textures_and_surfaces_have_cuda_functions() {
+    let texk = "\
+texture<uint4, cudaTextureType1D> tex1;
+texture<float, cudaTextureType2D> tex2;
+
+__global__ void texk(float *param_1, unsigned int *param_2)
+{
+    float f1 = tex2D(tex2, (float)threadIdx.x + 0.5f, (float)blockIdx.x);
+    uint4 v1 = tex1Dfetch(tex1, threadIdx.x);
+    param_1[threadIdx.x] = f1;
+    param_2[threadIdx.x * 4] = v1.x;
+    param_2[threadIdx.x * 4 + 1] = v1.y;
+    param_2[threadIdx.x * 4 + 2] = v1.z;
+    param_2[threadIdx.x * 4 + 3] = v1.w;
+}
+";
+    assert_eq!(kernel("texture", "texk"), texk);
+    let surfk = "\
+surface<void, cudaSurfaceType2D> sf;
+
+__global__ void surfk(unsigned int param_1)
+{
+    surf2Dwrite<unsigned int>(param_1, sf, threadIdx.x << 2, threadIdx.y);
+    surf2Dwrite<unsigned int>(surf2Dread<unsigned int>(sf, 4, threadIdx.y) + 1, sf, (threadIdx.x << 2) + 4,
+            threadIdx.y);
+}
+";
+    assert_eq!(kernel("texture", "surfk"), surfk);
+    let shapes = "\
+surface<void, cudaSurfaceType2DLayered> layers;
+surface<void, cudaSurfaceType1D> line;
+surface<void, cudaSurfaceType1DLayered> lines;
+surface<void, cudaSurfaceType3D> volume;
+
+__global__ void shapes(unsigned int *param_1)
+{
+    uint2 v1 = surf1DLayeredread<uint2>(lines, threadIdx.x, threadIdx.z);
+    unsigned int u1 = surf1Dread<unsigned int>(line, threadIdx.x, cudaBoundaryModeZero);
+    unsigned int u2 = surf3Dread<unsigned int>(volume, threadIdx.x, threadIdx.y, threadIdx.z, cudaBoundaryModeClamp);
+    uint4 v2 = surf2DLayeredread<uint4>(layers, threadIdx.x, threadIdx.y, threadIdx.z);
+    param_1[2] = v1.y;
+    *param_1 = u1;
+    param_1[1] = u2;
+    surf3Dwrite<uint2>(make_uint2(v2.x, v2.y), volume, threadIdx.x, threadIdx.y, threadIdx.z);
+    param_1[3] = v2.w;
+}
+";
+    assert_eq!(kernel("images", "shapes"), shapes);
+    let handles = "\
+__global__ void handles(unsigned int *param_1, unsigned long long param_2, unsigned long long *param_3)
+{
+    unsigned int u1 = surf2Dread<unsigned int>(param_2, threadIdx.x, threadIdx.y);
+    unsigned char u2 = surf2Dread<unsigned char>(*param_3, threadIdx.x, threadIdx.y);
+    *param_1 = u1;
+    param_1[1] = u2 & 255;
+    ((float *)param_1)[2] = tex2D<float4>((unsigned long long)((unsigned int *)param_3)[2], (float)threadIdx.x,
+            (float)threadIdx.x).w;
+}
+";
+    assert_eq!(kernel("images", "handles"), handles);
+    let objects = kernel("texture", "texobj");
+    for call in [
+        "float4 v1 = tex3D<float4>(param_1, (float)threadIdx.x, 0.5f, 1.0f);",
+        "float4 v2 = tex2DLod<float4>(param_1, 1.0f, (float)threadIdx.x, 2.0f);",
+        "float4 v3 = tex2DLayered<float4>(param_1, 1.0f, 2.0f, 3);",
+    ] {
+        assert!(objects.contains(call), "{objects}");
+    }
+}
+
+#[test]
 fn divisions_of_software_are_operators() {
     for name in ["divide_signed", "divide_unsigned"] {
         let text = kernel("more_integers", name);

@@ -126,9 +126,13 @@ export async function openPage(files, { width = 1400, height = 860, dark = false
   // Playwright answers the file chooser of an input, not the one that gives handles; a test brings its own.
   await context.addInitScript(() => void delete (/** @type {any} */ (window).showOpenFilePicker));
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  // How quick the page is, the figures say; all else waits as long as a machine with much to do may take.
+  page.setDefaultTimeout(120_000);
   /** @type {string[]} */
   const complaints = [];
+  /** @type {string[]} */
+  const asked = [];
+  page.on('request', (request) => asked.push(request.url()));
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type()) && !faults?.test(message.text())) complaints.push(message.text());
   });
@@ -137,6 +141,8 @@ export async function openPage(files, { width = 1400, height = 860, dark = false
   if (PAGE && given) await giveFiles(page, files);
   return {
     page, address,
+    /** All that the page asked for, from its beginning. */
+    asked,
     /** Closes the window; what it complained of fails the test. */
     async close() {
       await context.close();
@@ -174,12 +180,24 @@ export function texts(page, selector) {
 }
 
 /**
- * The bytes that are lit, as the page writes them.
+ * The bytes that are lit, as the page writes them, where none were before.
  * @param {import('playwright-core').Page} page
  */
 export async function litBytes(page) {
   await page.locator('.hex-bytes .lit').first().waitFor();
   return (await texts(page, '.hex-bytes .lit')).join(' ').trim().split(/\s+/);
+}
+
+/**
+ * Waits until these bytes are lit and no others.
+ * @param {import('playwright-core').Page} page
+ * @param {string} bytes
+ */
+export async function lightsUp(page, bytes) {
+  await page.waitForFunction((bytes) => {
+    const lit = [...document.querySelectorAll('.hex-bytes .lit')].map((node) => node.textContent).join(' ');
+    return lit.trim().split(/\s+/).join(' ') === bytes;
+  }, bytes);
 }
 
 /**

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 
-import { download, end, fixture, IS_STATIC, litBytes, made, openPage, scratch, serve, texts, titled } from './harness.mjs';
+import { download, end, fixture, IS_STATIC, lightsUp, litBytes, made, openPage, scratch, serve, texts, titled } from './harness.mjs';
 
 after(end);
 
@@ -116,19 +116,20 @@ test('everything by the keyboard alone', async () => {
   await keyboard.press('Enter');
   await page.locator('.listing .line').first().waitFor();
   await keyboard.press('j');
-  await page.waitForFunction(() => location.hash.includes('item=1'));
+  await page.locator('.column-first .listing[data-item="1"] .line.has-bytes').first().waitFor();
   await keyboard.press('r');
   await focused('.listing');
-  for (let k = 0; k < 60 && await page.locator('.column-first .cursor').count() === 0; k++) {
+  for (let k = 0; k < 60 && await page.locator('.column-first .cursor.t-register').count() === 0; k++) {
     await keyboard.press('ArrowDown');
     await keyboard.press('ArrowRight');
   }
-  await page.locator('.column-first .cursor').waitFor();
+  await page.locator('.column-first .cursor.t-register').waitFor();
   await keyboard.press('x');
   await page.getByRole('dialog').locator('.result').first().waitFor();
   await keyboard.press('Escape');
   await focused('.listing');
   await keyboard.press('Enter');
+  await page.locator('.column-first .line.active .definition.use').waitFor();
   await keyboard.press('1');
   await page.locator('.column-first .tab[aria-selected=true]', { hasText: 'Facts' }).waitFor();
   await keyboard.press('[');
@@ -230,6 +231,7 @@ test('names in a file are text and nothing else', async () => {
   const { page, close } = await openPage([hostile]);
   await page.locator('.functions .item-name', { hasText: '<img' }).first().click();
   await titled(page, '<img src=x');
+  await page.locator('.column-first .tab', { hasText: 'Assembly' }).waitFor();
   for (const tab of await page.locator('.column-first .tab').all()) {
     await tab.click();
     await page.waitForTimeout(100);
@@ -254,9 +256,9 @@ test('search finds, streams and leads there', async () => {
   await dialog.getByLabel('Bytes').check();
   await dialog.getByLabel('Search for').fill('4d 54 4c 42');
   await page.keyboard.press('Enter');
-  await dialog.locator('.search-state', { hasText: /1 match/ }).waitFor();
+  await dialog.locator('.search-state', { hasText: /^1 match/ }).waitFor();
   await dialog.locator('.result').first().click();
-  assert.deepEqual(await litBytes(page), ['4d', '54', '4c', '42']);
+  await lightsUp(page, '4d 54 4c 42');
   await close();
 });
 
@@ -409,6 +411,16 @@ test('files are dropped, pasted, chosen as a folder, and opened again later', { 
   await page.keyboard.press('o');
   await page.getByRole('dialog').getByRole('button', { name: 'Open files…' }).click();
   await titled(page, 'kept.metallib');
+  await page.waitForFunction(() => new Promise((resolve) => {
+    const opening = indexedDB.open('unshade', 1);
+    opening.onsuccess = () => {
+      const asked = opening.result.transaction('handles').objectStore('handles').count('kept.metallib');
+      asked.onsuccess = () => {
+        opening.result.close();
+        resolve(asked.result === 1);
+      };
+    };
+  }));
   await page.goto(page.url().replace(/#.*/, ''));
   await page.reload();
   await page.locator('.recent li', { hasText: 'dropped.metallib' }).waitFor();
@@ -431,7 +443,7 @@ test('works at 360 pixels', async () => {
   await page.locator('#drawer').click();
   await page.locator('.functions .row').first().click();
   await page.locator('.column-first .line').first().waitFor();
-  assert.ok(await page.locator('#side').isHidden(), 'the drawer closes');
+  await page.locator('#side').waitFor({ state: 'hidden' });
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(wide <= 360, `the page is ${wide} wide`);
   await close();
@@ -477,13 +489,19 @@ test('no serious fault of accessibility', async () => {
 test('what takes long says so, can be stopped and begun again', { skip: IS_STATIC }, async () => {
   const { page, close } = await openPage([TWO, SOURCES]);
   await page.locator('.functions .row').first().waitFor();
+  /** @type {(nothing?: undefined) => void} */
+  let release = () => {};
+  const held = new Promise((resolve) => {
+    release = resolve;
+  });
   await page.route('**/api', async (route) => {
-    if (route.request().postData()?.includes('"overview"')) await new Promise((resolve) => setTimeout(resolve, 2000));
+    if (route.request().postData()?.includes('"overview"')) await held;
     await route.continue().catch(() => {});
   });
   await page.locator('.tree-row', { hasText: 'sources_hsrc' }).click();
   await page.locator('.waiting', { hasText: 'Opening sources_hsrc' }).getByRole('button', { name: 'Cancel' }).click();
   await page.locator('.nothing', { hasText: 'Stopped.' }).waitFor();
+  release();
   await page.unroute('**/api');
   await page.getByRole('button', { name: 'Try again' }).click();
   await titled(page, 'sources_hsrc');

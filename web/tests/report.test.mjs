@@ -23,11 +23,9 @@ async function openReport(files, hash = '', faults = undefined) {
   const path = join(scratch, `report-${openReport.count++}.html`);
   execFileSync(process.env.UNSHADE ?? 'unshade', ['html', ...files, '-o', path]);
   const opened = await openPage([], { server: { address: pathToFileURL(path).href }, hash, faults, given: false });
-  /** @type {string[]} */
-  const asked = [];
-  opened.page.on('request', (request) => asked.push(request.url()));
   return { ...opened, async close() {
-    assert.deepEqual(asked.filter((address) => !address.startsWith('blob:') && !address.startsWith('data:')), [], 'a report fetches nothing');
+    const own = [opened.address, 'blob:', 'data:'];
+    assert.deepEqual(opened.asked.filter((address) => !own.some((start) => address.startsWith(start))), [], 'a report fetches nothing');
     await opened.close();
   } };
 }
@@ -61,7 +59,7 @@ test('a report shows functions, listing, facts, structure and bytes', async () =
   await dialog.getByLabel('Bytes').check();
   await dialog.getByLabel('Search for').fill('4d 54 4c 42');
   await page.keyboard.press('Enter');
-  await dialog.locator('.search-state', { hasText: /1 match/ }).waitFor();
+  await dialog.locator('.search-state', { hasText: /^1 match/ }).waitFor();
   await dialog.locator('.result').first().click();
   await dialog.waitFor({ state: 'hidden' });
   assert.deepEqual((await download(page, 'program', 1)).bytes, readFileSync(TWO));
@@ -74,9 +72,17 @@ test('a report shows the decompiled C beside the machine code, and what its bits
   const { page, close } = await openReport([fixture('nvidia/calls_sm_35.cubin')], '#file=calls_sm_35.cubin&item=3&pane=c&side=assembly');
   await page.locator('.column-first .t-keyword', { hasText: /^(if|for|return|__global__)$/ }).first().waitFor();
   await page.locator('.column-first .line.has-bytes').nth(2).click();
-  await page.locator('.column-second .line.lit').first().waitFor();
-  await page.locator('.column-second .line.has-bytes').first().hover();
+  await page.locator('.column-second .line.lit').first().hover();
   await page.locator('.bits tr').first().waitFor();
+  // The mouse rests, what is below it changes: another instruction is there, and it is its bits that are told.
+  const before = await page.locator('.bits-word').textContent();
+  await page.mouse.wheel(0, 100);
+  await page.waitForFunction((before) => {
+    const word = document.querySelector('.bits:not([hidden]) .bits-word')?.textContent;
+    return word && word !== before;
+  }, before);
+  await page.mouse.move(2, 2);
+  await page.locator('.bits').waitFor({ state: 'hidden' });
   await close();
 });
 

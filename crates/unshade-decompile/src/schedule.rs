@@ -434,6 +434,7 @@ fn is_cheap(function: &Function, id: Id) -> bool {
             || function.op(input).is_effect()
     };
     match function.op(id) {
+        Op::Result(_) => true,
         Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High | Op::BoolNot => {
             function.width(function.input(id, 0)) == 1 && function.op(id) == Op::ZeroExtend
                 || input_is_leaf(0)

@@ -4,7 +4,7 @@
 //! addresses of memory accesses, and what they point to by what is loaded and stored there.
 
 use crate::address::Address;
-use crate::ir::{Function, Id, NONE, Op, Sign, Space};
+use crate::ir::{Function, Id, Image, NONE, Op, Sign, Space};
 use std::collections::HashMap;
 
 /// A type of C.
@@ -20,6 +20,8 @@ pub enum Type {
     Float(u8),
     /// A pointer to what has so many bits and is an integer, one with a sign, or a floating-point number.
     Pointer(u8, Kind),
+    /// Two or four words of a texture or surface.
+    Vector(u8, Kind),
 }
 
 /// What kind of number.
@@ -76,6 +78,12 @@ impl Type {
             Self::Integer(_, true) => "int",
             Self::Float(64) => "double",
             Self::Float(_) => "float",
+            Self::Vector(2, Kind::Unsigned) => "uint2",
+            Self::Vector(2, Kind::Signed) => "int2",
+            Self::Vector(2, Kind::Float) => "float2",
+            Self::Vector(_, Kind::Unsigned) => "uint4",
+            Self::Vector(_, Kind::Signed) => "int4",
+            Self::Vector(_, Kind::Float) => "float4",
             Self::Pointer(8, Kind::Unsigned) => "unsigned char *",
             Self::Pointer(8, _) => "signed char *",
             Self::Pointer(16, Kind::Unsigned) => "unsigned short *",
@@ -96,6 +104,15 @@ impl Type {
             Self::Bool => 1,
             Self::Integer(bits, _) | Self::Float(bits) => bits,
             Self::Pointer(..) => 64,
+            Self::Vector(words, _) => 32 * words,
+        }
+    }
+
+    /// What its words are; itself, if it is no vector.
+    pub fn word(self) -> Self {
+        match self {
+            Self::Vector(_, kind) => Self::of(32, kind),
+            ty => ty,
         }
     }
 }
@@ -192,6 +209,8 @@ impl Types {
     fn join(&mut self, function: &Function, used: &[bool]) {
         // Reads of the same parameter are the same.
         let mut parameters: HashMap<(u32, u8), Id> = HashMap::new();
+        // What a texture has is the same wherever it is read.
+        let mut references: HashMap<u32, Id> = HashMap::new();
         for id in 0..function.values.len() as Id {
             if !used[id as usize] || function.is_replaced(id) {
                 continue;
@@ -201,8 +220,14 @@ impl Types {
                 let first = *parameters.entry((offset, value.width)).or_insert(id);
                 self.unite(first, id);
             }
+            if let Op::ImageRead(image) = value.op
+                && let Some(reference) = function.images[image as usize].reference
+            {
+                let first = *references.entry(reference).or_insert(id);
+                self.unite(first, id);
+            }
             let skip = match value.op {
-                Op::Phi | Op::Copy => 0,
+                Op::Phi | Op::Copy | Op::Result(_) => 0,
                 Op::Select => 1,
                 _ => continue,
             };
@@ -226,6 +251,10 @@ impl Types {
                 continue;
             }
             let op = function.op(id);
+            if let Op::ImageRead(image) | Op::ImageWrite(image) = op {
+                self.image_votes(function, id, &function.images[image as usize]);
+                continue;
+            }
             if op.gives_float() {
                 self.votes_of(id).float += 1;
             } else if op.is_integer() {
@@ -241,6 +270,23 @@ impl Types {
                 } else if let Some(sign) = op.input_sign(index) {
                     self.votes_of(input).integer(sign);
                 }
+            }
+        }
+    }
+
+    /// Coordinates are what CUDA's function takes, and what is filtered is floating point.
+    fn image_votes(&mut self, function: &Function, id: Id, image: &Image) {
+        if image.is_filtered() {
+            self.votes_of(id).float += 1;
+        }
+        for index in 0..function.inputs(id).len() {
+            let input = function.input(id, index);
+            match image.letter(index) {
+                _ if input == NONE => {}
+                Some(b'f') => self.votes_of(input).float += 1,
+                Some(b'i') => self.votes_of(input).integer(Sign::Signed),
+                Some(_) => self.votes_of(input).integer(Sign::Any),
+                None => {}
             }
         }
     }
@@ -411,6 +457,10 @@ impl Types {
                 self.of[id as usize] = found.ty;
                 continue;
             }
+            if let Op::ImageRead(image) = op {
+                self.of[id as usize] = element(&function.images[image as usize], votes);
+                continue;
+            }
             self.of[id as usize] = match width {
                 0 => Type::Void,
                 1 => Type::Bool,
@@ -455,6 +505,21 @@ impl Types {
         }
         self.accesses.get(&root).and_then(most_usual).unwrap_or((8, Kind::Unsigned))
     }
+}
+
+/// What a read of a texture or surface gives.
+fn element(image: &Image, votes: Votes) -> Type {
+    if image.bits < 32 {
+        return Type::Integer(image.bits, image.is_signed);
+    }
+    let kind = if votes.float > 0 && votes.float >= votes.integer {
+        Kind::Float
+    } else if votes.signed > 0 && votes.signed >= votes.unsigned {
+        Kind::Signed
+    } else {
+        Kind::Unsigned
+    };
+    if image.words == 1 { Type::of(32, kind) } else { Type::Vector(image.words, kind) }
 }
 
 /// The access that most speaks for; of equals the wider.

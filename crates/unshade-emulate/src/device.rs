@@ -3,6 +3,7 @@
 //! Memory is a list of allocations with gaps between them, so that an address that belongs to none is told.
 
 use crate::fault::{Memory, Reason};
+use crate::surface::Surface;
 use crate::texture::Texture;
 
 /// Where allocations begin: beyond 32 bits, as on a real chip, so that carries of addresses matter.
@@ -141,6 +142,14 @@ impl Device {
     pub fn add_texture(&mut self, texture: Texture) -> u64 {
         self.textures.push(texture);
         self.textures.len() as u64
+    }
+
+    /// Adds a surface of so many bytes a line and so many lines, with zeros in it.
+    ///
+    /// # Errors
+    /// If there is less memory left, or the surface is larger than a chip has them.
+    pub fn add_surface(&mut self, width: u32, height: u32) -> Result<Surface, Reason> {
+        Surface::new(self, width, height)
     }
 
     pub(crate) fn texture(&self, handle: u64) -> Option<&Texture> {

@@ -13,7 +13,7 @@ use crate::lanes::{Bits, Registers, Values};
 use crate::outside::{self, Outside};
 use crate::stack::Token;
 use crate::world::{LANES, World};
-use crate::{atomic, cross_lane, special, texture};
+use crate::{atomic, cross_lane, special, surface, texture};
 
 /// What an instruction did to the flow of the warp.
 #[derive(Debug, Default)]
@@ -329,6 +329,15 @@ fn call(
                 result[lane] = atomic::compare_and_swap(target.world, &of_lane(lane), width, place)
                     .map_err(fault(lane))?;
             }
+        }
+        Outside::SurfaceLoad | Outside::SurfaceStore => {
+            let is_store = function == Outside::SurfaceStore;
+            for lane in Bits(*lanes) {
+                let arguments = of_lane(lane);
+                surface::access(&mut scratch.texture, target.world, &arguments, is_store, lane)
+                    .map_err(fault(lane))?;
+            }
+            return Ok(None);
         }
         Outside::TextureCoordinates => {
             scratch.texture.set_coordinates(values, *lanes);

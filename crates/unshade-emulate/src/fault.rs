@@ -57,6 +57,8 @@ pub enum Reason {
     Undecoded(u128),
     /// There is no code at the address.
     NoCode(u64),
+    /// The coordinates are outside of the surface, and the instruction says that this is a fault.
+    OutOfSurface,
     /// The encoding has no meaning.
     Undefined,
     /// What the instruction does is not emulated.
@@ -97,6 +99,7 @@ impl fmt::Display for Reason {
             }
             Self::Undecoded(word) => write!(f, "no instruction has the word {word:#018x}"),
             Self::NoCode(address) => write!(f, "there is no code at {address:#x}"),
+            Self::OutOfSurface => f.write_str("the coordinates are outside of the surface"),
             Self::Undefined => f.write_str("the encoding has no meaning"),
             Self::Unsupported(what) => write!(f, "not emulated: {what}"),
             Self::StackEmpty(what) => {

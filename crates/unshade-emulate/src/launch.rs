@@ -24,6 +24,7 @@ use crate::lanes::Registers;
 use crate::module::{Kernel, Module};
 use crate::order::Order;
 use crate::program::Program;
+use crate::surface::DESCRIPTOR;
 use crate::world::{Banks, LOCAL_WINDOW, Position, SHARED_WINDOW, World};
 
 /// The most threads of a block, as on the chip.
@@ -178,7 +179,7 @@ impl Module {
         if threads.saturating_mul(local as u64) > device.memory_limit() {
             return Err(crate::Reason::Memory(device.memory_limit()).into());
         }
-        let banks = self.banks(kernel, grid, arguments, local)?;
+        let banks = self.banks(device, kernel, grid, arguments, local)?;
         let program = Program::new(self, kernel);
         let mut context = Context {
             trace,
@@ -221,6 +222,7 @@ impl Module {
     /// The constant banks that a launch sees.
     fn banks(
         &self,
+        device: &mut Device,
         kernel: &Kernel,
         grid: Grid,
         arguments: &[Argument],
@@ -281,9 +283,14 @@ impl Module {
             put(first, usize::try_from(*place).unwrap_or(usize::MAX), &argument.0);
         }
         for (offset, name) in &kernel.textures {
-            let handle = self.bound_texture(name).unwrap_or(0);
+            let handle = self.bound_handle(name).unwrap_or(0);
             let handle = u32::try_from(handle).unwrap_or(0);
             put(first, usize::try_from(*offset).unwrap_or(usize::MAX), &handle.to_le_bytes());
+        }
+        for (offset, name) in &kernel.surfaces {
+            let Some(handle) = self.bound_handle(name) else { continue };
+            let descriptor = device.read(DevicePointer(handle), DESCRIPTOR)?;
+            put(first, usize::try_from(*offset).unwrap_or(usize::MAX), &descriptor);
         }
         Ok(banks)
     }

@@ -51,6 +51,7 @@ mod outside;
 mod program;
 mod special;
 pub mod stack;
+pub mod surface;
 pub mod texture;
 mod warp;
 mod world;
@@ -60,6 +61,7 @@ pub use fault::{Fault, Reason};
 pub use lanes::Registers;
 pub use launch::{Argument, Grid, Limits, Step, Summary};
 pub use module::Module;
+pub use surface::Surface;
 pub use texture::Texture;
 
 impl std::error::Error for Reason {}

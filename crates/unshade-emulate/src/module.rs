@@ -18,6 +18,7 @@ use unshade_sass::table::Isa;
 
 use crate::device::{Device, DevicePointer};
 use crate::host;
+use crate::surface::Surface;
 
 /// Where code begins that is not the kernel's own.
 const OTHER_CODE: u64 = 0x1000_0000;
@@ -55,6 +56,8 @@ pub struct Kernel {
     pub(crate) constants: Vec<(u8, Vec<u8>)>,
     /// Words of constant bank 0 that hold the handle of a texture, and its name.
     pub(crate) textures: Vec<(u64, String)>,
+    /// Where descriptors of surfaces belong in constant bank 0.
+    pub(crate) surfaces: Vec<(u64, String)>,
 }
 
 /// A variable of the program.
@@ -156,6 +159,7 @@ impl Module {
             start: 0,
             constants: Vec::new(),
             textures: Vec::new(),
+            surfaces: Vec::new(),
         };
         Some(Self {
             isa: isa::by_architecture(architecture)?,
@@ -235,7 +239,13 @@ impl Module {
         self.bound.insert(name.to_owned(), handle);
     }
 
-    pub(crate) fn bound_texture(&self, name: &str) -> Option<u64> {
+    /// Binds a surface to a surface reference of the program, by the name of the variable.
+    pub fn bind_surface(&mut self, name: &str, surface: Surface) {
+        self.bound.insert(name.to_owned(), surface.handle.0);
+    }
+
+    /// The handle that was bound to a texture or surface reference.
+    pub(crate) fn bound_handle(&self, name: &str) -> Option<u64> {
         self.bound.get(name).copied()
     }
 
@@ -329,6 +339,7 @@ impl Module {
             start: function.symbol.value,
             constants: Vec::new(),
             textures: Vec::new(),
+            surfaces: Vec::new(),
         };
         for part in function.sections(cubin) {
             match Role::of(&part).0 {
@@ -355,9 +366,13 @@ impl Module {
         kernel: &mut Kernel,
     ) {
         for (symbol, relocation) in tables.of(section) {
-            if relocation.kind == RelocationType::CUDA_TEX_HEADER_INDEX {
-                let name = String::from_utf8_lossy(symbol.name).into_owned();
-                kernel.textures.push((relocation.offset, name));
+            let references = match relocation.kind {
+                RelocationType::CUDA_TEX_HEADER_INDEX => Some(&mut kernel.textures),
+                RelocationType::CUDA_SURF_HW_DESC => Some(&mut kernel.surfaces),
+                _ => None,
+            };
+            if let Some(references) = references {
+                references.push((relocation.offset, String::from_utf8_lossy(symbol.name).into_owned()));
             } else if let Some(address) = self.code_address(&symbol) {
                 patch(bytes, relocation.offset, relocation.kind, relocation.addend, address);
             }

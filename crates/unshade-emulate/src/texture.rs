@@ -1,7 +1,7 @@
 //! Textures: read by point or with linear filtering, with the ways to address what is outside.
 //!
-//! A texture instruction names the word of constant bank 0 that holds the handle. Its sources are, one register each: the
-//! layer of a layered texture, the coordinates, and the level of detail where one is given.
+//! A texture instruction names the word of constant bank 0 that holds the handle, or none, and the handle is its first
+//! source. The others are, one register each: the layer of a layered texture, the coordinates, and the level of detail where one is given.
 //!
 //! Filtering is NVIDIA's ("Texture Fetching" in the *CUDA C++ Programming Guide*): linear weights have 8 bits of
 //! fraction. Textures have one level of detail here. Depth comparison, cube maps and offsets are not emulated.
@@ -216,6 +216,17 @@ impl Registers {
         }
     }
 
+    /// What is to be written, word by word.
+    pub(crate) fn data(&self, lane: usize) -> [u32; 4] {
+        let [a, b, c, d, ..] = self.sources.get(lane).copied().unwrap_or_default();
+        [a, b, c, d]
+    }
+
+    /// Sets the words of a result.
+    pub(crate) fn set_result(&mut self, lane: usize, words: [u32; 4]) {
+        self.put(lane, words, 0xf);
+    }
+
     /// The n-th register of the result.
     pub(crate) fn result(&self, index: u64, lane: usize) -> u64 {
         let index = usize::try_from(index).unwrap_or(usize::MAX);
@@ -233,12 +244,17 @@ impl Registers {
         let [slot, shape, detail, offset, compare, ..] = *arguments;
         let sources = self.sources.get(lane).copied().unwrap_or_default();
         let unsupported = |what: &str| Err(Reason::Unsupported(what.to_owned()));
-        if slot == 0 {
-            return unsupported("textures that a register names");
-        }
-        let handle = world.constant(slot << 2, 32)?;
+        let mut rest = sources.into_iter();
+        // The first register holds the handle where no constant does.
+        let handle = match slot {
+            0 => rest.next().unwrap_or(0).into(),
+            slot => world.constant(slot << 2, 32)?,
+        };
         let Some(texture) = world.device.texture(handle) else {
-            return Err(Reason::HostCall(format!("no texture is bound to c[0x0][{:#x}]", slot << 2)));
+            return Err(Reason::HostCall(match slot {
+                0 => format!("{handle:#x} in a register is the handle of no texture"),
+                slot => format!("no texture is bound to c[0x0][{:#x}]", slot << 2),
+            }));
         };
         if function == Outside::TextureQuery {
             let [width, height, depth] = texture.size;
@@ -249,7 +265,6 @@ impl Registers {
         let Some((dimensions, layered)) = SHAPES.get(index).copied() else {
             return unsupported("cube maps");
         };
-        let mut rest = sources.into_iter();
         let layer = if layered { i64::from(rest.next().unwrap_or(0) & 0xffff) } else { 0 };
         let mut coordinates = [0_u32; 3];
         coordinates.iter_mut().take(dimensions).for_each(|place| *place = rest.next().unwrap_or(0));

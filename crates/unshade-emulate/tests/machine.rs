@@ -229,3 +229,25 @@ fn a_trace_tells_what_each_instruction_wrote() {
     assert_eq!(lines.last().unwrap(), "60 EXIT []");
     assert_eq!(summary.blocks, 1);
 }
+
+#[test]
+fn surfaces_are_bound_by_name() {
+    let (mut device, mut module) = load("texture");
+    let surface = device.add_surface(16, 3).unwrap();
+    let before: Vec<u8> = (0..48).collect();
+    surface.write(&mut device, &before).unwrap();
+    module.bind_surface("sf", surface);
+    let arguments = [Argument::from(7_i32)];
+    let grid = Grid { blocks: [1; 3], threads: [1, 3, 1], shared: 0 };
+    module.launch(&mut device, "surfk", grid, &arguments, Limits::default(), None).unwrap();
+    // 7 at 0, and at 4 one more than there was.
+    let mut expected = before.clone();
+    for line in expected.chunks_mut(16) {
+        line[..4].copy_from_slice(&7_i32.to_le_bytes());
+        line[4] += 1;
+    }
+    assert_eq!(surface.read(&mut device).unwrap(), expected);
+    let outside = Grid { threads: [1, 4, 1], ..grid };
+    let fault = fault(module.launch(&mut device, "surfk", outside, &arguments, Limits::default(), None));
+    assert_eq!(fault.reason, Reason::OutOfSurface);
+}

@@ -194,10 +194,30 @@ fn held<'a>(cubin: &Cubin<'a>, section: &Section<'a>, offset: u64, size: u64) ->
     start.checked_add(size).and_then(|end| bytes.data().get(start..end)).unwrap_or(&[])
 }
 
+/// A variable: its name, place, offset there, size, and what it holds.
+type Named<'a> = (String, Place, u64, u64, &'a [u8]);
+
+/// The texture or surface whose handle or descriptor is put into a place of constant bank 0.
+fn image<'a>(
+    cubin: &Cubin<'a>,
+    section: u32,
+    relocation: &unshade_nv::relocation::Relocation,
+) -> Option<Named<'a>> {
+    let (place, size) = match relocation.kind {
+        RelocationType::CUDA_TEX_HEADER_INDEX => (Place::Texture, 4),
+        RelocationType::CUDA_SURF_HW_DESC => (Place::Surface, 32),
+        _ => return None,
+    };
+    let section = cubin.elf().section(section).ok()?;
+    let symbol = cubin.elf().symbols()?.get(relocation.symbol)?;
+    let name = String::from_utf8_lossy(symbol.name).into_owned();
+    (Role::of(&section).0 == Role::Constant(0)).then_some((name, place, relocation.offset, size, &[][..]))
+}
+
 /// Names that code refers to: kept here, as the decompiler borrows them.
 struct Names<'a> {
     relocations: Vec<(u64, String, u64, Part)>,
-    variables: Vec<(String, Place, u64, u64, &'a [u8])>,
+    variables: Vec<Named<'a>>,
     functions: Vec<(u64, String)>,
 }
 
@@ -206,8 +226,10 @@ impl<'a> Names<'a> {
         let code = function.section.as_ref().map_or(0, |section| section.index);
         let symbols = cubin.elf().symbols();
         let mut relocations = Vec::new();
+        let mut variables = Vec::new();
         for (of, relocation) in function.relocations(cubin) {
             if of != code {
+                variables.extend(image(cubin, of, &relocation));
                 continue;
             }
             let part = match relocation.kind {
@@ -229,7 +251,6 @@ impl<'a> Names<'a> {
                 symbol.map_or(String::new(), |symbol| String::from_utf8_lossy(symbol.name).into_owned());
             relocations.push((relocation.offset, name, relocation.addend.cast_unsigned(), part));
         }
-        let mut variables = Vec::new();
         for symbol in symbols.iter().flat_map(|symbols| symbols.iter()) {
             let Ok(section) = cubin.elf().section(u32::from(symbol.section)) else { continue };
             let place = match Role::of(&section).0 {

@@ -50,10 +50,21 @@ pub struct Parameter {
     pub members: Vec<Scalar>,
     /// How many elements a buffer has; none for what is passed by value.
     pub count: Option<usize>,
+    /// The shape of a texture or surface.
+    pub image: Option<ImageShape>,
     range: Option<(f64, f64)>,
     fixed: Option<f64>,
     /// What may differ.
     pub tolerances: Vec<Tolerance>,
+}
+
+/// The shape of a texture or surface whose elements are a parameter's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageShape {
+    /// Elements along x, y and z.
+    pub size: [u32; 3],
+    /// Whether it is a surface, which is compared afterwards.
+    pub is_surface: bool,
 }
 
 /// A kernel and what it is given.
@@ -150,9 +161,13 @@ fn parameter(text: &str) -> Option<Parameter> {
     let mut parts = text.split('~');
     let head = parts.next()?;
     let tolerances = parts.map(tolerance).collect::<Option<Vec<_>>>()?;
-    let (head, count) = match head.rsplit_once('*') {
-        Some((head, count)) => (head, Some(count.parse().ok()?)),
-        None => (head, None),
+    let is_image = head.starts_with(['@', '&']);
+    let is_surface = head.starts_with('&');
+    let head = head.trim_start_matches(['@', '&']);
+    let (head, count, image) = match head.rsplit_once('*') {
+        Some((head, size)) if is_image => (head, None, Some(ImageShape { size: sizes(size)?, is_surface })),
+        Some((head, count)) => (head, Some(count.parse().ok()?), None),
+        None => (head, None, None),
     };
     let (head, fixed) = match head.split_once('=') {
         Some((head, value)) => (head, Some(value.parse().ok()?)),
@@ -166,7 +181,7 @@ fn parameter(text: &str) -> Option<Parameter> {
         None => (head, None),
     };
     let members = types.split('.').map(Scalar::read).collect::<Option<Vec<_>>>()?;
-    Some(Parameter { members, count, range, fixed, tolerances })
+    Some(Parameter { members, count, image, range, fixed, tolerances })
 }
 
 fn tolerance(text: &str) -> Option<Tolerance> {
@@ -177,7 +192,8 @@ fn tolerance(text: &str) -> Option<Tolerance> {
         }
         None => (text, None),
     };
-    Some(Tolerance { units: units.parse().ok()?, places })
+    let units = if units == "any" { super::compare::ANY } else { units.parse().ok()? };
+    Some(Tolerance { units, places })
 }
 
 /// Numbers that look random and are the same every time.
@@ -210,7 +226,8 @@ impl Parameter {
     /// The bytes of a number, or of a buffer of numbers.
     pub fn bytes(&self, random: &mut Random) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for _ in 0..self.count.unwrap_or(1) {
+        let elements = self.image.map(|image| image.size.iter().product::<u32>() as usize);
+        for _ in 0..elements.or(self.count).unwrap_or(1) {
             for member in &self.members {
                 bytes.extend(self.number(*member, random));
             }

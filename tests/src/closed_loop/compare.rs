@@ -40,6 +40,9 @@ fn of_buffer(parameter: &Parameter, expected: &[u8], found: &[u8]) -> Option<Str
     (expected.len() != found.len()).then(|| format!(": {} bytes and not {}", found.len(), expected.len()))
 }
 
+/// Units of what nobody can foretell, such as a clock.
+pub const ANY: u64 = u64::MAX;
+
 fn allowed(parameter: &Parameter, element: usize) -> u64 {
     let applies = parameter
         .tolerances
@@ -55,6 +58,7 @@ fn number(bytes: &[u8]) -> u64 {
 fn is_near(scalar: Scalar, left: &[u8], right: &[u8], units: u64) -> bool {
     let (left, right) = (number(left), number(right));
     match scalar {
+        _ if units == ANY => true,
         Scalar::Integer(..) => false,
         Scalar::Single => {
             let (a, b) = (f32::from_bits(left as u32), f32::from_bits(right as u32));

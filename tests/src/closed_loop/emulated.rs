@@ -1,9 +1,13 @@
 //! Cases, run by the emulator.
 
-use unshade_emulate::module::Variable;
-use unshade_emulate::{Argument, Device, DevicePointer, Fault, Grid, Limits, Module, Summary};
+use std::collections::BTreeMap;
 
-use super::cases::{Case, Inputs, Results};
+use unshade_emulate::module::Variable;
+use unshade_emulate::{
+    Argument, Device, DevicePointer, Fault, Grid, Limits, Module, Summary, Surface, Texture,
+};
+
+use super::cases::{Case, ImageShape, Inputs, Parameter, Results};
 
 /// Runs a case.
 ///
@@ -13,13 +17,27 @@ pub fn run(cubin: &[u8], case: &Case, inputs: &Inputs) -> Result<(Results, Summa
     let mut device = Device::new();
     let mut module =
         Module::load(&mut device, cubin).unwrap_or_else(|error| panic!("{}: {error}", case.file));
-    for ((name, _), bytes) in case.variables.iter().zip(&inputs.variables) {
-        module.write_variable(&mut device, name, bytes)?;
+    let mut surfaces = BTreeMap::new();
+    for ((name, variable), bytes) in case.variables.iter().zip(&inputs.variables) {
+        match variable.image {
+            Some(image) if image.is_surface => {
+                let surface = surface(&mut device, variable, image, bytes)?;
+                module.bind_surface(name, surface);
+                surfaces.insert(name.as_str(), surface);
+            }
+            Some(image) => {
+                let handle = device.add_texture(texture(variable, image, bytes));
+                module.bind_texture(name, handle);
+            }
+            None => module.write_variable(&mut device, name, bytes)?,
+        }
     }
     let mut arguments = Vec::new();
     let mut buffers: Vec<(DevicePointer, usize)> = Vec::new();
     for (index, (parameter, bytes)) in case.parameters.iter().zip(&inputs.parameters).enumerate() {
-        if parameter.count.is_some() {
+        if let Some(image) = parameter.image {
+            arguments.push(device.add_texture(texture(parameter, image, bytes)).into());
+        } else if parameter.count.is_some() {
             let pointer = device.allocate(bytes.len() as u64, &format!("parameter {index}"))?;
             device.write(pointer, bytes)?;
             buffers.push((pointer, bytes.len()));
@@ -36,10 +54,32 @@ pub fn run(cubin: &[u8], case: &Case, inputs: &Inputs) -> Result<(Results, Summa
         results.buffers.push(device.read(pointer, size)?);
     }
     for ((name, _), bytes) in case.variables.iter().zip(&inputs.variables) {
-        results.variables.push(match module.variables().get(name) {
-            Some(Variable::Global(pointer, _)) => device.read(*pointer, bytes.len())?,
+        results.variables.push(match (surfaces.get(name.as_str()), module.variables().get(name)) {
+            (Some(surface), _) => surface.read(&mut device)?,
+            (None, Some(Variable::Global(pointer, _))) => device.read(*pointer, bytes.len())?,
             _ => bytes.clone(),
         });
     }
     Ok((results, summary))
+}
+
+/// A texture of words that is read by point.
+fn texture(parameter: &Parameter, image: ImageShape, bytes: &[u8]) -> Texture {
+    let words: Vec<u32> =
+        bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();
+    Texture::words(image.size, parameter.members.len(), &words)
+}
+
+/// A surface that holds these bytes, line by line.
+fn surface(
+    device: &mut Device,
+    parameter: &Parameter,
+    image: ImageShape,
+    bytes: &[u8],
+) -> Result<Surface, Fault> {
+    let element: usize = parameter.members.iter().map(|member| member.size()).sum();
+    let width = image.size[0] * u32::try_from(element).unwrap_or(0);
+    let surface = device.add_surface(width, image.size[1])?;
+    surface.write(device, bytes)?;
+    Ok(surface)
 }

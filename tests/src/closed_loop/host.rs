@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::cases::{Case, Inputs, Results};
+use super::cases::{Case, Inputs, Parameter, Results};
 
 /// Why the host could not run the cases.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ impl Program {
             let _ = writeln!(text, "namespace in_{file} {{\n{}\n}}", prepared(source));
             for case in cases.iter().filter(|case| case.file == *file) {
                 kernels.insert((case.kernel.as_str(), format!("in_{file}::{}", case.expression)));
-                for (name, _) in &case.variables {
-                    variables.insert((name.as_str(), format!("in_{file}::{name}")));
+                for (name, variable) in &case.variables {
+                    variables.insert((name.as_str(), format!("in_{file}::{name}"), variable.image.is_some()));
                 }
             }
         }
@@ -50,10 +50,11 @@ impl Program {
             );
         }
         text.push_str("    {nullptr, nullptr}};\nstatic const cuda_host::Variable variables[] = {\n");
-        for (name, expression) in variables {
-            let _ = writeln!(text, "    {{\"{name}\", (void *)&{expression}, sizeof {expression}}},");
+        for (name, expression, is_image) in variables {
+            let _ =
+                writeln!(text, "    {{\"{name}\", (void *)&{expression}, sizeof {expression}, {is_image}}},");
         }
-        text.push_str("    {nullptr, nullptr, 0}};\n");
+        text.push_str("    {nullptr, nullptr, 0, false}};\n");
         text.push_str("int main(int count, char **words) { return cuda_host::run_cases(kernels, variables, count, words); }\n");
         Self { text }
     }
@@ -90,6 +91,7 @@ fn prepared(source: &str) -> String {
         if line.trim_start().starts_with("#include") {
             continue;
         }
+        let line = special_registers(line);
         let mut line = line.replace("asm volatile(", "CUDA_HOST_ASM(").replace("asm(", "CUDA_HOST_ASM(");
         while let Some(start) = line.find("extern __shared__ ") {
             let end = line[start..].find(';').map_or(line.len(), |end| start + end);
@@ -111,6 +113,26 @@ fn prepared(source: &str) -> String {
         }
     }
     text
+}
+
+/// Assembly that only reads special registers, `asm volatile("mov.u32 %0,%laneid;":"=r"(l))`, as statements of C.
+fn special_registers(line: &str) -> String {
+    let read = |asm: &str| -> Option<String> {
+        let (code, outputs) = asm.strip_prefix('"')?.split_once("\":")?;
+        let names: Vec<&str> = outputs
+            .split(',')
+            .map(|output| output.strip_prefix("\"=r\"(")?.strip_suffix(')'))
+            .collect::<Option<_>>()?;
+        let mut text = String::new();
+        for statement in code.split(';').filter(|statement| !statement.is_empty()) {
+            let (number, register) = statement.strip_prefix("mov.u32 %")?.split_once(",%")?;
+            let _ = write!(text, "{} = cuda_host::{register}();", names.get(number.parse::<usize>().ok()?)?);
+        }
+        Some(text)
+    };
+    let Some((before, asm)) = line.split_once("asm volatile(") else { return line.to_owned() };
+    let Some((asm, after)) = asm.split_once(");") else { return line.to_owned() };
+    read(asm).map_or_else(|| line.to_owned(), |text| format!("{before}{text}{after}"))
 }
 
 /// Runs cases; the result is what each left behind.
@@ -155,6 +177,12 @@ fn encode(cases: &[(&Case, Inputs)]) -> Vec<u8> {
         number(out, value.len());
         out.extend(value);
     };
+    // Of textures and surfaces the sizes, and the words of an element; zeros otherwise.
+    let shape = |out: &mut Vec<u8>, parameter: &Parameter| {
+        let size = parameter.image.map_or([0; 3], |image| image.size);
+        size.iter().for_each(|size| number(out, *size as usize));
+        number(out, parameter.members.len());
+    };
     number(&mut out, cases.len());
     for (case, inputs) in cases {
         bytes(&mut out, case.kernel.as_bytes());
@@ -162,13 +190,15 @@ fn encode(cases: &[(&Case, Inputs)]) -> Vec<u8> {
             number(&mut out, *size as usize);
         }
         number(&mut out, case.variables.len());
-        for ((name, _), value) in case.variables.iter().zip(&inputs.variables) {
+        for ((name, variable), value) in case.variables.iter().zip(&inputs.variables) {
             bytes(&mut out, name.as_bytes());
+            shape(&mut out, variable);
             bytes(&mut out, value);
         }
         number(&mut out, case.parameters.len());
         for (parameter, value) in case.parameters.iter().zip(&inputs.parameters) {
-            number(&mut out, parameter.count.is_some().into());
+            number(&mut out, if parameter.image.is_some() { 2 } else { parameter.count.is_some().into() });
+            shape(&mut out, parameter);
             bytes(&mut out, value);
         }
     }

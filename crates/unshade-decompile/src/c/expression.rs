@@ -44,7 +44,7 @@ impl Printer<'_> {
     }
 
     /// The same, without what a type asks for.
-    fn plain(&mut self, id: Id, tight: u8) -> String {
+    pub(super) fn plain(&mut self, id: Id, tight: u8) -> String {
         if self.has_variable(id) {
             return self.name(id);
         }
@@ -85,6 +85,7 @@ impl Printer<'_> {
             Op::Call(call) if call.name().starts_with("__shfl") => self.types.of[id as usize],
             Op::Call(call) => letter(call.result()),
             Op::Load(space) => self.loaded_type(space, id),
+            Op::Result(_) => self.types.of[a as usize].word(),
             Op::Select => match self.types.of[id as usize] {
                 // Without a type of its own, that of its sides.
                 Type::Integer(..) => self.types.of[id as usize],
@@ -289,7 +290,9 @@ impl Printer<'_> {
             Op::Load(space) => self.place(space, a, ty).0,
             Op::Call(call) => self.call(id, call),
             Op::Copy => self.value(a, tight, ty),
-            Op::Result(_) | Op::Phi | Op::Store(_) | Op::Unlifted(_) => String::from("0"),
+            Op::ImageRead(image) => self.image_read(id, image),
+            Op::Result(word) => self.image_word(a, word),
+            Op::Phi | Op::Store(_) | Op::ImageWrite(_) | Op::Unlifted(_) => String::from("0"),
         }
     }
 
@@ -308,7 +311,7 @@ impl Printer<'_> {
     }
 
     /// An input of an operator that does not mind signs: no cast but from what is no integer, or narrower.
-    fn operand(&mut self, id: Id, tight: u8, wanted: Type) -> String {
+    pub(super) fn operand(&mut self, id: Id, tight: u8, wanted: Type) -> String {
         let wanted = match (wanted, self.has_type(id)) {
             (Type::Integer(bits, _), Type::Integer(have, sign))
                 if bits == have || bits == 32 && have < 32 =>

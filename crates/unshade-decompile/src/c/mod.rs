@@ -1,10 +1,11 @@
 //! The text: CUDA C.
 //!
-//! `expression` writes values, `access` memory, `prelude` helpers that CUDA does not have; here stand the function
+//! `expression` writes values, `access` memory, `image` textures and surfaces, `prelude` helpers that CUDA does not have; here stand the function
 //! with its parameters and variables, and its statements.
 
 mod access;
 mod expression;
+mod image;
 pub mod prelude;
 mod symbol;
 mod wrap;
@@ -289,6 +290,7 @@ impl<'a> Printer<'a> {
             Type::Float(64) => "d",
             Type::Float(_) => "f",
             Type::Pointer(..) => "p",
+            Type::Vector(..) => "v",
             Type::Integer(64, _) => "l",
             Type::Integer(_, true) => "i",
             _ => "u",
@@ -350,9 +352,25 @@ impl<'a> Printer<'a> {
 
     /// Whether a line declares a variable: it can't stand alone.
     fn is_declaration(&self, line: &str) -> bool {
-        ["unsigned ", "int ", "float ", "double ", "bool ", "long ", "short ", "signed ", "/*"]
-            .iter()
-            .any(|ty| line.starts_with(ty))
+        [
+            "unsigned ",
+            "int ",
+            "float ",
+            "double ",
+            "bool ",
+            "long ",
+            "short ",
+            "signed ",
+            "float4 ",
+            "float2 ",
+            "uint4 ",
+            "uint2 ",
+            "int4 ",
+            "int2 ",
+            "/*",
+        ]
+        .iter()
+        .any(|ty| line.starts_with(ty))
     }
 
     fn close(&mut self, is_open: bool) {
@@ -479,6 +497,10 @@ impl<'a> Printer<'a> {
                 } else {
                     self.line(&format!("/* {note} */"));
                 }
+            }
+            Op::ImageWrite(image) => {
+                let text = self.image_write(id, image);
+                self.line(&format!("{text};"));
             }
             _ if is_used => {
                 let ty = self.types.of[id as usize];

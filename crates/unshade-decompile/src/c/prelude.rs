@@ -145,6 +145,36 @@ static HELPERS: &[(&str, &str, &str)] = &[
         "    const unsigned int tables[7][4] = {{0, 0, 0, 0}, {0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123}, {0x0000, 0x1111, 0x2222, 0x3333}, {0x3210, 0x3211, 0x3222, 0x3333}, {0x0000, 0x1110, 0x2210, 0x3210}, {0x1010, 0x3232, 0x1010, 0x3232}};\n    if (mode != 0)\n        selector = mode < 7 ? tables[mode][selector & 3] : selector & 0x7777;\n    unsigned long long both = (unsigned long long)b << 32 | a;\n    unsigned int result = 0;\n    for (int i = 0; i < 4; i++) {\n        unsigned int nibble = selector >> i * 4, byte = (unsigned int)(both >> (nibble & 7) * 8) & 255;\n        result |= (nibble & 8 ? byte & 128 ? 255u : 0u : byte) << i * 8;\n    }\n    return result;",
     ),
     (
+        "surface_clamp",
+        "unsigned int (unsigned int x, unsigned int descriptor, unsigned int added, int has_sign, int geometry, int two_dimensions)",
+        "    long long at = (has_sign ? (long long)(int)x : (long long)x) + (int)added;\n    bool lines = geometry < 5 ? descriptor >> 21 & 1 : geometry < 10, plain = lines && !two_dimensions;\n    unsigned int bound = (plain ? descriptor : descriptor & 0xfffff) & ~((1u << geometry % 5) - 1);\n    bool outside = at < 0 || at > bound;\n    unsigned int inside = at < 0 ? 0 : at > bound ? bound : (unsigned int)at, size = descriptor >> 26 & 7;\n    if (plain)\n        return inside;\n    unsigned int packed = lines ? inside & 0xfffff | size << 27 | 1u << 30 : inside >> (descriptor >> 22 & 15) & 0xffff | (inside << size & 255) << 16 | (descriptor >> 29) << 27;\n    return packed | (unsigned int)outside << 31;",
+    ),
+    (
+        "surface_clamp_outside",
+        "bool (unsigned int x, unsigned int descriptor, unsigned int added, int has_sign, int geometry, int two_dimensions)",
+        "    long long at = (has_sign ? (long long)(int)x : (long long)x) + (int)added;\n    bool lines = geometry < 5 ? descriptor >> 21 & 1 : geometry < 10, plain = lines && !two_dimensions;\n    unsigned int bound = (plain ? descriptor : descriptor & 0xfffff) & ~((1u << geometry % 5) - 1);\n    return at < 0 || at > bound;",
+    ),
+    (
+        "surface_bitfield",
+        "unsigned int (unsigned int x, unsigned int y, unsigned int z, int three_dimensions)",
+        "    if ((x | y) >> 30 & 1) {\n        unsigned int size = x >> 27 & 7;\n        return (z & 255) << size & 255 | size << 12 | 1 << 11;\n    }\n    unsigned int inside = x >> 16 & 15 | (y >> 16 & 3) << 4 | (x >> 20 & 1) << 6 | (y >> 18 & 1) << 7 | (x >> 21 & 1) << 8;\n    unsigned int in_x = x >> 27 & 1, in_y = y >> 27 & 7, in_z = three_dimensions ? z >> 27 & 7 : 0;\n    unsigned int tile_x = x >> 22 & 3 & ((1u << in_x) - 1), tile_y = y >> 19 & 31 & ((1u << (in_y < 5 ? in_y : 5)) - 1), tile_z = z >> 16 & 255 & ((1u << (in_z < 5 ? in_z : 5)) - 1);\n    unsigned int tile = ((tile_z << in_y | tile_y) << in_x | tile_x) & (in_x ? 0x7ff : 0x3ff);\n    return inside | (in_x + in_y + in_z & 15) << 12 | tile << 16;",
+    ),
+    (
+        "surface_bitfield_outside",
+        "bool (unsigned int x, unsigned int y, unsigned int z, int three_dimensions)",
+        "    return (x | y | (three_dimensions ? z : 0)) >> 31;",
+    ),
+    (
+        "surface_address",
+        "unsigned int (unsigned int block, unsigned int merged, unsigned int base)",
+        "    unsigned int shift = merged >> 12 & 15;\n    if (merged >> 11 & 1)\n        return base + ((shift < 8 ? block >> (8 - shift) : block << (shift - 8)) & 0xffffff);\n    return base + ((block << (shift + 1) | (merged >> 16 & 0x7ff) << 1 | merged >> 8 & 1) & 0x7ffffff);",
+    ),
+    (
+        "mad_descriptor",
+        "unsigned int (unsigned int a, unsigned int b, unsigned int c)",
+        "    unsigned int x = b >> 30 == 0 ? a : b >> 30 == 1 ? a & 0xffffff : b >> 30 == 2 ? a & 0xffff : a >> 16;\n    unsigned int z = (b >> 26 & 3) == 1 ? c & 0xffffff : (b >> 26 & 3) == 2 ? c & 0xffff : c;\n    return x * (b >> 28 & 1 ? b & 0xffffff : b & 0xffff) + z;",
+    ),
+    (
         "video_part",
         "long long (unsigned int x, int type)",
         "    int part = type & 7;\n    unsigned int value = part < 4 ? x >> part * 8 & 255 : part == 4 ? x & 65535 : part == 5 ? x >> 16 : x;\n    if (!(type & 8))\n        return value;\n    return part < 4 ? (long long)(signed char)value : part < 6 ? (long long)(short)value : (long long)(int)value;",

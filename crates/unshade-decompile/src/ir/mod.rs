@@ -9,9 +9,11 @@ pub mod dominators;
 pub mod evaluate;
 pub mod fold;
 pub mod hash;
+pub mod image;
 pub mod intrinsic;
 mod op;
 
+pub use image::Image;
 pub use intrinsic::Intrinsic;
 pub use op::Sign;
 
@@ -121,7 +123,11 @@ pub enum Op {
     Store(Space),
     /// A function of CUDA's, or one that is written out.
     Call(Intrinsic),
-    /// The n-th word of what the call that is its input gave.
+    /// Reads a texture or surface: into [`Function::images`].
+    ImageRead(u32),
+    /// Writes to a surface: into [`Function::images`].
+    ImageWrite(u32),
+    /// The n-th word of what was read.
     Result(u8),
     /// What can't be lifted: into [`Function::notes`]. The inputs are what it reads.
     Unlifted(u32),
@@ -132,7 +138,7 @@ impl Op {
     pub fn is_effect(self) -> bool {
         match self {
             Op::Load(space) => !matches!(space, Space::Constant(_)),
-            Op::Store(_) | Op::Unlifted(_) => true,
+            Op::Store(_) | Op::Unlifted(_) | Op::ImageRead(_) | Op::ImageWrite(_) => true,
             Op::Call(intrinsic) => !intrinsic.is_pure(),
             _ => false,
         }
@@ -141,7 +147,7 @@ impl Op {
     /// Whether it must stay although nothing uses it.
     pub fn is_kept(self) -> bool {
         match self {
-            Op::Store(_) | Op::Unlifted(_) => true,
+            Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) => true,
             Op::Call(intrinsic) => intrinsic.is_kept(),
             _ => false,
         }
@@ -150,7 +156,7 @@ impl Op {
     /// Whether it may read or write memory in a way that loads can't be moved across.
     pub fn is_barrier(self) -> bool {
         match self {
-            Op::Store(_) | Op::Unlifted(_) => true,
+            Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) => true,
             Op::Call(intrinsic) => intrinsic.is_barrier(),
             _ => false,
         }
@@ -278,8 +284,10 @@ pub struct Function {
     pub blocks: Vec<Block>,
     /// What stands in comments for what could not be lifted.
     pub notes: Vec<String>,
-    /// Names whose addresses are used.
+    /// Names of variables, textures and surfaces outside of the function.
     pub symbols: Vec<String>,
+    /// What is read and written of textures and surfaces.
+    pub images: Vec<Image>,
 }
 
 impl Function {

@@ -24,7 +24,7 @@ impl Lifting<'_> {
         }
     }
 
-    fn known(&self, id: Id) -> u64 {
+    pub(super) fn known(&self, id: Id) -> u64 {
         self.builder.function.number(id).unwrap_or(0)
     }
 
@@ -263,6 +263,9 @@ impl Lifting<'_> {
             | "texture_phase"
             | "trigger"
             | "release_locks" => return none,
+            _ if name.starts_with("texture_") || name.starts_with("surface_") => {
+                return self.image_function(name, inputs);
+            }
             "shift_step" => self.call(name, width, inputs),
             "shuffle" => self.shuffle(inputs, width),
             "shuffle_inside" => self.call(name, width, inputs),

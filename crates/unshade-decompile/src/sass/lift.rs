@@ -14,6 +14,7 @@ mod region;
 
 use super::Code;
 use super::flow::{self, Flow, Node};
+use super::image;
 use crate::Fault;
 use crate::ir::build::Builder;
 use crate::ir::fold::{fold, masked};
@@ -52,6 +53,7 @@ pub(super) struct Lifting<'a> {
     note: u32,
     pending: Vec<(u32, Id)>,
     relocation: Option<Id>,
+    pub(super) image: image::Pending,
     budget: usize,
 }
 
@@ -78,6 +80,7 @@ pub(super) fn lift(code: &Code<'_>, flow: &Flow, budget: usize) -> Result<Functi
         note: NONE,
         pending: Vec::new(),
         relocation: None,
+        image: image::Pending::default(),
         budget: budget.saturating_mul(24),
     };
     for node in &flow.nodes {
@@ -92,7 +95,9 @@ pub(super) fn lift(code: &Code<'_>, flow: &Flow, budget: usize) -> Result<Functi
     for node in order(flow) {
         lifting.node(node)?;
     }
-    Ok(lifting.builder.finish())
+    let mut function = lifting.builder.finish();
+    Lifting::settle_images(&mut function, &lifting.image, &code.variables);
+    Ok(function)
 }
 
 /// Where a node leads, each way once.
@@ -216,7 +221,7 @@ impl Lifting<'_> {
         id
     }
 
-    fn leaf(&mut self, op: Op, width: u8) -> Id {
+    pub(super) fn leaf(&mut self, op: Op, width: u8) -> Id {
         if let Some(&id) = self.leaves.get(&(op, width)) {
             return id;
         }
@@ -287,12 +292,18 @@ impl Lifting<'_> {
         self.builder.function.add(op, width, block, self.address, inputs)
     }
 
-    /// What can't be lifted: a statement that says so.
-    pub(super) fn unlifted(&mut self, width: u8) -> Id {
+    /// What a comment says of the instruction.
+    pub(super) fn instruction_note(&mut self) -> u32 {
         if self.note == NONE {
             let text = self.instruction.map_or(String::new(), |found| found.text(u64::from(self.address)));
             self.note_text(text);
         }
+        self.note
+    }
+
+    /// What can't be lifted: a statement that says so.
+    pub(super) fn unlifted(&mut self, width: u8) -> Id {
+        self.instruction_note();
         self.effect(true);
         let block = match (&self.region, self.side) {
             (Some(region), Side::Then) => region.then,

@@ -3,12 +3,12 @@
 //! `flow` finds where control goes, with the reconvergence stack taken apart; `routine` which calls are the compiler's
 //! own and stand for an operator; `lift` turns the p-code of
 //! [`unshade_sass::semantics`] into values; `calls` says which functions of C the functions of p-code are; `outside` what the
-//! device runtime's are; `banks`
-//! what stands in constant bank 0. Nothing outside of this module knows a register.
+//! device runtime's are; `image` what the functions for textures and surfaces are; `banks` what stands in constant bank 0. Nothing outside of this module knows a register.
 
 mod banks;
 mod calls;
 mod flow;
+mod image;
 mod lift;
 mod outside;
 mod routine;
@@ -88,6 +88,10 @@ pub enum Place {
     Global,
     /// In shared memory.
     Shared,
+    /// A texture, whose handle stands in constant bank 0.
+    Texture,
+    /// A surface, whose descriptor stands in constant bank 0.
+    Surface,
 }
 
 /// A part of an address that is put into a word.

@@ -222,7 +222,7 @@ impl<'a> Lifting<'a> {
         Some(self.make(op, 32, &[whole]))
     }
 
-    pub(super) fn symbol(&mut self, name: &str) -> u32 {
+    pub(in crate::sass) fn symbol(&mut self, name: &str) -> u32 {
         let symbols = &mut self.builder.function.symbols;
         let index = symbols.iter().position(|symbol| symbol == name).unwrap_or(symbols.len());
         if index == symbols.len() {

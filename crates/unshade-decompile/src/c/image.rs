@@ -1,0 +1,89 @@
+//! Textures and surfaces: CUDA's functions for them, and the references that these are of.
+
+use super::{Printer, identifier};
+use crate::ir::{Id, Image};
+use crate::types::{Type, letter};
+
+impl Printer<'_> {
+    /// `tex2D(picture, x, y)`, or of an object `tex2D<float4>(param_1, x, y)`.
+    pub(super) fn image_read(&mut self, id: Id, image: u32) -> String {
+        let image = &self.function.images[image as usize];
+        let element = self.types.of[id as usize];
+        let arguments = self.image_arguments(id, image, element);
+        // The type of a texture's reference says what it holds.
+        let name = image.function;
+        if image.reference.is_some() && !image.is_surface() {
+            return format!("{name}({arguments})");
+        }
+        format!("{name}<{}>({arguments})", element.name())
+    }
+
+    /// `surf2Dwrite(value, screen, x, y)`.
+    pub(super) fn image_write(&mut self, id: Id, image: u32) -> String {
+        let image = &self.function.images[image as usize];
+        let first = image.first() + image.letters.len();
+        let values: Vec<Id> = (first..self.function.inputs(id).len())
+            .map(|index| self.function.input(id, index))
+            .take(usize::from(image.words))
+            .collect();
+        let element = match (values.as_slice(), image.bits) {
+            ([value], 32) if self.has_type(*value) == Type::Float(32) => Type::Float(32),
+            ([value], 32) if self.has_type(*value) == Type::Integer(32, true) => Type::Integer(32, true),
+            ([_], bits) => Type::Integer(bits, image.is_signed),
+            (many, _) => Type::Vector(many.len() as u8, crate::types::Kind::Unsigned),
+        };
+        let word = if image.bits < 32 { Type::Integer(32, false) } else { element.word() };
+        let texts: Vec<String> = values.iter().map(|value| self.value(*value, 0, word)).collect();
+        let value = match element {
+            Type::Vector(..) => format!("make_{}({})", element.name(), texts.join(", ")),
+            _ => texts.concat(),
+        };
+        let arguments = self.image_arguments(id, image, element);
+        format!("{}<{}>({value}, {arguments})", image.function, element.name())
+    }
+
+    /// The n-th word of what was read.
+    pub(super) fn image_word(&mut self, read: Id, word: u8) -> String {
+        let text = self.plain(read, u8::MAX);
+        match self.types.of[read as usize] {
+            Type::Vector(..) => {
+                let member = ["x", "y", "z", "w"][usize::from(word & 3)];
+                format!("{text}.{member}")
+            }
+            _ => text,
+        }
+    }
+
+    /// The reference or object, and where in it.
+    fn image_arguments(&mut self, id: Id, image: &Image, element: Type) -> String {
+        let mut list = Vec::new();
+        if let Some(reference) = image.reference {
+            list.push(self.image_reference(reference, image, element));
+        }
+        for index in 0..image.first() + image.letters.len() {
+            let input = self.function.input(id, index);
+            let wanted = letter(image.letter(index).unwrap_or(b'u'));
+            list.push(match wanted {
+                Type::Integer(..) => self.operand(input, 0, wanted),
+                wanted => self.value(input, 0, wanted),
+            });
+        }
+        // A surface's coordinate x counts bytes; what is outside of it stops the kernel unless something else is said.
+        if !image.outside.is_empty() {
+            list.push(String::from(image.outside));
+        }
+        list.join(", ")
+    }
+
+    /// The name of a reference, which is declared before the function.
+    fn image_reference(&mut self, reference: u32, image: &Image, element: Type) -> String {
+        let name = identifier(self.function.symbols.get(reference as usize).map_or("", String::as_str));
+        let declaration = if image.is_surface() {
+            format!("surface<void, {}> {name};", image.shape)
+        } else {
+            format!("texture<{}, {}> {name};", element.name(), image.shape)
+        };
+        self.globals.insert(name.clone(), declaration);
+        name
+    }
+}

@@ -1,0 +1,479 @@
+//! Textures and surfaces: what the p-code says of them step by step, as one call of CUDA's function.
+//!
+//! A texture instruction names the word of constant bank 0 that holds the handle, which is that of a reference (a relocation
+//! says its name) or a parameter; or it names none, and the handle comes first in its registers. Then follow the layer, the
+//! coordinates, and the level of detail.
+//!
+//! Kepler computes the addresses of surfaces with instructions of their own, from a descriptor of eight words: base (in units
+//! of 256 bytes), format, and what to clamp by and to multiply with:
+//!
+//! | offset | word |
+//! |---|---|
+//! | 0x00 | base |
+//! | 0x04 | format |
+//! | 0x08 | x |
+//! | 0x0c | pitch |
+//! | 0x10 | y |
+//! | 0x14 | distance of layers |
+//! | 0x18 | z, or layer |
+//! | 0x1c | distance in z |
+//!
+//! These stand in constant bank 0 for a reference; the handle of an object is their address. The order was read off what
+//! `ptxas` 11.2 makes of PTX's `suld` and `sust`. What leads from coordinates to an address is followed back.
+
+use super::banks::PARAMETERS;
+use super::calls::Given;
+use super::lift::Lifting;
+use super::{Place, Variable};
+use crate::ir::{Function, Id, Image, NONE, Op, Space};
+
+/// What the instruction that is being lifted has said so far.
+#[derive(Default)]
+pub(super) struct Pending {
+    /// Registers of coordinates, then others.
+    sources: Vec<Id>,
+    /// Words to be written.
+    data: Vec<Id>,
+    /// What was read last, and which of its words the results are.
+    read: Option<(Id, Vec<u8>)>,
+    /// Accesses of surfaces.
+    accesses: Vec<Access>,
+}
+
+/// A shape of textures.
+struct Shape {
+    dimensions: usize,
+    is_layered: bool,
+    /// CUDA's functions: with the level computed, and with the level given.
+    functions: [&'static str; 2],
+    /// The letters of the inputs of both.
+    letters: [&'static str; 2],
+    name: &'static str,
+}
+
+const fn shape(
+    dimensions: usize,
+    is_layered: bool,
+    functions: [&'static str; 2],
+    letters: [&'static str; 2],
+    name: &'static str,
+) -> Shape {
+    Shape { dimensions, is_layered, functions, letters, name }
+}
+
+/// By the number of the modifier `tex_target`; volumes have no layers.
+const SHAPES: [Option<Shape>; 8] = [
+    Some(shape(1, false, ["tex1D", "tex1DLod"], ["f", "ff"], "cudaTextureType1D")),
+    Some(shape(1, true, ["tex1DLayered", "tex1DLayeredLod"], ["fi", "fif"], "cudaTextureType1DLayered")),
+    Some(shape(2, false, ["tex2D", "tex2DLod"], ["ff", "fff"], "cudaTextureType2D")),
+    Some(shape(2, true, ["tex2DLayered", "tex2DLayeredLod"], ["ffi", "ffif"], "cudaTextureType2DLayered")),
+    Some(shape(3, false, ["tex3D", "tex3DLod"], ["fff", "ffff"], "cudaTextureType3D")),
+    None,
+    Some(shape(3, false, ["texCubemap", "texCubemapLod"], ["fff", "ffff"], "cudaTextureTypeCubemap")),
+    Some(shape(
+        3,
+        true,
+        ["texCubemapLayered", "texCubemapLayeredLod"],
+        ["fffi", "fffif"],
+        "cudaTextureTypeCubemapLayered",
+    )),
+];
+
+/// Words of the descriptor of a surface, by their offsets.
+const X: u64 = 8;
+const Y: u64 = 0x10;
+const Z: u64 = 0x18;
+
+/// A read or write of a surface whose address is still to be followed back.
+struct Access {
+    /// The operation. Its first input is the address, behind it stands what is written.
+    id: Id,
+    /// What is said if the address is none that a compiler makes.
+    note: u32,
+}
+
+impl Lifting<'_> {
+    /// A step of an instruction for textures or surfaces.
+    pub(super) fn image_function(&mut self, name: &str, inputs: &[Id]) -> Given {
+        match name {
+            "texture_coordinates" => self.image.sources = inputs.to_vec(),
+            "texture_arguments" => self.image.sources.extend_from_slice(inputs),
+            "surface_data" => self.image.data = inputs.to_vec(),
+            "texture_sample" | "texture_fetch" | "texture_gather" => {
+                self.image.read = self.texture(name, inputs);
+                if self.image.read.is_none() {
+                    return Given::Nothing;
+                }
+            }
+            "surface_load" => self.surface(inputs, false),
+            "surface_store" => self.surface(inputs, true),
+            "texture_result" | "surface_result" => {
+                let index = usize::try_from(self.known(inputs[0])).unwrap_or(usize::MAX);
+                let Some((read, channels)) = &self.image.read else { return Given::Nothing };
+                let (read, channel) = (*read, channels.get(index).copied().unwrap_or(0));
+                return Given::Value(self.make(Op::Result(channel), 32, &[read]));
+            }
+            _ => {
+                self.image.read = None;
+                return Given::Nothing;
+            }
+        }
+        Given::Value(NONE)
+    }
+
+    /// A read of a texture, and which of its words the results are; none for what CUDA has no function for.
+    fn texture(&mut self, name: &str, inputs: &[Id]) -> Option<(Id, Vec<u8>)> {
+        let numbers: Vec<u64> = inputs.iter().map(|input| self.known(*input)).collect();
+        let &[slot, target, detail, offset, compare, last, mask] = numbers.as_slice() else { return None };
+        // Offsets of texels, samples, comparisons of depths.
+        if offset != 0 || compare != 0 || name == "texture_fetch" && last != 0 {
+            return None;
+        }
+        let shape = SHAPES.get(usize::try_from(target).ok()?)?.as_ref()?;
+        let mut sources = std::mem::take(&mut self.image.sources).into_iter();
+        let (reference, handle) = self.texture_named(slot, &mut sources)?;
+        let layer = if shape.is_layered { sources.next() } else { None };
+        let mut list: Vec<Id> = handle.into_iter().chain(sources.by_ref().take(shape.dimensions)).collect();
+        list.extend(layer);
+        let level = usize::from(detail == 3);
+        let (function, letters) = match (name, target, detail) {
+            ("texture_sample", _, 0) => (shape.functions[0], shape.letters[0]),
+            ("texture_sample", _, 1) => {
+                list.push(self.number(0, 32));
+                (shape.functions[1], shape.letters[1])
+            }
+            ("texture_sample", _, 3) => {
+                list.push(sources.next()?);
+                (shape.functions[level], shape.letters[level])
+            }
+            ("texture_fetch", 0, 0) => ("tex1Dfetch", "i"),
+            ("texture_gather", 2, component) => {
+                list.push(self.number(component, 32));
+                ("tex2Dgather", "ffi")
+            }
+            _ => return None,
+        };
+        let channels: Vec<u8> = (0..4).filter(|channel| mask >> channel & 1 != 0).collect();
+        let words = if name == "texture_gather" { 4 } else { words(*channels.last()?) };
+        let image = Image {
+            function,
+            reference,
+            shape: shape.name,
+            letters,
+            words,
+            bits: 32,
+            is_signed: false,
+            outside: "",
+        };
+        let index = self.add_image(image);
+        Some((self.make(Op::ImageRead(index), 128, &list), channels))
+    }
+
+    /// The reference whose handle is in a word of constant bank 0, or the handle of an object: a parameter, or what the first
+    /// register holds.
+    fn texture_named(
+        &mut self,
+        slot: u64,
+        sources: &mut impl Iterator<Item = Id>,
+    ) -> Option<(Option<u32>, Option<Id>)> {
+        if slot == 0 {
+            let low = sources.next()?;
+            return Some((None, Some(whole(&mut self.builder.function, low))));
+        }
+        let offset = slot << 2;
+        let found =
+            self.code.variables.iter().find(|found| found.place == Place::Texture && found.offset == offset);
+        if let Some(found) = found {
+            return Some((Some(self.symbol(found.name)), None));
+        }
+        let offset = u32::try_from(offset.checked_sub(PARAMETERS)?).ok()?;
+        Some((None, Some(self.leaf(Op::Parameter(offset), 64))))
+    }
+
+    fn add_image(&mut self, image: Image) -> u32 {
+        let images = &mut self.builder.function.images;
+        images.push(image);
+        (images.len() - 1) as u32
+    }
+
+    /// An access of a surface: what is read, or nothing, and what is to be found out of its address.
+    fn surface(&mut self, inputs: &[Id], is_write: bool) {
+        /// Words, their bits, and whether they have a sign; by the numbers of the modifier `su_size`.
+        const SIZES: [(u8, u8, bool); 8] = [
+            (1, 8, false),
+            (1, 8, true),
+            (1, 16, false),
+            (1, 16, true),
+            (1, 32, false),
+            (2, 32, false),
+            (4, 32, false),
+            (0, 32, false),
+        ];
+        let size = usize::try_from(self.known(inputs[3])).unwrap_or(7).min(7);
+        let (words, bits, is_signed) = SIZES[size];
+        // What was clamped is not told to be outside.
+        let is_clamped = self.builder.function.number(inputs[2]) == Some(0);
+        let outside = match self.known(inputs[4]) {
+            _ if is_clamped => "cudaBoundaryModeClamp",
+            0 => "cudaBoundaryModeZero",
+            3 => "cudaBoundaryModeClamp",
+            _ => "",
+        };
+        let image =
+            Image { function: "", reference: None, shape: "", letters: "", words, bits, is_signed, outside };
+        let index = self.add_image(image);
+        let mut list = vec![inputs[0]];
+        let op = if is_write {
+            list.extend(self.image.data.iter().take(usize::from(words)));
+            Op::ImageWrite(index)
+        } else {
+            Op::ImageRead(index)
+        };
+        let id = self.make(op, if is_write { 0 } else { 128 }, &list);
+        let note = self.instruction_note();
+        self.image.accesses.push(Access { id, note });
+        if !is_write {
+            self.image.read = Some((id, vec![0, 1, 2, 3]));
+        }
+    }
+
+    /// Finds out what the addresses of surfaces are made of, and how many words textures with names have.
+    pub(super) fn settle_images(function: &mut Function, pending: &Pending, variables: &[Variable<'_>]) {
+        for access in &pending.accesses {
+            let op = function.op(access.id);
+            let (Op::ImageRead(index) | Op::ImageWrite(index)) = op else { continue };
+            let Some(element) = Element::new(function, function.input(access.id, 0), variables) else {
+                function.set_op(access.id, Op::Unlifted(access.note), &[]);
+                function.values[access.id as usize].width = 0;
+                continue;
+            };
+            let values: Vec<Id> =
+                (1..function.inputs(access.id).len()).map(|index| function.input(access.id, index)).collect();
+            element.put(function, index as usize, access.id, &values);
+        }
+        for id in 0..function.values.len() as Id {
+            // What an access would have given that is told in a comment.
+            if matches!(function.op(id), Op::Result(_))
+                && matches!(function.op(function.input(id, 0)), Op::Unlifted(_))
+            {
+                function.set_op(id, Op::Undefined, &[]);
+            }
+        }
+        for index in 0..function.images.len() {
+            let same = function.images.iter().filter(|image| {
+                image.reference.is_some()
+                    && image.reference == function.images[index].reference
+                    && !image.is_surface()
+            });
+            if let Some(words) = same.map(|image| image.words).max() {
+                function.images[index].words = words;
+            }
+        }
+    }
+}
+
+/// An element of a surface.
+struct Element {
+    /// The name of a reference, or the handle of an object.
+    surface: Surface,
+    /// Along x, y and z, or without z; then the layer.
+    coordinates: Vec<(Id, i64)>,
+    is_layered: bool,
+}
+
+enum Surface {
+    Named(String),
+    Object(Id),
+}
+
+impl Element {
+    /// The element at an address: the lower half merges packed coordinates, the upper one adds the base.
+    fn new(function: &Function, address: Id, variables: &[Variable<'_>]) -> Option<Self> {
+        let (high, low) = match function.op(address) {
+            Op::Concat => (function.input(address, 0), function.input(address, 1)),
+            _ => return None,
+        };
+        let merged = called(function, low, "surface_bitfield")?;
+        let (sum, layer) = match called(function, high, "surface_address") {
+            Some(_) => (high, None),
+            // The layer's address is added to it.
+            None => {
+                let high = stripped(function, high);
+                let (a, b) = (function.input(high, 0), function.input(high, 1));
+                let (a, b) = (stripped(function, a), stripped(function, b));
+                let is_sum = |id| called(function, id, "surface_address").is_some();
+                match function.op(high) {
+                    Op::Add if is_sum(a) => (a, Some(b)),
+                    Op::Add if is_sum(b) => (b, Some(a)),
+                    _ => return None,
+                }
+            }
+        };
+        let base = Word::new(function, function.input(sum, 2))?;
+        let mut coordinates = Vec::new();
+        let axes = [Some(X), Some(Y), (function.number(function.input(merged, 3)) == Some(1)).then_some(Z)];
+        for (index, axis) in axes.into_iter().enumerate() {
+            let Some(axis) = axis else { break };
+            let packed = function.input(merged, index);
+            if index == 1 && function.number(packed) == Some(0) {
+                break;
+            }
+            coordinates.push(clamped(function, packed, &base.at(axis)?)?);
+        }
+        if let Some(layer) = layer {
+            coordinates.push(inside(function, layer, &base.at(Z)?)?);
+        }
+        let surface = match base.object {
+            Some(low) => Surface::Object(low),
+            None => {
+                let offset = base.offset.checked_add(PARAMETERS)?;
+                let is_it = |found: &&Variable<'_>| found.place == Place::Surface && found.offset == offset;
+                Surface::Named(String::from(variables.iter().find(is_it)?.name))
+            }
+        };
+        Some(Self { surface, coordinates, is_layered: layer.is_some() })
+    }
+
+    /// Makes the access of it one by name or handle and coordinates.
+    fn put(self, function: &mut Function, index: usize, id: Id, values: &[Id]) {
+        let is_write = matches!(function.op(id), Op::ImageWrite(_));
+        let names: [&'static str; 2] = match (self.coordinates.len(), self.is_layered) {
+            (1, _) => ["surf1Dread", "surf1Dwrite"],
+            (2, false) => ["surf2Dread", "surf2Dwrite"],
+            (2, true) => ["surf1DLayeredread", "surf1DLayeredwrite"],
+            (_, false) => ["surf3Dread", "surf3Dwrite"],
+            (_, true) => ["surf2DLayeredread", "surf2DLayeredwrite"],
+        };
+        let shape = match (self.coordinates.len(), self.is_layered) {
+            (1, _) => "cudaSurfaceType1D",
+            (2, false) => "cudaSurfaceType2D",
+            (2, true) => "cudaSurfaceType1DLayered",
+            (_, false) => "cudaSurfaceType3D",
+            (_, true) => "cudaSurfaceType2DLayered",
+        };
+        let mut inputs = Vec::new();
+        let reference = match self.surface {
+            Surface::Object(low) => {
+                inputs.push(whole(function, low));
+                None
+            }
+            Surface::Named(name) => {
+                let found = function.symbols.iter().position(|symbol| *symbol == name);
+                let place = found.unwrap_or(function.symbols.len());
+                if found.is_none() {
+                    function.symbols.push(name);
+                }
+                Some(place as u32)
+            }
+        };
+        let (block, address) = (function.values[id as usize].block, function.values[id as usize].address);
+        for &(coordinate, added) in &self.coordinates {
+            inputs.push(if added == 0 {
+                coordinate
+            } else {
+                let added = function.constant(added.cast_unsigned(), 32);
+                function.raw(Op::Add, 32, block, address, &[coordinate, added])
+            });
+        }
+        inputs.extend_from_slice(values);
+        function.set_inputs(id, &inputs);
+        let image = &mut function.images[index];
+        image.function = names[usize::from(is_write)];
+        image.reference = reference;
+        image.shape = shape;
+        image.letters = ["i", "ii", "iii"][self.coordinates.len().clamp(1, 3) - 1];
+    }
+}
+
+/// A word of a descriptor: of constant bank 0, counted from the parameters on, or of memory from a handle on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Word {
+    object: Option<Id>,
+    offset: u64,
+}
+
+impl Word {
+    fn new(function: &Function, id: Id) -> Option<Self> {
+        match function.op(id) {
+            Op::Parameter(offset) => Some(Self { object: None, offset: u64::from(offset) }),
+            Op::Load(Space::Generic) => {
+                let address = function.input(id, 0);
+                let low = if function.op(address) == Op::Concat {
+                    function.input(address, 1)
+                } else {
+                    return None;
+                };
+                let offset = function.number(function.input(low, 1));
+                Some(match (function.op(low), offset) {
+                    (Op::Add, Some(offset)) => Self { object: Some(function.input(low, 0)), offset },
+                    _ => Self { object: Some(low), offset: 0 },
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The word so much further on.
+    fn at(&self, offset: u64) -> Option<Self> {
+        Some(Self { object: self.object, offset: self.offset.checked_add(offset)? })
+    }
+}
+
+/// The value, if it is what a function of this name gives.
+fn called(function: &Function, id: Id, name: &str) -> Option<Id> {
+    matches!(function.op(id), Op::Call(call) if call.entry().name == name).then_some(id)
+}
+
+/// The coordinate that was clamped by a word of a descriptor, and what is added to it.
+fn clamped(function: &Function, packed: Id, by: &Word) -> Option<(Id, i64)> {
+    let clamp = called(function, packed, "surface_clamp")?;
+    let added = function.number(function.input(clamp, 2))? as u32;
+    (Word::new(function, function.input(clamp, 1))? == *by)
+        .then(|| (function.input(clamp, 0), i64::from(added.cast_signed())))
+}
+
+/// Without widenings around it.
+fn stripped(function: &Function, id: Id) -> Id {
+    let mut id = id;
+    while id != NONE && matches!(function.op(id), Op::Low | Op::ZeroExtend) {
+        id = function.input(id, 0);
+    }
+    id
+}
+
+/// The same, anywhere in a product.
+fn inside(function: &Function, product: Id, by: &Word) -> Option<(Id, i64)> {
+    let mut list = vec![product];
+    for _ in 0..16 {
+        let id = list.pop()?;
+        if let Some(found) = clamped(function, id, by) {
+            return Some(found);
+        }
+        if matches!(function.op(id), Op::Mul | Op::And | Op::ZeroExtend | Op::Low) {
+            list.extend((0..function.inputs(id).len()).map(|index| function.input(id, index)));
+        }
+    }
+    None
+}
+
+/// The 64 bits that a lower half is of.
+fn whole(function: &mut Function, low: Id) -> Id {
+    let low = function.resolve(low);
+    match function.op(low) {
+        Op::Parameter(offset) => function.raw(Op::Parameter(offset), 64, 0, NONE, &[]),
+        Op::Low if function.width(function.input(low, 0)) == 64 => function.input(low, 0),
+        _ => {
+            let block = function.values[low as usize].block;
+            function.raw(Op::ZeroExtend, 64, block, NONE, &[low])
+        }
+    }
+}
+
+/// How many words a vector has that reaches up to a channel.
+fn words(last: u8) -> u8 {
+    match last {
+        0 => 1,
+        1 => 2,
+        _ => 4,
+    }
+}
