@@ -49,9 +49,7 @@ pub(crate) struct Args {
     pub(crate) command: Option<Command>,
 }
 
-/// Their arguments are put together only for the one that is meant: all of them take a good part of a short run.
 #[derive(Debug, Subcommand)]
-#[command(defer = true)]
 pub(crate) enum Command {
     /// Say what files are: target, versions, functions, hashes (the default)
     #[command(after_help = EXIT_STATUS)]
