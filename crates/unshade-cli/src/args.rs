@@ -973,8 +973,8 @@ pub(crate) struct DumpArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExploreArgs {
-    /// Files and folders
-    #[arg(required = true, value_name = "PATH")]
+    /// Files and folders [default: those that are dropped on the page]
+    #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Print the address, and start no browser
     #[arg(long)]
