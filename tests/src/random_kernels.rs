@@ -8,7 +8,7 @@
 //! anywhere to anywhere. What may go back counts down, and leaves at zero.
 
 use unshade::decompiler::sass::Code;
-use unshade::decompiler::{Fault, Parameter, Source, decompile};
+use unshade::decompiler::{Fault, Source, decompile};
 use unshade::sass::semantics::table::Code as Pcode;
 use unshade::sass::semantics::{Lifted, Space, functions};
 use unshade::sass::table::{Encoding, Flow, Isa, Kind, NONE};
@@ -239,9 +239,11 @@ impl Maker<'_> {
             self.text(format!("LD.E R{}, [R2+{:#x}]", index + INTEGERS, 4 * index));
         }
         self.text(format!("MOV32I R30, {FUEL:#x}"));
-        for index in 0..4 {
+        for index in 0..7 {
             self.text(format!("ISETP.LT.AND P{index}, PT, R{}, R{}, PT", index + 4, index + 6));
         }
+        // All four flags.
+        self.text("IADD R31.CC, R4, R5");
     }
 
     fn tail(&mut self) {
@@ -397,32 +399,18 @@ pub enum Skipped {
 /// # Errors
 /// Why there is none.
 pub fn case(encodings: &[&'static Encoding], number: u64, shape: Shape) -> Result<Case, Skipped> {
-    let code = code(encodings, number, shape);
+    case_of(&code(encodings, number, shape), number)
+}
+
+/// The case of code that is like that of a number: as it was made, or with less in it.
+///
+/// # Errors
+/// Why there is none.
+pub fn case_of(code: &[u8], number: u64) -> Result<Case, Skipped> {
     let name = format!("random_{number}");
     let sizes = [8_u16, 8, 4, 4, 4, 4, 4, 4];
-    let mut offset = 0;
-    let parameters = sizes.map(|size| {
-        let parameter = Parameter { offset, size: size.into(), ty: None };
-        offset += u32::from(size);
-        parameter
-    });
-    let source = Source {
-        name: name.clone(),
-        is_kernel: true,
-        parameters: parameters.to_vec(),
-        code: Code {
-            isa: isa::by_architecture(35).expect("it is a table of ours"),
-            bytes: &code,
-            base: 0,
-            entry: 0,
-            constants: Vec::new(),
-            functions: Vec::new(),
-            variables: Vec::new(),
-            relocations: Vec::new(),
-            local_size: 0,
-        },
-        shared_size: 0,
-    };
+    let isa = isa::by_architecture(35).expect("it is a table of ours");
+    let source = Source::kernel(name.clone(), Code::new(isa, code), &sizes.map(u32::from));
     let found = decompile(&source, 20_000).map_err(Skipped::Refused)?;
     if found.unlifted > 0 {
         let notes = found.lines.iter().filter_map(|line| line.text.split_once("/* "));
@@ -433,7 +421,7 @@ pub fn case(encodings: &[&'static Encoding], number: u64, shape: Shape) -> Resul
     }
     let mut device = Device::new();
     let faulted = |text: &dyn std::fmt::Display| Skipped::Faulted(text.to_string());
-    let module = Module::of_code(35, &name, &code, &sizes).ok_or_else(|| faulted(&"no module"))?;
+    let module = Module::of_code(35, &name, code, &sizes).ok_or_else(|| faulted(&"no module"))?;
     let mut random = Random::new(number ^ 0x5eed);
     let mut arguments = Vec::new();
     for buffer in ["in", "out"] {

@@ -87,6 +87,19 @@ pub struct Source<'a> {
     pub shared_size: u64,
 }
 
+impl<'a> Source<'a> {
+    /// A kernel whose parameters have these sizes in bytes, one behind the other, and which declares no shared memory.
+    pub fn kernel(name: impl Into<String>, code: sass::Code<'a>, sizes: &[u32]) -> Self {
+        let mut end = 0_u32;
+        let parameters = sizes.iter().map(|&size| {
+            let offset = end;
+            end = end.saturating_add(size);
+            Parameter { offset, size, ty: None }
+        });
+        Self { name: name.into(), is_kernel: true, parameters: parameters.collect(), code, shared_size: 0 }
+    }
+}
+
 /// A line of the text, and the addresses of the instructions that it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {

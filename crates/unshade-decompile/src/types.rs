@@ -464,11 +464,12 @@ impl Types {
             self.of[id as usize] = match width {
                 0 => Type::Void,
                 1 => Type::Bool,
-                64 if votes.pointer && !matches!(op, Op::Constant(_)) => {
+                _ if op.gives_float() => Type::Float(width),
+                // What is a pointer here and a float there is a number.
+                64 if votes.pointer && votes.float == 0 && !matches!(op, Op::Constant(_)) => {
                     let (bits, kind) = self.pointee(function, id, root, known);
                     Type::Pointer(bits, kind)
                 }
-                _ if op.gives_float() => Type::Float(width),
                 32 | 64 if !op.is_integer() && votes.float > 0 && votes.float >= votes.integer => {
                     Type::Float(width)
                 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, ensure};
 use unshade::core::{Diagnostics, Reader};
 use unshade::decompiler::sass::Code;
-use unshade::decompiler::{DEFAULT_BUDGET, Parameter, Source, decompile};
+use unshade::decompiler::{DEFAULT_BUDGET, Source, decompile};
 use unshade::nv::Cubin;
 use unshade::sass::{assemble, isa};
 
@@ -132,24 +132,8 @@ fn memory() -> Result<bool> {
 }
 
 fn source(code: &[u8]) -> Result<Source<'_>> {
-    let parameters = [(0, 8), (8, 8), (16, 4)].map(|(offset, size)| Parameter { offset, size, ty: None });
-    Ok(Source {
-        name: String::from("large"),
-        is_kernel: true,
-        parameters: parameters.to_vec(),
-        code: Code {
-            isa: isa::by_architecture(35).context("sm_35")?,
-            bytes: code,
-            base: 0,
-            entry: 0,
-            constants: Vec::new(),
-            functions: Vec::new(),
-            variables: Vec::new(),
-            relocations: Vec::new(),
-            local_size: 0,
-        },
-        shared_size: 0,
-    })
+    let isa = isa::by_architecture(35).context("sm_35")?;
+    Ok(Source::kernel("large", Code::new(isa, code), &[8, 8, 4]))
 }
 
 /// Code of so many instructions: stretches of loads, arithmetic, a branch and a loop.

@@ -18,8 +18,8 @@ impl Printer<'_> {
     fn access_type(&self, space: Space, address: Id, width: u8, wanted: Type) -> Type {
         let element = self.element(space, address);
         let wanted = match wanted {
-            Type::Bool | Type::Void => Type::Integer(width, false),
-            Type::Pointer(..) => return wanted,
+            // What points to pointers is written as what points to numbers.
+            Type::Bool | Type::Void | Type::Pointer(..) => Type::Integer(width, false),
             wanted => wanted,
         };
         match (element, wanted) {
@@ -72,9 +72,12 @@ impl Printer<'_> {
     }
 
     /// The type in which a value is stored.
-    pub(super) fn stored_type(&self, value: Id, width: u8) -> Type {
+    pub(super) fn stored_type(&self, space: Space, address: Id, value: Id) -> Type {
+        let width = self.function.width(value);
         if matches!(self.function.op(value), Op::Constant(_)) {
-            return Type::Void;
+            // A number takes the type of its place, if that is as wide.
+            let fits = self.element(space, address).is_some_and(|element| element.bits() == width);
+            return if fits { Type::Void } else { Type::Integer(width.max(8), false) };
         }
         match self.has_type(value) {
             Type::Float(bits) if bits == width => Type::Float(bits),

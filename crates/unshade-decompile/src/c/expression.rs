@@ -66,12 +66,14 @@ impl Printer<'_> {
         let width = self.function.width(id);
         let a = self.function.input(id, 0);
         match self.function.op(id) {
-            Op::Special(_) => UNSIGNED,
+            Op::Special(_) => Type::Integer(width, false),
             Op::Constant(_) => Type::Integer(width.max(32), true),
             Op::Symbol(_) => self.symbol_type(id),
             Op::Add if matches!(self.types.of[id as usize], Type::Pointer(..)) => self.types.of[id as usize],
             Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => self.common_type(id, width),
             Op::Neg | Op::Not | Op::Shl => self.promoted(a, width),
+            // `__mulhi` has a sign.
+            Op::High if self.factors(a).is_some_and(|factors| factors.2) => INT,
             Op::Shr | Op::Udiv | Op::Urem | Op::Concat | Op::High => Type::Integer(width.max(32), false),
             Op::Sar | Op::Sdiv | Op::Srem => Type::Integer(width.max(32), true),
             Op::ZeroExtend => match self.function.width(a) {
@@ -132,8 +134,8 @@ impl Printer<'_> {
             {
                 continue;
             }
-            if let Some(number) = self.function.number(input) {
-                has_sign &= is_int(number, width) || matches!(self.function.op(id), Op::Add);
+            // A number is written as one with a sign, which leaves it to the other.
+            if self.function.number(input).is_some() {
                 continue;
             }
             match self.promoted(input, width) {
@@ -153,6 +155,11 @@ impl Printer<'_> {
         match op {
             Op::Constant(number) => constant(number, width, ty, tight),
             Op::Undefined => constant(0, width, ty, tight),
+            Op::Special(special) if width == 64 => {
+                self.casts += 1;
+                self.regions.entry(special.0).or_insert((0, 0));
+                wrapped(format!("(unsigned long long){}", special.0), UNARY, tight)
+            }
             Op::Special(special) => {
                 if let Some(name) = special.0.strip_suffix("()") {
                     self.helper(name);
@@ -169,12 +176,10 @@ impl Printer<'_> {
             Op::Or => self.binary("|", OR, a, b, tight, self.loose(width)),
             Op::Xor => self.binary("^", XOR, a, b, tight, self.loose(width)),
             Op::Shl => self.shift("<<", "shift_left", a, b, tight, self.loose(width)),
-            Op::Shr => self.shift(">>", "shift_right", a, b, tight, plain),
-            Op::Sar => {
-                self.shift(">>", "shift_right_signed", a, b, tight, Type::Integer(width.max(32), true))
-            }
-            Op::Udiv => self.binary("/", PRODUCT, a, b, tight, plain),
-            Op::Urem => self.binary("%", PRODUCT, a, b, tight, plain),
+            Op::Shr => self.shift(">>", "shift_right", a, b, tight, Type::Integer(width, false)),
+            Op::Sar => self.shift(">>", "shift_right_signed", a, b, tight, Type::Integer(width, true)),
+            Op::Udiv => self.binary("/", PRODUCT, a, b, tight, Type::Integer(width, false)),
+            Op::Urem => self.binary("%", PRODUCT, a, b, tight, Type::Integer(width, false)),
             Op::Sdiv => self.binary("/", PRODUCT, a, b, tight, Type::Integer(width, true)),
             Op::Srem => self.binary("%", PRODUCT, a, b, tight, Type::Integer(width, true)),
             Op::Neg => self.unary("-", a, tight, self.loose(width)),
@@ -396,7 +401,7 @@ impl Printer<'_> {
 
     /// A shift by a number that may be too large for C's operator is a function.
     fn shift(&mut self, operator: &str, name: &'static str, a: Id, b: Id, tight: u8, wanted: Type) -> String {
-        let width = u64::from(wanted.bits());
+        let width = u64::from(wanted.bits().max(32));
         let is_small = match self.function.op(b) {
             Op::Constant(number) => number < width,
             Op::And => self.function.number(self.function.input(b, 1)).is_some_and(|mask| mask < width),
@@ -417,7 +422,20 @@ impl Printer<'_> {
             return wrapped(format!("{left} {operator} {right}"), SHIFT, tight);
         }
         self.helper(name);
-        let (left, right) = (self.value(a, 0, wanted), self.operand(b, 0, UNSIGNED));
+        // The helper has the type of what is shifted.
+        let left = if operator == "<<" {
+            let ty = self.promoted(a, width as u8);
+            let is_widened = matches!(self.function.op(a), Op::ZeroExtend | Op::SignExtend)
+                && self.function.width(self.function.input(a, 0)) < 32;
+            if self.has_type(a).bits() < 32 || is_widened {
+                self.cast(a, ty, 0, self.has_type(a))
+            } else {
+                self.value(a, 0, ty)
+            }
+        } else {
+            self.value(a, 0, wanted)
+        };
+        let right = self.operand(b, 0, UNSIGNED);
         format!("{name}({left}, {right})")
     }
 
@@ -425,9 +443,14 @@ impl Printer<'_> {
         if self.function.number(a).is_some() && self.function.number(b).is_none() {
             return self.compare(turned(operator), level, b, a, tight, sign);
         }
-        let width = self.function.width(a).max(self.function.width(b)).max(32);
-        if self.function.width(a) == 1 {
+        let width = self.function.width(a).max(self.function.width(b));
+        if width == 1 {
             return self.binary(operator, level, a, b, tight, Type::Bool);
+        }
+        if width < 32 {
+            // C widens both, each with its own sign.
+            let sign = sign.unwrap_or(matches!(self.has_type(a), Type::Integer(_, true)));
+            return self.binary(operator, level, a, b, tight, Type::Integer(width, sign));
         }
         let has_sign = |this: &Self, id: Id| match this.has_type(id) {
             Type::Integer(bits, sign) => sign || bits < 32,
@@ -603,6 +626,12 @@ impl Printer<'_> {
                         Type::Integer(..) if !matches!(call.name(), "min" | "max") => {
                             self.operand(input, 0, ty)
                         }
+                        Type::Integer(64, has_sign) if self.function.number(input).is_some() => {
+                            // A plain number would leave open which `min` is meant.
+                            let text = self.value(input, 0, ty);
+                            let suffix = if has_sign { "ll" } else { "ull" };
+                            if text.contains('l') { text } else { text + suffix }
+                        }
                         ty => self.value(input, 0, ty),
                     }
                 }
@@ -653,11 +682,6 @@ fn conversion(has: Type, wanted: Type) -> Option<(String, &'static str, u8)> {
         }
         _ => None,
     }
-}
-
-/// Whether a number is one that C takes for an `int` (or a `long long`) as it is written.
-fn is_int(number: u64, width: u8) -> bool {
-    width > 32 || number < 1 << 31
 }
 
 /// The comparison with its sides exchanged.

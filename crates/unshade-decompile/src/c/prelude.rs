@@ -137,7 +137,7 @@ static HELPERS: &[(&str, &str, &str)] = &[
     (
         "clamp_integer",
         "long long (long long x, bool has_sign, int type)",
-        "    int bits = 8 << (type & 3);\n    long long low = type < 4 ? 0 : -(1ll << (bits - 1)), high = type < 4 ? bits < 64 ? (1ll << bits) - 1 : -1 : (long long)((1ull << (bits - 1)) - 1);\n    if (!has_sign && x < 0)\n        return high;\n    return x < low ? low : high >= 0 && x > high ? high : x;",
+        "    int bits = 8 << (type & 3);\n    long long low = type < 4 ? 0 : -(1ll << (bits - 1)), high = type < 4 ? bits < 64 ? (1ll << bits) - 1 : -1 : (long long)((1ull << (bits - 1)) - 1);\n    if (!has_sign && x < 0)\n        return type == 3 ? x : high;\n    return x < low ? low : high >= 0 && x > high ? high : x;",
     ),
     (
         "select_bytes",

@@ -48,6 +48,15 @@ impl Special {
     pub fn is_small(self) -> bool {
         ["threadIdx", "blockIdx", "blockDim", "gridDim"].iter().any(|name| self.0.starts_with(name))
     }
+
+    /// The array whose address the start of a window is.
+    pub fn memory(self) -> Option<&'static str> {
+        match self.0 {
+            "local_window()" => Some("local"),
+            "shared_window()" => Some("shared"),
+            _ => None,
+        }
+    }
 }
 
 /// What a value is.

@@ -192,6 +192,10 @@ impl Lifting<'_> {
         if function.op(source) == Op::FloatConvert && function.width(function.input(source, 0)) == 32 {
             source = function.input(source, 0);
             from = "float";
+        } else if self.known(at(3)) != F64 {
+            // What is no number becomes another one than of a double.
+            source = self.make(Op::FloatConvert, 32, &[source]);
+            from = "float";
         }
         let name = format!("__{from}2{to}_{mode}");
         let value = self.call(&name, width, &[source]);

@@ -40,6 +40,23 @@ pub struct Code<'a> {
     pub relocations: Vec<Relocation<'a>>,
 }
 
+impl<'a> Code<'a> {
+    /// Code that is entered at its first word, at address 0, and of which nothing else is known.
+    pub fn new(isa: &'static Isa, bytes: &'a [u8]) -> Self {
+        Self {
+            isa,
+            bytes,
+            base: 0,
+            entry: 0,
+            local_size: 0,
+            constants: Vec::new(),
+            functions: Vec::new(),
+            variables: Vec::new(),
+            relocations: Vec::new(),
+        }
+    }
+}
+
 /// A function inside of a section.
 #[derive(Clone, Debug)]
 pub struct Inner<'a> {

@@ -8,6 +8,7 @@
 
 use super::Code;
 use crate::ir::Op;
+use crate::ir::hash::Table;
 use unshade_sass::listing::{Function, Word, instruction_target};
 use unshade_sass::semantics::{Fault, Host, Next, State, execute};
 use unshade_sass::semantics::{Lifted, Space};
@@ -122,14 +123,22 @@ impl Meaning {
         if self.flushes && value.is_subnormal() { 0.0_f32.copysign(value) } else { value }
     }
 
-    /// Whether two results are the same; what is not a number is one.
-    fn is_same(self, expected: u64, found: u64) -> bool {
-        let is_nan = |bits: u64| match self.width {
-            64 => f64::from_bits(bits).is_nan(),
-            _ => f32::from_bits(bits as u32).is_nan(),
-        };
+    /// Whether a word can be a half of a result, the lower or the upper one; what is not a number is one.
+    fn is_half(self, expected: u64, half: Half32, found: u32) -> bool {
         let is_float = matches!(self.op, Op::FloatDiv | Op::FloatSqrt);
-        expected == found || is_float && is_nan(expected) && is_nan(found)
+        let wide = self.width == 64;
+        let is_nan = match self.width {
+            64 => f64::from_bits(expected).is_nan(),
+            _ => f32::from_bits(expected as u32).is_nan(),
+        };
+        if is_float && is_nan {
+            return match half {
+                Half32::Low if wide => true,
+                Half32::High => found & 0x7ff0_0000 == 0x7ff0_0000,
+                Half32::Low => f32::from_bits(found).is_nan(),
+            };
+        }
+        found == half.of(expected)
     }
 
     /// Numbers to try: special ones in pairs, and random ones.
@@ -179,14 +188,30 @@ impl Meaning {
     }
 }
 
+/// A half of a number; one of 32 bits has the lower one alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Half32 {
+    Low,
+    High,
+}
+
+impl Half32 {
+    fn of(self, number: u64) -> u32 {
+        match self {
+            Self::Low => number as u32,
+            Self::High => (number >> 32) as u32,
+        }
+    }
+}
+
 /// A routine that was tried.
 #[derive(Clone, Debug)]
 pub(super) struct Routine {
     pub meaning: Meaning,
     /// Where the numbers are: lower half, upper half, of the first and of the second.
     pub inputs: Vec<Half>,
-    /// The first register of the result.
-    pub result: u8,
+    /// The registers in which a half of the result stands; the same half may be in several.
+    pub results: Vec<(u8, Half32)>,
     /// Registers that hold something else afterwards.
     pub changed: Vec<u8>,
 }
@@ -196,7 +221,7 @@ pub(super) fn find(code: &Code<'_>, words: &[Word], address: u64) -> Option<Rout
     let function = code.functions.iter().find(|function| function.address == address)?;
     let name = function.name.rsplit('$').next()?;
     let meaning = NAMES.iter().find(|entry| entry.0 == name)?.1;
-    let mut trial = Trial { code, words, lifted: Lifted::default() };
+    let mut trial = Trial { code, words, lifted: Table::default() };
     let read = trial.read(address, meaning)?;
     let count = meaning.count() * if meaning.width == 64 { 2 } else { 1 };
     let trials = meaning.trials();
@@ -228,7 +253,8 @@ fn orders(read: &[Half], count: usize) -> Vec<Vec<Half>> {
 struct Trial<'a> {
     code: &'a Code<'a>,
     words: &'a [Word],
-    lifted: Lifted,
+    /// What was run before, by its slot: each trial runs the same instructions.
+    lifted: Table<usize, Lifted>,
 }
 
 /// What a run left.
@@ -260,7 +286,9 @@ impl Trial<'_> {
         inputs: &[Half],
         trials: &[[u64; 2]],
     ) -> Option<Routine> {
-        let mut results: Vec<u8> = (0..254).collect();
+        let halves = if meaning.width == 64 { vec![Half32::Low, Half32::High] } else { vec![Half32::Low] };
+        let mut results: Vec<(u8, Half32)> =
+            halves.iter().flat_map(|half| (0..255).map(move |register| (register, *half))).collect();
         let mut changed = Vec::new();
         if inputs.iter().step_by(2).any(|half| *half == Half::Zero) {
             return None;
@@ -288,12 +316,10 @@ impl Trial<'_> {
             }
             derived(meaning, inputs, pair[0], &mut state);
             let run = self.run(address, state, &parameters)?;
-            results.retain(|register| {
-                let half = |index: usize| u64::from(run.after.registers[usize::from(*register) + index]);
-                let found = if meaning.width == 64 { half(1) << 32 | half(0) } else { half(0) };
-                meaning.is_same(expected, found)
+            results.retain(|(register, half)| {
+                meaning.is_half(expected, *half, run.after.registers[usize::from(*register)])
             });
-            if results.is_empty() {
+            if !halves.iter().all(|half| results.iter().any(|result| result.1 == *half)) {
                 return None;
             }
             let is_new = |register: &u8| {
@@ -304,10 +330,8 @@ impl Trial<'_> {
             changed.sort_unstable();
             changed.dedup();
         }
-        let result = *results.iter().find(|register| **register == 4).or_else(|| results.first())?;
-        let upper = if meaning.width == 64 { result + 1 } else { result };
-        changed.retain(|register| !(result..=upper).contains(register));
-        Some(Routine { meaning, inputs: inputs.to_vec(), result, changed })
+        changed.retain(|register| results.iter().all(|result| result.0 != *register));
+        Some(Routine { meaning, inputs: inputs.to_vec(), results, changed })
     }
 
     /// Runs a routine up to its return.
@@ -330,9 +354,13 @@ impl Trial<'_> {
             let Word::Instruction(instruction) = self.words.get(slot)? else {
                 continue;
             };
-            self.lifted.lift(instruction, here);
-            for op in self.lifted.ops() {
-                for input in self.lifted.inputs(op).iter().filter(|input| input.space == Space::Register) {
+            let lifted = self.lifted.entry(slot).or_insert_with(|| {
+                let mut lifted = Lifted::default();
+                lifted.lift(instruction, here);
+                lifted
+            });
+            for op in lifted.ops() {
+                for input in lifted.inputs(op).iter().filter(|input| input.space == Space::Register) {
                     let first = usize::try_from(input.offset).ok()?;
                     let last = first + usize::from(input.width > 32);
                     run.read.extend((first..=last.min(254)).filter(|at| !written[*at]).map(register));
@@ -344,7 +372,7 @@ impl Trial<'_> {
                 }
             }
             let is_call = instruction.operation().flow == Kind::Call;
-            match execute(&self.lifted, &mut run.after, &mut outside).ok()? {
+            match execute(lifted, &mut run.after, &mut outside).ok()? {
                 Next::Following => {}
                 Next::Goto(to) => at = to,
                 Next::Call(to) => {

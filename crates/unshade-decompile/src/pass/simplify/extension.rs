@@ -1,7 +1,7 @@
 //! Widenings, halves and what is made of both.
 
 use super::Rewriter;
-use crate::ir::{Id, Op};
+use crate::ir::{Id, Op, Special};
 use crate::pass::pairs::Pairs;
 
 impl Rewriter<'_> {
@@ -11,6 +11,13 @@ impl Rewriter<'_> {
         match op {
             Op::Concat => return (Pairs { function: self.function }).concat(self.id),
             Op::ZeroExtend | Op::SignExtend | Op::Low if self.width(a) == width => return Some(a),
+            // Where the memory of the thread or the block begins among all addresses.
+            Op::ZeroExtend
+                if width == 64 && matches!(inner_op, Op::Special(special) if special.memory().is_some()) =>
+            {
+                let Op::Special(special) = inner_op else { return None };
+                return Some(self.make(Op::Special(Special(special.memory()?)), 64, &[]));
+            }
             Op::SignExtend if matches!(inner_op, Op::Special(special) if special.is_small()) => {
                 return Some(self.make(Op::ZeroExtend, width, &[a]));
             }

@@ -35,6 +35,20 @@ impl Rewriter<'_> {
                 let inner = self.input(a, 0);
                 Some(self.make(Op::FloatAbs, width, &[inner]))
             }
+            // There and back: every float is a double.
+            Op::FloatConvert if width == 32 && self.op(a) == Op::FloatConvert => {
+                let inner = self.input(a, 0);
+                (self.width(inner) == 32).then_some(inner)
+            }
+            Op::FloatConvert
+                if width == 32
+                    && matches!(self.op(a), Op::FloatNegate | Op::FloatAbs)
+                    && self.op(self.input(a, 0)) == Op::FloatConvert =>
+            {
+                let inner = self.input(self.input(a, 0), 0);
+                let sign = self.op(a);
+                (self.width(inner) == 32).then(|| self.make(sign, 32, &[inner]))
+            }
             Op::FloatAdd if self.op(b) == Op::FloatNegate => {
                 let inner = self.input(b, 0);
                 Some(self.make(Op::FloatSub, width, &[a, inner]))

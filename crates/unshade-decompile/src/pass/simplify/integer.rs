@@ -8,6 +8,11 @@ use crate::ir::{Id, Op};
 const DEPTH: u32 = 8;
 
 impl Rewriter<'_> {
+    /// Whether it is where the thread's or the block's memory begins among all addresses.
+    fn is_window(&self, id: Id) -> bool {
+        matches!(self.op(id), Op::Special(special) if special.memory().is_some())
+    }
+
     #[expect(clippy::too_many_arguments, reason = "an operator, its inputs, and what is known of them")]
     pub(super) fn integer(
         &mut self,
@@ -39,6 +44,18 @@ impl Rewriter<'_> {
             Op::Sub if a == b => return Some(self.constant(0, width)),
             Op::Sub if x == Some(0) && reassociate => return Some(self.make(Op::Neg, width, &[b])),
             Op::And | Op::Or if a == b => return Some(a),
+            // Windows of memory begin where their size of 16 MiB divides, so the rest is the address inside.
+            Op::And if y.is_some_and(|y| y < 1 << 24) && self.is_window(a) => {
+                return Some(self.constant(0, width));
+            }
+            Op::And if y.is_some_and(|y| y < 1 << 24) && self.op(a) == Op::Add => {
+                let (one, other) = (self.input(a, 0), self.input(a, 1));
+                for (window, rest) in [(one, other), (other, one)] {
+                    if self.is_window(window) {
+                        return Some(self.make(Op::And, width, &[rest, b]));
+                    }
+                }
+            }
             Op::Xor if a == b => return Some(self.constant(0, width)),
             Op::Neg if self.op(a) == Op::Neg => return Some(self.input(a, 0)),
             Op::Not if self.op(a) == Op::Not => return Some(self.input(a, 0)),

@@ -230,4 +230,27 @@ mod tests {
         let sides = [1, 2].map(|index| function.op(function.input(value, index)));
         assert_eq!(sides, [Op::Parameter(0), Op::Constant(7)]);
     }
+
+    #[test]
+    fn an_address_inside_of_a_window_is_what_the_window_is_taken_from() {
+        let (function, value) = stored(|function, x| {
+            let window = function.raw(Op::Special(crate::ir::Special("local_window()")), 32, 0, NONE, &[]);
+            let sum = function.raw(Op::Add, 32, 0, NONE, &[window, x]);
+            let mask = function.constant(0xff_ffff, 32);
+            function.raw(Op::And, 32, 0, NONE, &[sum, mask])
+        });
+        assert_eq!(function.op(value), Op::And);
+        assert_eq!(function.op(function.input(value, 0)), Op::Parameter(0));
+    }
+
+    #[test]
+    fn a_float_that_was_a_double_in_between_is_the_float() {
+        let (function, value) = stored(|function, x| {
+            let wide = function.raw(Op::FloatConvert, 64, 0, NONE, &[x]);
+            let absolute = function.raw(Op::FloatAbs, 64, 0, NONE, &[wide]);
+            function.raw(Op::FloatConvert, 32, 0, NONE, &[absolute])
+        });
+        assert_eq!(function.op(value), Op::FloatAbs);
+        assert_eq!(function.op(function.input(value, 0)), Op::Parameter(0));
+    }
 }

@@ -1,7 +1,7 @@
 //! An instruction at a time: which operations it is of, and where control goes at its end.
 
 use super::super::flow::{self, Node};
-use super::super::routine::{Half, Meaning, Routine};
+use super::super::routine::{Half, Half32, Meaning, Routine};
 use super::Lifting;
 use super::region::Side;
 use crate::ir::{BlockId, End, Id, NONE, Op};
@@ -21,6 +21,10 @@ impl Lifting<'_> {
         let body = guarded_from(ops);
         let is_pure = ops[body..].iter().all(|op| self.is_pure(op));
         let is_branching = ops[body..].iter().any(|op| op.code == Pcode::BranchUnless);
+        // What only makes numbers and joins at its end: the numbers are chosen, the names of both ways are one.
+        let join = ops.last().filter(|op| is_join(op));
+        let joins_after_numbers =
+            join.is_some() && ops[body..ops.len() - 1].iter().all(|op| self.is_pure(op));
         let flow = self.flow;
         if let Some(routine) = flow.routine(instruction, u64::from(self.address)) {
             if let Some((side, is_chosen)) = self.enter(instruction, body, true) {
@@ -45,7 +49,7 @@ impl Lifting<'_> {
                 }
                 self.side = Side::Plain;
             }
-        } else if !is_pure && is_branching {
+        } else if !is_pure && is_branching && !joins_after_numbers {
             self.close();
             self.with_blocks(&lifted, node);
         } else if let Some((side, is_chosen)) = self.enter(instruction, body, is_pure) {
@@ -57,6 +61,9 @@ impl Lifting<'_> {
                 let writes = std::mem::take(&mut self.pending);
                 for (place, value) in writes {
                     self.write_place(place, value);
+                }
+                if let Some(join) = join {
+                    self.leaves_block(join, &lifted, node);
                 }
             } else {
                 self.straight(&lifted, body, node);
@@ -104,11 +111,13 @@ impl Lifting<'_> {
                 writes.push((register, self.leaf(Op::Undefined, 32)));
             }
         }
-        if width == 64 {
-            writes.push((routine.result, self.make(Op::Low, 32, &[value])));
-            writes.push((routine.result + 1, self.make(Op::High, 32, &[value])));
-        } else {
-            writes.push((routine.result, value));
+        for &(register, half) in &routine.results {
+            let part = match (width, half) {
+                (64, Half32::Low) => self.make(Op::Low, 32, &[value]),
+                (64, Half32::High) => self.make(Op::High, 32, &[value]),
+                _ => value,
+            };
+            writes.push((register, part));
         }
         for (register, mut value) in writes {
             let place = u32::from(register);
@@ -170,8 +179,7 @@ impl Lifting<'_> {
 
     /// Whether the operation ended the block: control goes elsewhere.
     pub(super) fn leaves_block(&mut self, op: &Step, lifted: &Lifted, node: &Node) -> bool {
-        let is_join = matches!(op.code, Pcode::Function(index)
-            if functions().get(usize::from(index)).is_some_and(|function| function.name == "reconverge"));
+        let is_join = is_join(op);
         if is_join && node.taken == flow::NONE {
             return false;
         }
@@ -291,6 +299,12 @@ impl Lifting<'_> {
         self.builder.seal(block);
         self.block = block;
     }
+}
+
+/// Whether it is what `.S` does.
+fn is_join(op: &Step) -> bool {
+    matches!(op.code, Pcode::Function(index)
+        if functions().get(usize::from(index)).is_some_and(|function| function.name == "reconverge"))
 }
 
 /// Where the operations begin that a guard is not of.
