@@ -69,6 +69,7 @@ pub mod dxc_tables;
 mod dxcontainer_check;
 pub mod dxil;
 pub mod format;
+pub mod fx_listing;
 pub mod fxc_listing;
 pub mod ghidra;
 pub mod load_check;
