@@ -137,7 +137,7 @@ class App {
 
   async start() {
     try {
-      this.files.set(this.api.opens ? [] : (await this.api.call({ query: 'files' })).files);
+      this.files.set(this.api.keeps ? (await this.api.call({ query: 'files' })).files : []);
     } catch (error) {
       return this.welcome(error);
     }
@@ -430,7 +430,7 @@ class App {
     this.frame.showDiagnostics([]);
     this.frame.where();
     this.frame.head('', '');
-    const known = this.api.opens ? await examples() : [];
+    const known = this.api.name === 'worker' ? await examples() : [];
     if (this.file) return;
     this.first.empty('');
     this.second.element.hidden = true;
@@ -470,7 +470,7 @@ class App {
 
   openFiles() {
     if (this.api.opens) showOpen((files) => this.open(files), (error) => this.fail(error));
-    else this.frame.say('This page shows the files that it was started with: run unshade explore FILE for others.');
+    else this.frame.say('This page is a report and shows what it was made of: run unshade explore FILE for others.');
   }
 
   /**

@@ -21,7 +21,8 @@ export class QueryError extends Error {
 /**
  * @typedef {object} Transport
  * @property {string} name
- * @property {boolean} opens whether files can be given to it: the server shows those that it was started with
+ * @property {boolean} opens whether files can be given to it: all but a report take them
+ * @property {boolean} keeps whether files were given to it before the page was there
  * @property {(request: Record<string, unknown>, signal?: AbortSignal) => Promise<any>} call
  * @property {(request: Record<string, unknown>, signal?: AbortSignal) => Promise<{name: string, blob: Blob}>} bytes
  * @property {(file: File, name: string, signal?: AbortSignal) => Promise<number>} open gives the file's number
@@ -45,6 +46,7 @@ function inline() {
   return {
     name: 'inline',
     opens: false,
+    keeps: true,
     async call(request, signal) {
       const told = (await answers).answer(request);
       if (signal?.aborted) throw signal.reason;
@@ -69,13 +71,18 @@ function server() {
    * @param {Record<string, unknown>} request
    * @param {AbortSignal} [signal]
    */
-  async function post(path, request, signal) {
+  const post = (path, request, signal) => send(path, JSON.stringify(request), { 'Content-Type': 'application/json' }, signal);
+
+  /**
+   * @param {string} path
+   * @param {string | File} body
+   * @param {Record<string, string>} headers
+   * @param {AbortSignal} [signal]
+   */
+  async function send(path, body, headers, signal) {
     let response;
     try {
-      response = await fetch(path, {
-        method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(request),
-        signal, cache: 'no-store', credentials: 'omit',
-      });
+      response = await fetch(path, { method: 'POST', headers, body, signal, cache: 'no-store', credentials: 'omit' });
     } catch (error) {
       if (signal?.aborted) throw error;
       throw new QueryError({
@@ -101,7 +108,8 @@ function server() {
 
   return {
     name: 'server',
-    opens: false,
+    opens: true,
+    keeps: true,
     async call(request, signal) {
       const answer = await (await post('api', request, signal)).json();
       if (answer.error) throw new QueryError(answer.error);
@@ -111,9 +119,10 @@ function server() {
       const response = await post('bytes', request, signal);
       return { name: decodeURIComponent(response.headers.get('X-Unshade-File-Name') ?? 'unshade.bin'), blob: await response.blob() };
     },
-    open: () => Promise.reject(new QueryError({
-      message: 'This page shows the files that it was started with.', hint: 'Run `unshade explore FILE` or `unshade explore FOLDER` for others.',
-    })),
+    async open(file, name, signal) {
+      const headers = { 'Content-Type': 'application/octet-stream', 'X-Unshade-File-Name': encodeURIComponent(name) };
+      return (await (await send('open', file, headers, signal)).json()).files[0].file;
+    },
   };
 }
 
@@ -158,6 +167,7 @@ function worker() {
   return {
     name: 'worker',
     opens: true,
+    keeps: false,
     async call(request, signal) {
       const answer = JSON.parse(await ask({ request: JSON.stringify(request) }, signal));
       if (answer.error) throw new QueryError(answer.error);

@@ -80,7 +80,7 @@ export function welcomePanel({ wanted, opens, files, examples, error, onfiles, o
     error !== undefined && problem(error),
     opens && openButtons(onfiles),
     opens && h('p', { class: 'muted' }, 'Or drop or paste them here. They stay on this machine.'),
-    !opens && files.length > 0 && h('ul', { class: 'recent' }, ...files.slice(0, 50).map(({ name }) =>
+    files.length > 0 && h('ul', { class: 'recent' }, ...files.slice(0, 50).map(({ name }) =>
       h('li', {}, h('button', { type: 'button', class: 'link', onclick: () => onchoose(name) }, name)))),
     !opens && files.length === 0 && error === undefined && nothing('No files here.', h('code', {}, 'unshade explore FILE')),
     examples.length > 0 && h('div', { class: 'examples' }, h('h3', {}, 'Or try'), ...examples.map(({ name, says }) =>

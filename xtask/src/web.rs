@@ -21,8 +21,8 @@ const TARGET: &str = "wasm32-unknown-unknown";
 const SOURCES: &str = "lib/rustlib/src/rust/library/std";
 
 /// What stable compilers have to be asked for in this way: a panic, of which there should be none, ends the module at once
-/// and without words. The page says that it ended.
-const FLAGS: &str = "-Zunstable-options -Cpanic=immediate-abort";
+/// and without words. The page says that it ended. Hashes are computed by loops, not by code for each of their rounds.
+const FLAGS: &str = "-Zunstable-options -Cpanic=immediate-abort --cfg sha2_backend_soft=\"compact\"";
 
 /// The compiler of Debian's package `rustc-web`, and the sources of `rust-web-src`.
 const DEBIAN: (&str, &str) = ("/usr/bin/rustc", "/usr/lib/rustlib/src/rust/library/std");
@@ -74,7 +74,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     command.arg("--out-dir").arg(&output).arg(&module);
     sh::capture(&mut command)?;
     let module = output.join("unshade_web_bg.wasm");
-    shrink(&module)?;
     copy_page(&output)?;
     copy_examples(&output.join("examples"))?;
     let bytes = fs::read(&module)?;
@@ -145,26 +144,11 @@ fn wasm_bindgen(build: &Path) -> Result<PathBuf> {
     }
     eprintln!("web: installing wasm-bindgen {version} into {}", tools.display());
     let mut command = sh::cargo();
-    command.args(["install", "wasm-bindgen-cli", "--version", &version, "--debug", "--root"]).arg(&tools);
+    command.args(["install", "wasm-bindgen-cli", "--bin", "wasm-bindgen", "--version", &version, "--debug"]);
+    command.arg("--root").arg(&tools);
     let status = command.status().context("cannot start cargo")?;
     ensure!(status.success(), "wasm-bindgen {version} can't be installed");
     Ok(own)
-}
-
-/// Takes out what binaryen's program finds to be there twice or for nothing. Its passes that rewrite code are left out: less
-/// of it, it packs worse.
-fn shrink(module: &Path) -> Result<()> {
-    let mut command = Command::new("wasm-opt");
-    command.args(["--all-features", "--duplicate-function-elimination", "--remove-unused-module-elements"]);
-    command.args(["--reorder-locals", "--vacuum", "-o"]).arg(module).arg(module);
-    match command.stdout(Stdio::null()).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(_) => bail!("wasm-opt can't read what the compiler wrote: install a newer binaryen"),
-        Err(_) => {
-            eprintln!("web: without wasm-opt (Debian: binaryen) the module is larger by a hundredth");
-            Ok(())
-        }
-    }
 }
 
 /// The version of a package in `Cargo.lock`.

@@ -105,6 +105,8 @@ Examples:
   unshade dis default.metallib sort_f16 --cfg dot | dot -Tsvg -o sort.svg
   unshade dis default.metallib reduce_sum_f32 --bytes
   unshade dis shader.dxil                          under the tables that DXC prints
+  unshade dis shaders/ -o listings                 a listing for each file below a folder
+  unshade dis --raw a.dxbc b.dxbc                  one after the other
   unshade dis kernel.air --raw | diff - <(llvm-dis-14 < kernel.air)
   unshade dis kernel.cubin --raw | diff - <(cuobjdump -sass kernel.cubin)
   unshade dis kernel.cubin --cfg dot | dot -Tsvg -o kernel.svg
@@ -761,11 +763,14 @@ impl From<DialectArg> for Dialect {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DisassembleArgs {
-    /// A file, `file!path/inside`, or `-` for standard input
+    /// A file, `file!path/inside`, a folder, or `-` for standard input
     #[arg(required_unless_present = "words")]
     pub(crate) file: Option<String>,
-    /// Functions: a name, /regular expression/ or #index
-    #[arg(value_name = "FUNCTION")]
+    /// Functions: a name, /regular expression/ or #index; or more files and folders
+    ///
+    /// What has a `.` or a `/` in it and names a file or folder that is there is one more input, anything else a
+    /// function: `./name` is the file, `name` the function.
+    #[arg(value_name = "FUNCTION|FILE")]
     selectors: Vec<String>,
     #[command(flatten)]
     selection: SelectionArgs,
@@ -815,6 +820,9 @@ pub(crate) struct DisassembleArgs {
     )]
     pub(crate) life: Option<LifeFormat>,
     /// Write to a file (a name with an extension), or a file for each function into a folder
+    ///
+    /// Of several files or a folder, the folder gets a listing for each file, under the file's name and below the
+    /// folders that it was found in.
     #[arg(short, long, value_name = "FILE|DIR")]
     pub(crate) output: Option<PathBuf>,
     /// Replace files that are there
@@ -823,8 +831,19 @@ pub(crate) struct DisassembleArgs {
 }
 
 impl DisassembleArgs {
-    pub(crate) fn selection(&self) -> Result<Selection> {
-        self.selection.with(&self.selectors)
+    /// The inputs after the first one, and what selects functions.
+    pub(crate) fn others(&self) -> (Vec<&str>, Vec<String>) {
+        let is_input = |argument: &&String| {
+            let is_expression = argument.len() > 1 && argument.starts_with('/') && argument.ends_with('/');
+            argument.contains(['.', '/']) && !is_expression && crate::input::is_there(argument)
+        };
+        let (inputs, selectors): (Vec<_>, Vec<_>) = self.selectors.iter().partition(is_input);
+        (inputs.into_iter().map(String::as_str).collect(), selectors.into_iter().cloned().collect())
+    }
+
+    /// What these select.
+    pub(crate) fn selection(&self, selectors: &[String]) -> Result<Selection> {
+        self.selection.with(selectors)
     }
 }
 
@@ -954,8 +973,8 @@ pub(crate) struct DumpArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExploreArgs {
-    /// Files and folders
-    #[arg(required = true, value_name = "PATH")]
+    /// Files and folders [default: those that are dropped on the page]
+    #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Print the address, and start no browser
     #[arg(long)]

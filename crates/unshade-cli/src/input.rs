@@ -55,7 +55,7 @@ impl Bytes {
             return Ok(Self::Read(Vec::new()));
         }
         if !metadata.is_file() || metadata.len() < MAP_FROM {
-            return read(file);
+            return read(file, metadata.len());
         }
         Self::map(&file)
     }
@@ -69,8 +69,11 @@ impl Bytes {
     }
 }
 
-fn read(source: impl Read) -> Result<Bytes> {
-    let mut bytes = Vec::new();
+/// Reads all that there is, which is about as much as `expected`.
+fn read(source: impl Read, expected: u64) -> Result<Bytes> {
+    // With room for a byte more the end is found without growing.
+    let expected = usize::try_from(expected.min(MAP_FROM)).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(expected + 1);
     source.take(MAX_STDIN).read_to_end(&mut bytes)?;
     if bytes.len() as u64 == MAX_STDIN {
         bail!("longer than {}", paint::bytes(MAX_STDIN));
@@ -111,7 +114,7 @@ impl Input {
     /// Opens what an argument names.
     pub(crate) fn open(argument: &str) -> Result<Self> {
         if argument == "-" {
-            let source = Source::File(read(std::io::stdin().lock()).context("can't read standard input")?);
+            let source = Source::File(read(std::io::stdin().lock(), 0).context("can't read standard input")?);
             return Ok(Self { name: "standard input".into(), source, selector: None });
         }
         let (path, selector) = split_argument(argument);
@@ -172,18 +175,30 @@ impl Input {
     pub(crate) fn each_program(
         &self,
         limits: &Limits,
-        mut visit: impl FnMut(&Find<'_>) -> Result<()>,
+        visit: impl FnMut(&Find<'_>) -> Result<()>,
     ) -> Result<Diagnostics> {
-        let mut result = Ok(());
-        let mut count = 0u64;
-        let diagnostics = self.programs(limits, &mut |find| {
-            count += 1;
-            result = visit(&find);
-            if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
+        let mut diagnostics = Diagnostics::new();
+        let result = self.each_program_untold(limits, &mut diagnostics, visit);
         for diagnostic in &diagnostics {
             anstream::eprintln!("{}", paint::diagnostic(&self.name, diagnostic));
         }
+        result.map(|()| diagnostics)
+    }
+
+    /// Visits the programs, and prints nothing: what is odd about the file goes to `diagnostics`.
+    pub(crate) fn each_program_untold(
+        &self,
+        limits: &Limits,
+        diagnostics: &mut Diagnostics,
+        mut visit: impl FnMut(&Find<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut result = Ok(());
+        let mut count = 0u64;
+        diagnostics.append(self.programs(limits, &mut |find| {
+            count += 1;
+            result = visit(&find);
+            if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        }));
         result?;
         if count == 0 {
             match &self.selector {
@@ -196,7 +211,7 @@ impl Input {
                 None => bail!(NothingFound(format!("{}: {}", self.name, self.without_programs()))),
             }
         }
-        Ok(diagnostics)
+        Ok(())
     }
 
     /// What to say of a file that holds no GPU program.
@@ -207,6 +222,17 @@ impl Input {
             paint::bytes(self.bytes().len() as u64)
         )
     }
+}
+
+/// Whether an argument names something that is there: a file, a folder, or a program inside of a file.
+pub(crate) fn is_there(argument: &str) -> bool {
+    let (path, selector) = split_argument(argument);
+    selector.is_some() || Path::new(path).exists()
+}
+
+/// Whether a path is a folder of files: an Xcode capture is a folder, too, but one input.
+pub(crate) fn is_folder(path: &Path) -> bool {
+    path.is_dir() && path.extension().is_none_or(|extension| extension != "gputrace")
 }
 
 /// Splits `file!inside` at the first `!` that leaves the name of something that is there.

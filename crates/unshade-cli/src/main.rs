@@ -34,7 +34,17 @@ impl Outcome {
 
     /// Tells an error on standard error.
     pub(crate) fn of_error(error: &anyhow::Error) -> Self {
-        anstream::eprintln!("{}: {error:#}", paint::error("unshade"));
+        anstream::eprintln!("{}", Self::told_error(error));
+        Self::without_error(error)
+    }
+
+    /// What is told of an error.
+    pub(crate) fn told_error(error: &anyhow::Error) -> String {
+        format!("{}: {error:#}", paint::error("unshade"))
+    }
+
+    /// The outcome of an error that is told elsewhere.
+    pub(crate) fn without_error(error: &anyhow::Error) -> Self {
         if error.is::<input::NothingFound>() { Self::Finding } else { Self::Unreadable }
     }
 }

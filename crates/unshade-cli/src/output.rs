@@ -122,11 +122,20 @@ impl Folder {
 
     /// Writes a file of this name, without folders.
     pub(crate) fn write_flat(&self, name: &Path, data: &[u8]) -> Result<()> {
-        write_file(&self.root.join(name), self.force, data)
+        self.write_parts(name, std::iter::once(data))
+    }
+
+    /// Writes a file of parts into a folder that is there.
+    pub(crate) fn write_parts<'d>(
+        &self,
+        path: &Path,
+        parts: impl Iterator<Item = &'d [u8]> + Clone,
+    ) -> Result<()> {
+        write_file_of(&self.root.join(path), self.force, parts)
     }
 
     /// Makes the folders of a path one by one; a link among them is refused, as it may lead outside of the root.
-    fn make_folders(&mut self, path: &Path) -> Result<()> {
+    pub(crate) fn make_folders(&mut self, path: &Path) -> Result<()> {
         let mut relative = PathBuf::new();
         for part in path.components() {
             relative.push(part);

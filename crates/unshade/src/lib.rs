@@ -55,6 +55,7 @@
 pub mod air;
 pub mod build;
 pub mod carve;
+mod crc32;
 mod d3d9_outline;
 pub mod decompile;
 mod demangle;
@@ -68,6 +69,7 @@ pub mod dxc_tables;
 mod dxcontainer_check;
 pub mod dxil;
 pub mod format;
+pub mod fx_listing;
 pub mod fxc_listing;
 pub mod ghidra;
 pub mod load_check;
@@ -77,6 +79,7 @@ pub mod query;
 pub mod safe_path;
 pub mod sass_code;
 pub mod sass_listing;
+#[cfg(not(target_family = "wasm"))]
 pub mod select;
 pub mod source_files;
 pub mod survey;

@@ -25,7 +25,7 @@ const FIRST: &str = "app.js";
 pub(crate) fn run(args: &HtmlArgs) -> Result<Outcome> {
     let files = Files::list(&args.paths)?;
     let mut report = Report::default();
-    for (file, slot) in (0..).zip(files.iter()) {
+    for (file, slot) in (0..).zip(&files.all()) {
         let added = slot.lock().session().and_then(|session| report.add(file, session));
         added.map_err(|fault| told(&fault)).with_context(|| slot.name().to_owned())?;
     }

@@ -146,6 +146,8 @@ impl Printer<'_> {
     fn base_text(&mut self, base: Id, has: Type) -> String {
         match self.function.op(base) {
             Op::Symbol(_) => self.symbol(base),
+            // The bits of a float are the address; a cast would convert its value.
+            _ if matches!(has, Type::Float(_)) => self.value(base, 16, Type::Integer(64, false)),
             _ => self.value(base, 16, has),
         }
     }

@@ -26,6 +26,8 @@ pub struct Printer<'a> {
     pub(crate) types: &'a Types,
     pub(crate) source: &'a Source<'a>,
     parameters: Vec<Parameter>,
+    /// The type of the first read of each place and width among the parameters.
+    read: HashMap<(u32, u8), Type>,
     /// The name of each variable, by the value that stands for it.
     names: HashMap<Id, String>,
     taken: BTreeSet<String>,
@@ -92,6 +94,19 @@ struct Occurrence {
     last: u32,
 }
 
+/// The types of what is read of the parameters, of equal reads that of the first.
+fn reads(function: &Function, types: &Types) -> HashMap<(u32, u8), Type> {
+    let mut reads = HashMap::new();
+    for (value, ty) in function.values.iter().zip(&types.of) {
+        if let Op::Parameter(offset) = value.op
+            && *ty != Type::Void
+        {
+            reads.entry((offset, value.width)).or_insert(*ty);
+        }
+    }
+    reads
+}
+
 /// Counts occurrences of variables in the order of the text.
 #[derive(Default)]
 struct Clock {
@@ -116,6 +131,7 @@ impl<'a> Printer<'a> {
             types,
             source,
             parameters: source.parameters.clone(),
+            read: reads(function, types),
             names: HashMap::new(),
             taken: BTreeSet::new(),
             counts: HashMap::new(),
@@ -222,12 +238,7 @@ impl<'a> Printer<'a> {
             1 | 2 | 4 | 8 => (parameter.size * 8) as u8,
             _ => return None,
         };
-        let found = self.function.values.iter().enumerate().find(|(id, value)| {
-            value.op == Op::Parameter(parameter.offset)
-                && value.width == bits
-                && self.types.of.get(*id).is_some_and(|ty| *ty != Type::Void)
-        });
-        Some(found.map_or(Type::Integer(bits, false), |(id, _)| self.types.of[id]))
+        Some(self.read.get(&(parameter.offset, bits)).copied().unwrap_or(Type::Integer(bits, false)))
     }
 
     /// Declarations of parameters that are structures, with what is read of them.

@@ -8,6 +8,7 @@
 
 use super::Code;
 use crate::ir::Op;
+use crate::ir::hash::Table;
 use unshade_sass::listing::{Function, Word, instruction_target};
 use unshade_sass::semantics::{Fault, Host, Next, State, execute};
 use unshade_sass::semantics::{Lifted, Space};
@@ -220,7 +221,7 @@ pub(super) fn find(code: &Code<'_>, words: &[Word], address: u64) -> Option<Rout
     let function = code.functions.iter().find(|function| function.address == address)?;
     let name = function.name.rsplit('$').next()?;
     let meaning = NAMES.iter().find(|entry| entry.0 == name)?.1;
-    let mut trial = Trial { code, words, lifted: Lifted::default() };
+    let mut trial = Trial { code, words, lifted: Table::default() };
     let read = trial.read(address, meaning)?;
     let count = meaning.count() * if meaning.width == 64 { 2 } else { 1 };
     let trials = meaning.trials();
@@ -252,7 +253,8 @@ fn orders(read: &[Half], count: usize) -> Vec<Vec<Half>> {
 struct Trial<'a> {
     code: &'a Code<'a>,
     words: &'a [Word],
-    lifted: Lifted,
+    /// What was run before, by its slot: each trial runs the same instructions.
+    lifted: Table<usize, Lifted>,
 }
 
 /// What a run left.
@@ -352,9 +354,13 @@ impl Trial<'_> {
             let Word::Instruction(instruction) = self.words.get(slot)? else {
                 continue;
             };
-            self.lifted.lift(instruction, here);
-            for op in self.lifted.ops() {
-                for input in self.lifted.inputs(op).iter().filter(|input| input.space == Space::Register) {
+            let lifted = self.lifted.entry(slot).or_insert_with(|| {
+                let mut lifted = Lifted::default();
+                lifted.lift(instruction, here);
+                lifted
+            });
+            for op in lifted.ops() {
+                for input in lifted.inputs(op).iter().filter(|input| input.space == Space::Register) {
                     let first = usize::try_from(input.offset).ok()?;
                     let last = first + usize::from(input.width > 32);
                     run.read.extend((first..=last.min(254)).filter(|at| !written[*at]).map(register));
@@ -366,7 +372,7 @@ impl Trial<'_> {
                 }
             }
             let is_call = instruction.operation().flow == Kind::Call;
-            match execute(&self.lifted, &mut run.after, &mut outside).ok()? {
+            match execute(lifted, &mut run.after, &mut outside).ok()? {
                 Next::Following => {}
                 Next::Goto(to) => at = to,
                 Next::Call(to) => {

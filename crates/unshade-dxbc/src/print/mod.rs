@@ -79,7 +79,8 @@ impl Default for Options<'_> {
 /// # Ok::<(), unshade_core::Error>(())
 /// ```
 pub fn print(program: &Program, options: Options<'_>, sink: &mut dyn TokenSink) {
-    let mut printer = Printer { sink, options, version: program.version, depth: 0, link: None };
+    let mut printer =
+        Printer { sink, options, version: program.version, depth: 0, link: None, scratch: String::new() };
     printer.header(program);
     for instruction in &program.instructions {
         printer.statement(instruction);
@@ -94,7 +95,7 @@ pub fn print_instruction(
     options: Options<'_>,
     sink: &mut dyn TokenSink,
 ) {
-    let mut printer = Printer { sink, options, version, depth: 0, link: None };
+    let mut printer = Printer { sink, options, version, depth: 0, link: None, scratch: String::new() };
     printer.instruction(instruction);
 }
 
@@ -106,6 +107,8 @@ struct Printer<'s> {
     depth: usize,
     /// What the next register is told by.
     link: Option<Link>,
+    /// For the text of a token, made once for all of them.
+    scratch: String,
 }
 
 /// How deep lines are indented at most: blocks of hostile programs may never end.
@@ -134,9 +137,11 @@ impl Printer<'_> {
     }
 
     fn number(&mut self, number: u32) {
-        let mut text = String::new();
-        let _ = write!(text, "{number}");
+        let mut text = core::mem::take(&mut self.scratch);
+        text.clear();
+        number::write_decimal(&mut text, number.into());
         self.put_text(TokenKind::Number, &mut text);
+        self.scratch = text;
     }
 
     fn header(&mut self, program: &Program) {

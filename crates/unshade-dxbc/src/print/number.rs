@@ -50,12 +50,64 @@ pub(crate) fn write_value(out: &mut String, value: u32, looks: Looks, dialect: D
 
 fn write_integer(out: &mut String, value: u32) {
     let number = value.cast_signed();
-    // Writing to a string can't fail.
-    let _ = if (-DECIMAL..=DECIMAL).contains(&number) {
-        write!(out, "{number}")
+    if (-DECIMAL..=DECIMAL).contains(&number) {
+        if number < 0 {
+            out.push('-');
+        }
+        write_decimal(out, number.unsigned_abs().into());
     } else {
-        write!(out, "0x{value:08x}")
+        // Writing to a string can't fail.
+        let _ = write!(out, "0x{value:08x}");
+    }
+}
+
+/// The digits of a number. Listings are made of them, and the formatting of the standard library does much else.
+pub(super) fn write_decimal(out: &mut String, mut number: u64) {
+    const LONGEST: usize = 20;
+    let mut digits = [0u8; LONGEST];
+    let mut length = 0;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0'.saturating_add(u8::try_from(number % 10).unwrap_or(0));
+        length = usize::saturating_add(length, 1);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    let written = digits.get(LONGEST.saturating_sub(length)..).unwrap_or_default();
+    out.push_str(core::str::from_utf8(written).unwrap_or_default());
+}
+
+/// A finite float with six digits after the point, rounded to the nearest, of two to the even one.
+fn write_six_digits(out: &mut String, value: f32) {
+    const MILLION: u64 = 1_000_000;
+    let bits = value.to_bits();
+    let fraction = u64::from(bits & 0x7f_ffff);
+    let exponent = bits >> 23 & 0xff;
+    // What there are of 2^-shift; a product with a million has at most 44 bits.
+    let (mantissa, shift) = match exponent {
+        0 => (fraction, 149),
+        _ => (fraction | 1 << 23, 150u32.saturating_sub(exponent)),
     };
+    // From here on values are whole and may be long.
+    if exponent >= 150 {
+        let _ = write!(out, "{value:.6}");
+        return;
+    }
+    let product = mantissa.saturating_mul(MILLION);
+    let whole = product.checked_shr(shift).unwrap_or(0);
+    let rest = product.wrapping_sub(whole.checked_shl(shift).unwrap_or(0));
+    let half = 1u64.checked_shl(shift.saturating_sub(1)).unwrap_or(u64::MAX);
+    let is_up = shift > 0 && (rest > half || rest == half && whole % 2 == 1);
+    let rounded = whole.saturating_add(is_up.into());
+    if value.is_sign_negative() {
+        out.push('-');
+    }
+    write_decimal(out, rounded / MILLION);
+    // The one in front makes zeros of the fraction visible, and the point takes its place.
+    let start = out.len();
+    write_decimal(out, MILLION.saturating_add(rounded % MILLION));
+    out.replace_range(start..start.saturating_add(1), ".");
 }
 
 /// What the C library of FXC writes for what is no finite number.
@@ -87,7 +139,7 @@ pub(crate) fn write_float(out: &mut String, bits: u32, dialect: Dialect) {
         return;
     }
     // In the other dialect these may not be denormals, which FXC flushes: both print alike.
-    let _ = write!(out, "{value:.6}");
+    write_six_digits(out, value);
     let written = out.get(start..).unwrap_or_default();
     if dialect == Dialect::Exact && written.parse().map(f32::to_bits) != Ok(bits) {
         out.truncate(start);
@@ -142,6 +194,29 @@ mod tests {
             assert_eq!(text(value, Looks::Float, Dialect::Fxc), float);
             assert_eq!(text(value, Looks::Integer, Dialect::Fxc), integer);
             assert_eq!(text(value, Looks::Guessed, Dialect::Fxc), guessed);
+        }
+    }
+
+    #[test]
+    fn six_digits_are_those_of_the_standard_library() {
+        let ours = |bits: u32| {
+            let mut out = String::new();
+            write_six_digits(&mut out, f32::from_bits(bits));
+            out
+        };
+        let edges = (0..=u32::from(u8::MAX)).flat_map(|exponent| {
+            let of = move |fraction: u32| [exponent << 23 | fraction, 1 << 31 | exponent << 23 | fraction];
+            [0, 1, 0x40_0000, 0x7f_ffff].into_iter().flat_map(of)
+        });
+        // A generator of Lehmer's.
+        let random = (0..200_000).scan(1u64, |state, _| {
+            *state = *state * 48_271 % 0x7fff_ffff;
+            u32::try_from(*state << 1 & 0xffff_ffff).ok()
+        });
+        // Between, what lies half-way between two texts.
+        let ties = (1..4_096u16).map(|number| (f32::from(number) / 128.0 / 1_024.0).to_bits());
+        for bits in edges.chain(random).chain(ties).filter(|bits| f32::from_bits(*bits).is_finite()) {
+            assert_eq!(ours(bits), alloc::format!("{:.6}", f32::from_bits(bits)), "{bits:#x}");
         }
     }
 

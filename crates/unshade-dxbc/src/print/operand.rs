@@ -1,6 +1,6 @@
 //! Operands as text.
 
-use super::number::{Looks, write_double, write_value};
+use super::number::{Looks, write_decimal, write_double, write_value};
 use super::{Dialect, Printer};
 use crate::implied::{self, Modifiers, Position};
 use crate::names::{COMPONENTS, MASKS, PRECISIONS, name_of};
@@ -25,9 +25,8 @@ impl Context {
         Self { position: Position::Source, looks: Looks::Integer, converted_to: None };
 }
 
-/// The components as they are written; nothing for operands that have none.
+/// Appends the components as they are written; nothing for operands that have none.
 pub(super) fn component_letters(components: Components, buffer: &mut String) -> bool {
-    buffer.clear();
     match components {
         Components::Mask(mask) => buffer.push_str(MASKS.get(usize::from(mask)).copied().unwrap_or_default()),
         Components::Swizzle(order) => {
@@ -73,13 +72,14 @@ impl Printer<'_> {
         }
     }
 
-    /// The name, indices and components; gives the components.
+    /// The name, indices and components; gives the components, if tokens are compared with them.
     fn register(&mut self, operand: &Operand, declares_binding: bool) -> Option<String> {
         let kind = operand.kind();
         let capitals =
             declares_binding && kind == OperandKind::CONSTANT_BUFFER || self.version().has_spaces();
         let name = kind.capital_name().filter(|_| capitals).or(kind.name());
-        let mut text = String::new();
+        let mut text = core::mem::take(&mut self.scratch);
+        text.clear();
         match name {
             Some(name) => text.push_str(name),
             None => {
@@ -96,14 +96,15 @@ impl Printer<'_> {
             self.index(&mut text, operand, dimension, index);
         }
         self.put_text(TokenKind::Register, &mut text);
-        let mut letters = String::new();
-        if declares_binding || !component_letters(operand.components(), &mut letters) {
-            return None;
-        }
         text.push('.');
-        text.push_str(&letters);
-        self.put_text(TokenKind::Register, &mut text);
-        Some(letters)
+        let has_components = !declares_binding && component_letters(operand.components(), &mut text);
+        let letters = (has_components && self.dialect() == Dialect::Exact)
+            .then(|| String::from(text.get(1..).unwrap_or_default()));
+        if has_components {
+            self.put_text(TokenKind::Register, &mut text);
+        }
+        self.scratch = text;
+        letters
     }
 
     /// The range of bindings that is declared.
@@ -140,12 +141,19 @@ impl Printer<'_> {
             Brackets::IfSeveral => count > 1,
             Brackets::IfSingle => dimension > 0 || count == 1,
         };
-        let _ = if brackets { write!(text, "[{}]", index.number) } else { write!(text, "{}", index.number) };
+        if brackets {
+            text.push('[');
+        }
+        write_decimal(text, index.number);
+        if brackets {
+            text.push(']');
+        }
     }
 
     fn immediate(&mut self, operand: &Operand, looks: Looks) {
         let dialect = self.dialect();
-        let mut text = String::new();
+        let mut text = core::mem::take(&mut self.scratch);
+        text.clear();
         if operand.kind() == OperandKind::IMMEDIATE64 {
             self.put(TokenKind::Punctuation, "d(");
             match operand.values() {
@@ -174,6 +182,7 @@ impl Printer<'_> {
             }
         }
         self.put_text(TokenKind::Number, &mut text);
+        self.scratch = text;
         self.put(TokenKind::Punctuation, ")");
     }
 

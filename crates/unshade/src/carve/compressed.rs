@@ -197,7 +197,7 @@ fn check_gzip_trailer(carver: &mut Carver<'_>, stream: &[u8], start: usize, trai
             .error("compressed-data", Error::new(ErrorKind::Truncated, place, "the gzip trailer is cut off"));
         return;
     };
-    let mut crc = flate2::Crc::new();
+    let mut crc = crate::crc32::Crc::new();
     crc.update(content);
     if crc.sum() != stated {
         let error = Error::new(ErrorKind::BadChecksum, place, "the CRC-32 of the gzip stream does not match")

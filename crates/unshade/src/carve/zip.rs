@@ -408,7 +408,7 @@ fn carve_entered(
 
 fn check_crc(carver: &mut Carver<'_>, member: &Member<'_>, data: &[u8], place: u64) {
     let Some(stated) = member.crc else { return };
-    let mut crc = flate2::Crc::new();
+    let mut crc = crate::crc32::Crc::new();
     crc.update(data);
     if crc.sum() != stated {
         let error = Error::new(ErrorKind::BadChecksum, place, "the member's CRC-32 does not match")

@@ -13,7 +13,9 @@ mod unit;
 pub use parts::{ProgramPart, program_parts};
 pub use unit::Unit;
 
-use crate::{DemangledComments, dxbc_debug, dxbc_names, dxc_tables, fxc_listing, has_mangled_names};
+use crate::{
+    DemangledComments, dxbc_debug, dxbc_names, dxc_tables, fx_listing, fxc_listing, has_mangled_names,
+};
 use std::ops::Range;
 use unshade_core::{Diagnostics, Reader, Result, TokenKind, TokenSink};
 use unshade_dxbc::control_flow::ControlFlow;
@@ -170,7 +172,8 @@ pub fn token_program(
             return Ok(());
         }
     };
-    if raw {
+    // An effect is not assembled again: there is one text of it.
+    if raw || fx_listing::effect(container).is_some() {
         return fxc_listing::print_fxc(container, sink, diagnostics);
     }
     for (path, container) in containers(path, container) {

@@ -18,7 +18,7 @@ mod interfaces;
 mod level9;
 mod signatures;
 
-use crate::dxbc_debug;
+use crate::{dxbc_debug, fx_listing};
 use std::fmt::Write;
 use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result, TokenKind, TokenSink};
 use unshade_dxbc::print::{Dialect, Options, print};
@@ -43,7 +43,7 @@ pub fn level9_programs<'a>(container: &Container<'a>) -> Vec<Part<'a>> {
     container.found_parts().filter(is_one).collect()
 }
 
-/// Writes a container with a token program, or a library of such, as FXC does. What is wrong with its parts is told
+/// Writes a container with a token program, a library of such, or an effect, as FXC does. What is wrong with its parts is told
 /// of, and written as far as it is sound.
 ///
 /// # Errors
@@ -53,6 +53,9 @@ pub fn print_fxc(
     sink: &mut dyn TokenSink,
     diagnostics: &mut Diagnostics,
 ) -> Result<()> {
+    if let Some(effect) = fx_listing::effect(container) {
+        return fx_listing::print_fxc(effect, sink, diagnostics).map_err(|error| error.within("part FX10"));
+    }
     if let Some(part) = container.find(b"LIBH") {
         return library(container, &part, sink, diagnostics);
     }
@@ -233,6 +236,6 @@ fn named<'a>(names: &[&'a str], number: u32) -> &'a str {
 }
 
 /// A name from a file, safe to show.
-fn shown(name: &[u8]) -> String {
+pub(crate) fn shown(name: &[u8]) -> String {
     unshade_core::Escaped(name).to_string()
 }

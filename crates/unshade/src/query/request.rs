@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A question about a file of a workspace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "query", rename_all = "snake_case")]
+#[serde(tag = "query", rename_all = "snake_case", try_from = "Fields")]
 #[non_exhaustive]
 pub enum Request {
     /// Which files there are.
@@ -78,8 +78,7 @@ pub struct Place {
 }
 
 /// Asks what a file is and holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Overview {
     /// Which file.
     pub file: u32,
@@ -89,8 +88,7 @@ pub struct Overview {
 }
 
 /// Asks for rows of a table.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rows {
     /// Which file.
     pub file: u32,
@@ -138,19 +136,16 @@ pub struct Sort {
 }
 
 /// A listing: of a place, in a pane.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Pane {
     /// Which file.
-    #[serde(default)]
     pub file: u32,
     /// Which program.
-    #[serde(default)]
     pub program: u32,
     /// Which item; the program itself without one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<u32>,
     /// Which listing of it.
-    #[serde(default = "assembly")]
     pub pane: String,
 }
 
@@ -172,21 +167,20 @@ impl Pane {
 }
 
 /// Asks for lines of a listing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Listing {
     /// Which listing.
     #[serde(flatten)]
     pub at: Pane,
     /// The first line.
-    #[serde(default)]
     pub from: u32,
     /// How many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
 }
 
 /// Asks where a word is defined and used.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Links {
     /// Which listing.
     #[serde(flatten)]
@@ -196,7 +190,7 @@ pub struct Links {
 }
 
 /// Asks for the line of a byte.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LineAt {
     /// Which listing.
     #[serde(flatten)]
@@ -206,8 +200,7 @@ pub struct LineAt {
 }
 
 /// Asks for the item of a byte.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ItemAt {
     /// Which file.
     pub file: u32,
@@ -218,8 +211,7 @@ pub struct ItemAt {
 }
 
 /// Asks for bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Hex {
     /// Which file.
     pub file: u32,
@@ -232,8 +224,7 @@ pub struct Hex {
 }
 
 /// Asks for nodes of the outline.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Outline {
     /// Which file.
     pub file: u32,
@@ -268,8 +259,7 @@ pub enum Scope {
 }
 
 /// Asks where something stands.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Search {
     /// Which file.
     pub file: u32,
@@ -299,30 +289,29 @@ pub struct Search {
 }
 
 /// Asks for the control flow of a function.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Graph {
     /// Which item.
     #[serde(flatten)]
     pub at: Place,
     /// Which function of its module, of those that have bodies.
-    #[serde(default)]
     pub function: u32,
 }
 
 /// Asks what is different.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Compare {
     /// One place.
     pub left: Place,
     /// The other.
     pub right: Place,
     /// Which listings are compared.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pane: Option<String>,
 }
 
 /// Asks for the fields of an instruction's word.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bits {
     /// Which item.
     #[serde(flatten)]
@@ -366,15 +355,155 @@ impl Extracted {
 }
 
 /// Asks for something to take away.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Extract {
     /// Of which place; its pane for a listing.
     #[serde(flatten)]
     pub at: Pane,
     /// What.
-    #[serde(default)]
     pub what: Extracted,
     /// Which source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Query {
+    Files,
+    Overview,
+    Rows,
+    Facts,
+    Listing,
+    Links,
+    LineAt,
+    ItemAt,
+    Hex,
+    Outline,
+    Search,
+    Graph,
+    Compare,
+    Bits,
+    Extract,
+    Verify,
+}
+
+/// A request as it is written, with the fields of all kinds: code that reads these is a third of what it would be for each
+/// kind, of which each has some of the same fields.
+#[derive(Debug, Deserialize)]
+struct Fields {
+    query: Query,
+    #[serde(default)]
+    file: u32,
+    program: Option<u32>,
+    item: Option<u32>,
+    pane: Option<String>,
+    #[serde(default)]
+    from: u64,
+    count: Option<u64>,
+    #[serde(default)]
+    filter: Filter,
+    sort: Option<Sort>,
+    find: Option<u32>,
+    link: Option<i64>,
+    offset: Option<u64>,
+    #[serde(default)]
+    node: Vec<u32>,
+    at: Option<u64>,
+    #[serde(default)]
+    scope: Scope,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    regex: bool,
+    #[serde(default)]
+    case: bool,
+    cursor: Option<String>,
+    budget_ms: Option<u32>,
+    limit: Option<u32>,
+    #[serde(default)]
+    function: u32,
+    left: Option<Place>,
+    right: Option<Place>,
+    #[serde(default)]
+    what: Extracted,
+    name: Option<String>,
+}
+
+impl Fields {
+    /// The first, where there are no more than a number of 32 bits counts.
+    fn first(&self) -> Result<u32, String> {
+        narrow(self.from, "from")
+    }
+
+    fn count(&self) -> Result<Option<u32>, String> {
+        self.count.map(|count| narrow(count, "count")).transpose()
+    }
+}
+
+fn narrow(number: u64, field: &str) -> Result<u32, String> {
+    u32::try_from(number).map_err(|_| format!("field `{field}` has {number}, which is too large"))
+}
+
+fn needed<T>(value: Option<T>, field: &str) -> Result<T, String> {
+    value.ok_or_else(|| format!("missing field `{field}`"))
+}
+
+impl TryFrom<Fields> for Request {
+    type Error = String;
+
+    fn try_from(mut fields: Fields) -> Result<Self, String> {
+        let Fields { query, file, item, find, at: byte, offset, function, .. } = fields;
+        let program = fields.program.unwrap_or_default();
+        let place = Place { file, program, item };
+        let pane = fields.pane.take();
+        let at = |pane: Option<String>| Pane { file, program, item, pane: pane.unwrap_or_else(assembly) };
+        Ok(match query {
+            Query::Files => Self::Files {},
+            Query::Overview => Self::Overview(Overview { file, program: fields.program }),
+            Query::Rows => {
+                let (from, count) = (fields.first()?, fields.count()?);
+                let (filter, sort) = (fields.filter, fields.sort);
+                Self::Rows(Rows { file, program, filter, sort, from, count, find })
+            }
+            Query::Facts => Self::Facts(place),
+            Query::Verify => Self::Verify(place),
+            Query::Listing => {
+                Self::Listing(Listing { at: at(pane), from: fields.first()?, count: fields.count()? })
+            }
+            Query::Links => Self::Links(Links { at: at(pane), link: needed(fields.link, "link")? }),
+            Query::LineAt => Self::LineAt(LineAt { at: at(pane), offset: needed(offset, "offset")? }),
+            Query::ItemAt => Self::ItemAt(ItemAt { file, program, offset: offset.unwrap_or_default() }),
+            Query::Hex => {
+                Self::Hex(Hex { file, program, from: fields.from, count: fields.count.unwrap_or_default() })
+            }
+            Query::Outline => {
+                let (from, count) = (fields.first()?, fields.count()?);
+                Self::Outline(Outline { file, program, node: fields.node, from, count, at: byte })
+            }
+            Query::Search => {
+                let Fields { program, scope, text, regex, case, cursor, budget_ms, limit, .. } = fields;
+                Self::Search(Search {
+                    file,
+                    program,
+                    scope,
+                    text,
+                    regex,
+                    case,
+                    pane,
+                    cursor,
+                    budget_ms,
+                    limit,
+                })
+            }
+            Query::Graph => Self::Graph(Graph { at: place, function }),
+            Query::Compare => {
+                let (left, right) = (needed(fields.left, "left")?, needed(fields.right, "right")?);
+                Self::Compare(Compare { left, right, pane })
+            }
+            Query::Bits => Self::Bits(Bits { at: place, offset: needed(offset, "offset")? }),
+            Query::Extract => Self::Extract(Extract { at: at(pane), what: fields.what, name: fields.name }),
+        })
+    }
 }

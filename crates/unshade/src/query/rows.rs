@@ -8,7 +8,7 @@ use super::*;
 use crate::program::Program;
 use crate::view::nvidia::{KernelRow, kernel_rows};
 use crate::view::{ContainerView, FunctionRow};
-use regex::RegexBuilder;
+use regex_lite::RegexBuilder;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use unshade_core::{Diagnostics, Escaped};
@@ -368,11 +368,9 @@ pub(super) enum Pattern {
     /// Everything.
     Any,
     /// A text, in capital and small letters alike if it is not `exact`.
-    Text {
-        text: String,
-        exact: bool,
-    },
-    Expression(regex::Regex),
+    Text { text: String, exact: bool },
+    /// Letters, digits and capitals in it are those of ASCII.
+    Expression(regex_lite::Regex),
 }
 
 impl Pattern {

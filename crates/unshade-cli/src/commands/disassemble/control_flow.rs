@@ -36,6 +36,7 @@ struct GraphsJson {
 
 pub(super) fn run(
     input: &Input,
+    selection: &Selection,
     format: GraphFormat,
     args: &DisassembleArgs,
     global: &GlobalArgs,
@@ -43,12 +44,11 @@ pub(super) fn run(
     if global.json && format == GraphFormat::Dot {
         bail!("--cfg dot is no JSON; --cfg json is");
     }
-    let selection = args.selection()?;
     let is_json = format == GraphFormat::Json;
     let extension = if is_json { ".json" } else { ".dot" };
     let mut writer = Writer::new(args, extension, !global.no_pager && !is_json)?;
     let mut whole = (is_json && !writer.has_folder()).then(|| JsonStream::new(input)).transpose()?;
-    let carving = each_program(input, &selection, args.part.map(FourCc), &global.limits(), |program| {
+    let carving = each_program(input, selection, args.part.map(FourCc), &global.limits(), |program| {
         let Opened { head, libraries, mut diagnostics, is_unread, token_program, nvidia } = program;
         if let Some(find) = nvidia {
             super::nvidia::each_code(find, &mut diagnostics, |code, diagnostics| {
@@ -77,7 +77,7 @@ pub(super) fn run(
             writer.note_unread();
         }
         for library in &libraries {
-            let describe = |unit: &Unit<'_>| graphs_of(unit, &selection, args);
+            let describe = |unit: &Unit<'_>| graphs_of(unit, selection, args);
             in_batches(&library.units, "reading", describe, |unit, graphs| {
                 let Some(functions) = writer.take(&head.path, unit, graphs) else { return Ok(()) };
                 // A bitcode file may hold nothing that is meant.

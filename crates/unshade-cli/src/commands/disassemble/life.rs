@@ -52,7 +52,7 @@ pub(super) fn program(
         writer.write_listing(&format!("{path}.sm_{arch}"), count, text)
     })?;
     for diagnostic in &diagnostics {
-        anstream::eprintln!("{}", paint::diagnostic(&path, diagnostic));
+        writer.tell(paint::diagnostic(&path, diagnostic));
     }
     Ok(())
 }

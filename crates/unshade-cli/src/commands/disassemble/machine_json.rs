@@ -12,19 +12,24 @@ use rayon::prelude::*;
 use unshade::core::{Diagnostics, FourCc};
 use unshade::nv::function::Function;
 use unshade::sass_code::lives;
+use unshade::select::Selection;
 use unshade::view::sass::SassFunctionView;
 
 /// So many functions are worked on before what came of them is written.
 const BATCH: usize = 16;
 
-pub(super) fn run(input: &Input, args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let selection = args.selection()?;
+pub(super) fn run(
+    input: &Input,
+    selection: &Selection,
+    args: &DisassembleArgs,
+    global: &GlobalArgs,
+) -> Result<Outcome> {
     let mut writer = Writer::new(args, ".json", false)?;
     if writer.has_folder() {
         bail!("JSON of machine code is one file: -o takes a name with an extension");
     }
     let mut whole = JsonStream::new(input)?;
-    let carving = each_program(input, &selection, args.part.map(FourCc), &global.limits(), |program| {
+    let carving = each_program(input, selection, args.part.map(FourCc), &global.limits(), |program| {
         let Opened { head, mut diagnostics, nvidia: Some(find), .. } = program else {
             bail!(
                 "a listing has no JSON but that of NVIDIA's machine code; `--stats --json` and `--cfg json` have"

@@ -7,6 +7,8 @@
 //!
 //! Cubins and fat binaries ([`nvidia`]) are printed as machine code, `--raw` as `cuobjdump -sass` prints it.
 //!
+//! Of several files, or of those in folders ([`many`]), each has a listing.
+//!
 //! `--stats` ([`statistics`]) counts instead, `--cfg` ([`control_flow`]) draws. Of machine code, `--json`
 //! ([`machine_json`]) gives the instructions as data, and `--life` ([`life`]) what lives in registers.
 
@@ -15,6 +17,7 @@ mod control_flow;
 mod json_stream;
 mod life;
 mod machine_json;
+mod many;
 mod modules;
 mod nvidia;
 mod statistics;
@@ -23,16 +26,19 @@ mod writer;
 
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs};
-use crate::input::Input;
+use crate::input::{Input, is_folder};
 use crate::large_text::LargeText;
 use crate::paint::{self, PaintedTokens};
 use anyhow::{Result, bail};
 use byte_lines::ByteLines;
-use modules::{Units, each_program, in_batches, is_bitcode};
+use modules::{Opened, Units, each_program_untold, in_batches, is_bitcode};
+use std::path::Path;
+use unshade::carve::Limits;
 use unshade::core::{Diagnostics, FourCc};
 use unshade::disassembly::{ModuleOptions, TokenSource, Unit, print_module};
 use unshade::llvm::print::Dialect;
-use writer::{Made, Text, Writer};
+use unshade::select::Selection;
+use writer::{MODULE, Made, Text, Writer};
 
 /// So many bytes of text most modules give for each of their own.
 const TEXT_PER_BYTE: usize = 8;
@@ -41,64 +47,104 @@ pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome
     let Some(file) = &args.file else {
         return nvidia::words(args);
     };
+    let (others, selectors) = args.others();
+    let selection = args.selection(&selectors)?;
+    if !others.is_empty() || is_folder(Path::new(file)) {
+        return many::run(file, &others, &selection, args, global);
+    }
     let input = Input::open(file)?;
+    if let Some(outcome) = other_form(&input, &selection, args, global) {
+        return outcome;
+    }
+    let mut writer = Writer::new(args, MODULE, !global.no_pager)?;
+    let mut carving = Diagnostics::new();
+    let listed = list(&input, &selection, args, &global.limits(), &mut writer, &mut carving);
+    for diagnostic in &carving {
+        writer.tell(paint::diagnostic(&input.name, diagnostic));
+    }
+    listed?;
+    writer.finish(&input)
+}
+
+/// Counts, draws, or prints as data, if that is asked for rather than a listing.
+fn other_form(
+    input: &Input,
+    selection: &Selection,
+    args: &DisassembleArgs,
+    global: &GlobalArgs,
+) -> Option<Result<Outcome>> {
     if args.stats {
-        return statistics::run(&input, args, global);
+        return Some(statistics::run(input, selection, args, global));
     }
     if let Some(format) = args.cfg {
-        return control_flow::run(&input, format, args, global);
+        return Some(control_flow::run(input, selection, format, args, global));
     }
-    if global.json {
-        return machine_json::run(&input, args, global);
-    }
-    let selection = args.selection()?;
-    if is_bitcode(&input) && !selection.is_everything() {
+    global.json.then(|| machine_json::run(input, selection, args, global))
+}
+
+/// Lists all that is meant of an input. What is odd about the file goes to `carving`.
+fn list(
+    input: &Input,
+    selection: &Selection,
+    args: &DisassembleArgs,
+    limits: &Limits,
+    writer: &mut Writer<'_>,
+    carving: &mut Diagnostics,
+) -> Result<()> {
+    if !selection.is_everything() && is_bitcode(input) {
         bail!(
             "{} is one module, which is printed as a whole; --stats and --cfg take functions of it",
             input.name
         );
     }
-    let mut writer = Writer::new(args, ".ll", !global.no_pager)?;
-    each_program(&input, &selection, args.part.map(FourCc), &global.limits(), |program| {
-        if let (Some(find), Some(format)) = (program.nvidia, args.life) {
-            return life::program(find, format, &selection, &mut writer);
-        }
-        if args.life.is_some() {
-            bail!("{}: --life is of NVIDIA's machine code", program.head.path);
-        }
-        if let Some(find) = program.nvidia {
-            return nvidia::program(find, &selection, args, &mut writer);
-        }
-        let is_whole = |library: &Units<'_>| matches!(library.units[..], [Unit::Part(_), ..]);
-        if !selection.is_everything() && program.libraries.iter().any(is_whole) {
-            bail!(
-                "{} is one module, which is printed as a whole; --stats and --cfg take functions of it",
-                program.head.path
-            );
-        }
-        for library in &program.libraries {
-            let in_color = writer.in_color;
-            let print = |unit: &Unit<'_>| print_unit(unit, args, in_color);
-            in_batches(&library.units, "disassembling", print, |unit, text| {
-                match writer.take(&program.head.path, unit, text) {
-                    Some(text) => writer.write(unit, text),
-                    None => Ok(()),
-                }
-            })?;
-        }
-        let mut diagnostics = program.diagnostics;
-        if let Some(source) = &program.token_program {
-            write_token_program(&mut writer, &program.head.path, source, args, &mut diagnostics)?;
-        }
-        for diagnostic in &diagnostics {
-            anstream::eprintln!("{}", paint::diagnostic(&program.head.path, diagnostic));
-        }
-        if program.is_unread {
-            writer.note_unread();
-        }
-        Ok(())
-    })?;
-    writer.finish(&input)
+    each_program_untold(input, selection, args.part.map(FourCc), limits, carving, |program| {
+        list_program(program, selection, args, writer)
+    })
+}
+
+fn list_program(
+    program: Opened<'_>,
+    selection: &Selection,
+    args: &DisassembleArgs,
+    writer: &mut Writer<'_>,
+) -> Result<()> {
+    if let (Some(find), Some(format)) = (program.nvidia, args.life) {
+        return life::program(find, format, selection, writer);
+    }
+    if args.life.is_some() {
+        bail!("{}: --life is of NVIDIA's machine code", program.head.path);
+    }
+    if let Some(find) = program.nvidia {
+        return nvidia::program(find, selection, args, writer);
+    }
+    let is_whole = |library: &Units<'_>| matches!(library.units[..], [Unit::Part(_), ..]);
+    if !selection.is_everything() && program.libraries.iter().any(is_whole) {
+        bail!(
+            "{} is one module, which is printed as a whole; --stats and --cfg take functions of it",
+            program.head.path
+        );
+    }
+    for library in &program.libraries {
+        let in_color = writer.in_color;
+        let print = |unit: &Unit<'_>| print_unit(unit, args, in_color);
+        in_batches(&library.units, "disassembling", print, |unit, text| {
+            match writer.take(&program.head.path, unit, text) {
+                Some(text) => writer.write(unit, text),
+                None => Ok(()),
+            }
+        })?;
+    }
+    let mut diagnostics = program.diagnostics;
+    if let Some(source) = &program.token_program {
+        write_token_program(writer, &program.head.path, source, args, &mut diagnostics)?;
+    }
+    for diagnostic in &diagnostics {
+        writer.tell(paint::diagnostic(&program.head.path, diagnostic));
+    }
+    if program.is_unread {
+        writer.note_unread();
+    }
+    Ok(())
 }
 
 /// Writes what is asked for of a token program, or of a container with some.
@@ -110,7 +156,7 @@ fn write_token_program(
     diagnostics: &mut Diagnostics,
 ) -> Result<()> {
     match token_programs::text(path, source, args, writer.in_color, diagnostics) {
-        Ok(text) => writer.write_named(path, Text::Plain(text)),
+        Ok(text) => writer.write_tokens(path, Text::Plain(text)),
         Err(error) => {
             diagnostics.error("dxbc-program", error);
             writer.note_unread();

@@ -11,6 +11,7 @@ use unshade::carve::{Find, Limits};
 use unshade::core::{Diagnostics, FourCc};
 use unshade::disassembly::{self, TokenSource, Unit};
 use unshade::dxcontainer::Container;
+use unshade::fx_listing;
 use unshade::llvm::{self, bitstream};
 use unshade::program::Program;
 use unshade::select::Selection;
@@ -48,14 +49,32 @@ pub(super) fn tell_no_match(input: &Input) {
     anstream::eprintln!("{}: no function matches{hint}", paint::error("unshade"));
 }
 
-/// Visits every program of an input. A bitcode file counts as one, with one module.
+/// Visits every program of an input, and prints what is odd about the file. A bitcode file counts as one, with one
+/// module.
 pub(super) fn each_program(
     input: &Input,
     selection: &Selection,
     part: Option<FourCc>,
     limits: &Limits,
-    mut visit: impl FnMut(Opened<'_>) -> Result<()>,
+    visit: impl FnMut(Opened<'_>) -> Result<()>,
 ) -> Result<Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let result = each_program_untold(input, selection, part, limits, &mut diagnostics, visit);
+    for diagnostic in &diagnostics {
+        anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
+    }
+    result.map(|()| diagnostics)
+}
+
+/// The same; what is odd about the file goes to `diagnostics`.
+pub(super) fn each_program_untold(
+    input: &Input,
+    selection: &Selection,
+    part: Option<FourCc>,
+    limits: &Limits,
+    diagnostics: &mut Diagnostics,
+    mut visit: impl FnMut(Opened<'_>) -> Result<()>,
+) -> Result<()> {
     if is_bitcode(input) {
         let bytes = input.bytes();
         let count = llvm::Module::parse_all(bytes, 0).map_or(1, |modules| modules.len().max(1));
@@ -68,9 +87,9 @@ pub(super) fn each_program(
             nvidia: None,
             token_program: None,
         })?;
-        return Ok(Diagnostics::new());
+        return Ok(());
     }
-    input.each_program(limits, |find| {
+    input.each_program_untold(limits, diagnostics, |find| {
         let mut diagnostics = Diagnostics::new();
         if find.format.is_nvidia() {
             let (head, libraries, nvidia) = (ProgramJson::new(find), Vec::new(), Some(find));
@@ -124,7 +143,8 @@ fn of_container<'a>(
     mut diagnostics: Diagnostics,
 ) -> Opened<'a> {
     let has_module = unshade::dxil::main_part(&container).is_some();
-    if part.is_none() && !has_module && disassembly::has_token_program(&container) {
+    let has_tokens = disassembly::has_token_program(&container) || fx_listing::effect(&container).is_some();
+    if part.is_none() && !has_module && has_tokens {
         let token_program = Some(TokenSource::Container(container));
         return Opened {
             head: ProgramJson::new(find),

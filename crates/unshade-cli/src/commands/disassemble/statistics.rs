@@ -71,12 +71,16 @@ struct Counted {
     diagnostics: Diagnostics,
 }
 
-pub(super) fn run(input: &Input, args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let selection = args.selection()?;
+pub(super) fn run(
+    input: &Input,
+    selection: &Selection,
+    args: &DisassembleArgs,
+    global: &GlobalArgs,
+) -> Result<Outcome> {
     let mut stdout = Stdout::new(!global.no_pager && !global.json);
     let mut programs = Vec::new();
     let (mut count, mut outcome) = (0u64, Outcome::Done);
-    let carving = each_program(input, &selection, args.part.map(FourCc), &global.limits(), |program| {
+    let carving = each_program(input, selection, args.part.map(FourCc), &global.limits(), |program| {
         let Opened { head, libraries, mut diagnostics, is_unread, token_program, .. } = program;
         let mut counts = Vec::new();
         if let Some(source) = token_program.as_ref().filter(|_| global.json) {
@@ -95,7 +99,7 @@ pub(super) fn run(input: &Input, args: &DisassembleArgs, global: &GlobalArgs) ->
         }
         let mut described = Vec::new();
         for library in libraries {
-            let library = count_library(library, &selection, args, &mut diagnostics, &mut outcome)?;
+            let library = count_library(library, selection, args, &mut diagnostics, &mut outcome)?;
             count += library.functions.len() as u64;
             if library.functions.is_empty() {
                 continue;

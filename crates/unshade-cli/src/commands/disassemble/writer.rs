@@ -1,4 +1,5 @@
-//! Where texts of functions go: standard output, a file, or a folder with a file for each.
+//! Where texts of functions go: standard output, a file, a folder with a file for each, or memory until it is the
+//! file's turn.
 
 use super::modules::tell_no_match;
 use crate::Outcome;
@@ -9,6 +10,7 @@ use crate::output::{Folder, Stdout, write_file_of};
 use crate::paint;
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
+use std::fmt::Display;
 use std::io::Write;
 use std::path::PathBuf;
 use unshade::core::Diagnostics;
@@ -31,7 +33,7 @@ pub(super) enum Text {
 }
 
 impl Text {
-    fn as_bytes(&self) -> &[u8] {
+    pub(super) fn as_bytes(&self) -> &[u8] {
         match self {
             Self::Plain(text) => text.as_bytes(),
             Self::Large(text) => text.as_bytes(),
@@ -39,47 +41,99 @@ impl Text {
     }
 }
 
+/// What came of a file that was listed beside others.
+pub(super) struct Listing {
+    pub(super) parts: Vec<Text>,
+    /// What the name of a file that holds it ends with.
+    pub(super) extension: &'static str,
+    /// What there is to tell, a line each.
+    pub(super) told: Vec<String>,
+    pub(super) outcome: Outcome,
+}
+
+/// Which way texts take.
+enum Way {
+    Stdout(Stdout),
+    /// All of them into one file, when they are complete.
+    File(PathBuf),
+    Folder(Folder),
+    /// Kept, as is what there is to tell: other files are worked on at the same time.
+    Memory(Vec<String>),
+}
+
+/// What names of files end with.
+pub(super) const MODULE: &str = ".ll";
+const TOKENS: &str = ".asm";
+const MACHINE_CODE: &str = ".sass";
+
 /// Where texts go.
 pub(super) struct Writer<'a> {
     args: &'a DisassembleArgs,
-    /// What the names of files in a folder end with.
-    extension: &'static str,
     /// Whether texts may hold colour.
     pub(super) in_color: bool,
-    stdout: Stdout,
-    folder: Option<Folder>,
+    way: Way,
+    /// What stands above the first text.
+    heading: String,
     paths: SafePaths,
     /// What goes into files of the folder and is not written yet: threads write many at a time.
     pending: Vec<(PathBuf, Text)>,
     /// What goes into one file, in parts.
     parts: Vec<Text>,
+    usual: &'static str,
+    extension: &'static str,
     count: u64,
     outcome: Outcome,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(args: &'a DisassembleArgs, extension: &'static str, page: bool) -> Result<Self> {
-        let folder = match &args.output {
-            Some(path) if path.extension().is_none() => Some(Folder::create(path, args.force)?),
-            _ => None,
+    /// To where the arguments say; names of files in a folder mostly end with `usual`.
+    pub(super) fn new(args: &'a DisassembleArgs, usual: &'static str, page: bool) -> Result<Self> {
+        let way = match &args.output {
+            Some(path) if path.extension().is_none() => Way::Folder(Folder::create(path, args.force)?),
+            Some(path) => Way::File(path.clone()),
+            None => Way::Stdout(Stdout::new(page)),
         };
-        Ok(Self {
+        let in_color = args.output.is_none() && paint::stdout_has_color();
+        Ok(Self { usual, ..Self::with(args, way, in_color) })
+    }
+
+    /// To standard output, under a heading.
+    pub(super) fn over(args: &'a DisassembleArgs, stdout: Stdout, heading: String) -> Self {
+        Self { heading, ..Self::with(args, Way::Stdout(stdout), paint::stdout_has_color()) }
+    }
+
+    /// Into memory.
+    pub(super) fn keeping(args: &'a DisassembleArgs, in_color: bool) -> Self {
+        Self::with(args, Way::Memory(Vec::new()), in_color)
+    }
+
+    fn with(args: &'a DisassembleArgs, way: Way, in_color: bool) -> Self {
+        Self {
             args,
-            extension,
-            in_color: args.output.is_none() && paint::stdout_has_color(),
-            stdout: Stdout::new(page && args.output.is_none()),
-            folder,
+            in_color,
+            way,
+            heading: String::new(),
             paths: SafePaths::default(),
             pending: Vec::new(),
             parts: Vec::new(),
+            usual: MODULE,
+            extension: MODULE,
             count: 0,
             outcome: Outcome::Done,
-        })
+        }
+    }
+
+    /// Tells something on standard error, now or when it is the file's turn.
+    pub(super) fn tell(&mut self, line: impl Display) {
+        match &mut self.way {
+            Way::Memory(told) => told.push(line.to_string()),
+            _ => anstream::eprintln!("{line}"),
+        }
     }
 
     /// Whether every text goes into a file of its own.
     pub(super) fn has_folder(&self) -> bool {
-        self.folder.is_some()
+        matches!(self.way, Way::Folder(_))
     }
 
     /// What came of a module of a file, or nothing if it could not be read. Tells what was found wrong with it, on
@@ -93,7 +147,7 @@ impl<'a> Writer<'a> {
         let made = match made {
             Ok(made) => made,
             Err(error) => {
-                anstream::eprintln!("{}: {file}: {error}", paint::error("unshade"));
+                self.tell(format_args!("{}: {file}: {error}", paint::error("unshade")));
                 self.outcome = Outcome::Finding;
                 return None;
             }
@@ -101,7 +155,7 @@ impl<'a> Writer<'a> {
         let name = unit.name();
         let label = if name == file { name } else { format!("{file}: {name}") };
         for diagnostic in &made.diagnostics {
-            anstream::eprintln!("{}", paint::diagnostic(&label, diagnostic));
+            self.tell(paint::diagnostic(&label, diagnostic));
         }
         Some(made.content)
     }
@@ -113,15 +167,24 @@ impl<'a> Writer<'a> {
 
     /// Writes the text of something that has a name.
     pub(super) fn write_named(&mut self, name: &str, text: Text) -> Result<()> {
+        self.write_as(name, self.usual, text)
+    }
+
+    /// Writes the listing of a token program.
+    pub(super) fn write_tokens(&mut self, name: &str, text: Text) -> Result<()> {
+        self.write_as(name, if self.args.cfg.is_some() { self.usual } else { TOKENS }, text)
+    }
+
+    fn write_as(&mut self, name: &str, extension: &'static str, text: Text) -> Result<()> {
         self.count += 1;
-        if self.folder.is_some() {
-            let path = self.paths.flat(name.as_bytes(), self.extension);
+        if self.has_folder() {
+            let path = self.paths.flat(name.as_bytes(), extension);
             self.pending.push((path.path, text));
             return if self.pending.len() < PENDING { Ok(()) } else { self.write_pending() };
         }
         let is_apart = self.count > 1 && !self.args.raw && self.args.cfg.is_none();
         self.add(if is_apart { "\n" } else { "" })?;
-        self.add_part(text)
+        self.add_part(extension, text)
     }
 
     /// Writes the listings of so many functions, which have no modules.
@@ -131,27 +194,27 @@ impl<'a> Writer<'a> {
         }
         // Into one file goes one program, however many functions it has.
         self.count += 1;
-        if self.folder.is_some() {
-            let path = self.paths.flat(name.as_bytes(), ".sass");
+        if self.has_folder() {
+            let path = self.paths.flat(name.as_bytes(), MACHINE_CODE);
             self.pending.push((path.path, Text::Plain(text)));
             return Ok(());
         }
-        self.add_part(Text::Plain(text))
+        self.add_part(MACHINE_CODE, Text::Plain(text))
     }
 
     fn write_pending(&mut self) -> Result<()> {
         let pending = std::mem::take(&mut self.pending);
-        match &self.folder {
-            Some(folder) => {
+        match &self.way {
+            Way::Folder(folder) => {
                 pending.par_iter().try_for_each(|(path, text)| folder.write_flat(path, text.as_bytes()))
             }
-            None => Ok(()),
+            _ => Ok(()),
         }
     }
 
     /// Writes text that belongs to no module.
     pub(super) fn add(&mut self, text: &str) -> Result<()> {
-        if text.is_empty() { Ok(()) } else { self.add_part(Text::Plain(text.to_owned())) }
+        if text.is_empty() { Ok(()) } else { self.add_part(self.extension, Text::Plain(text.to_owned())) }
     }
 
     /// Writes text of something that was meant, which goes on in what is written next.
@@ -160,12 +223,18 @@ impl<'a> Writer<'a> {
         self.add(text)
     }
 
-    fn add_part(&mut self, text: Text) -> Result<()> {
-        if self.args.output.is_some() {
-            self.parts.push(text);
-            return Ok(());
+    fn add_part(&mut self, extension: &'static str, text: Text) -> Result<()> {
+        if self.parts.is_empty() {
+            self.extension = extension;
         }
-        Ok(self.stdout.write_all(text.as_bytes())?)
+        match &mut self.way {
+            Way::Stdout(stdout) => {
+                stdout.write_all(std::mem::take(&mut self.heading).as_bytes())?;
+                stdout.write_all(text.as_bytes())?;
+            }
+            _ => self.parts.push(text),
+        }
+        Ok(())
     }
 
     /// Something that was meant can't be read, which was told.
@@ -173,20 +242,45 @@ impl<'a> Writer<'a> {
         self.outcome = Outcome::Finding;
     }
 
+    /// Tells why a file that was to be listed beside others can't be.
+    pub(super) fn fail(&mut self, error: &anyhow::Error) {
+        self.tell(Outcome::told_error(error));
+        self.outcome = self.outcome.and(Outcome::without_error(error));
+    }
+
+    /// What came of it, where it was kept.
+    pub(super) fn into_listing(self) -> Listing {
+        let told = if let Way::Memory(told) = self.way { told } else { Vec::new() };
+        Listing { parts: self.parts, extension: self.extension, told, outcome: self.outcome }
+    }
+
+    /// Standard output for what follows, how all went, and whether there was any text.
+    pub(super) fn into_stdout(self) -> (Option<Stdout>, Outcome, bool) {
+        let stdout = if let Way::Stdout(stdout) = self.way { Some(stdout) } else { None };
+        (stdout, self.outcome, self.count > 0)
+    }
+
     /// Completes the file, and says how all went.
     pub(super) fn finish(mut self, input: &Input) -> Result<Outcome> {
         self.write_pending()?;
-        self.stdout.finish()?;
+        let path = match self.way {
+            Way::Stdout(stdout) => {
+                stdout.finish()?;
+                None
+            }
+            Way::File(path) => Some(path),
+            Way::Folder(_) | Way::Memory(_) => None,
+        };
         if self.count == 0 && self.outcome == Outcome::Done {
             tell_no_match(input);
             return Ok(Outcome::Finding);
         }
-        if let (Some(path), None) = (&self.args.output, &self.folder) {
+        if let Some(path) = path {
             if self.count > 1 {
                 bail!("{} functions into one file: -o takes a folder for them", self.count);
             }
             let parts = self.parts.iter().map(Text::as_bytes);
-            write_file_of(path, self.args.force, parts).context("can't write the listing")?;
+            write_file_of(&path, self.args.force, parts).context("can't write the listing")?;
         }
         Ok(self.outcome)
     }

@@ -1,5 +1,5 @@
-//! The files that the page may see: those that were named, and in folders that were named those that may hold a program.
-//! Nothing else is opened: requests have numbers of files, no paths.
+//! The files that the page may see: those that were named, in folders that were named those that may hold a program, and
+//! the bytes that were dropped on the page. Nothing else is opened: requests have numbers of files, no paths.
 
 use super::super::walk::list_files;
 use crate::input::Bytes;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use unshade::carve::{GPUTRACE_INDEX, GPUTRACE_STORE};
 use unshade::format::{Kind, detect};
 use unshade::llvm::bitstream;
@@ -15,6 +15,9 @@ use unshade::query::{Fault, FileEntry, Session, Source};
 
 /// The most files of folders that are shown.
 const MAX_FILES: usize = 10_000;
+
+/// The most bytes that all files together have that were dropped on the page, which are kept in memory.
+pub(super) const MAX_DROPPED: usize = 2 << 30;
 
 /// What of a file is read to tell whether it may hold a program.
 const HEAD: u64 = 64 << 10;
@@ -34,7 +37,12 @@ enum State {
 }
 
 /// All files, in order.
-pub(in crate::commands) struct Files(Vec<Slot>);
+#[derive(Default)]
+pub(in crate::commands) struct Files {
+    slots: RwLock<Vec<Arc<Slot>>>,
+    /// The bytes of all files that were dropped on the page.
+    dropped: Mutex<usize>,
+}
 
 impl Files {
     /// Files, and what is in folders.
@@ -56,25 +64,62 @@ impl Files {
                 slots.push(Slot::new(file, &name));
             }
         }
-        ensure!(!slots.is_empty(), "no file that may hold a GPU program; `unshade scan` looks at every byte");
-        Ok(Self(slots))
+        ensure!(
+            paths.is_empty() || !slots.is_empty(),
+            "no file that may hold a GPU program; `unshade scan` looks at every byte"
+        );
+        let slots = RwLock::new(slots.into_iter().map(Arc::new).collect());
+        Ok(Self { slots, ..Self::default() })
+    }
+
+    /// Adds a file whose bytes came from the page. The name of another file is made its own by its number, as the page does.
+    ///
+    /// # Errors
+    /// There are too many already, or too many bytes.
+    pub(super) fn add(&self, name: &str, bytes: Vec<u8>) -> Result<FileEntry, Fault> {
+        let size = bytes.len();
+        let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        if size > MAX_DROPPED - *dropped {
+            return Err(Fault::new("the files that were dropped here fill the memory that they may have")
+                .expected(format!("at most {MAX_DROPPED} bytes together"))
+                .hint("run `unshade explore` on the file itself, which reads it where it is"));
+        }
+        let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
+        let number = slots.len();
+        if number >= MAX_FILES {
+            return Err(Fault::new(format!("there are {MAX_FILES} files already")));
+        }
+        let is_known = slots.iter().any(|slot| slot.name == name);
+        let name = if is_known { format!("{name} ({number})") } else { name.to_owned() };
+        let session = Session::new(&name, Source::resident(bytes));
+        let slot = Slot {
+            path: PathBuf::new(),
+            name,
+            size: size as u64,
+            state: Mutex::new(State::Open(Box::new(session))),
+        };
+        let entry = slot.entry(u32::try_from(number).unwrap_or(u32::MAX));
+        slots.push(Arc::new(slot));
+        *dropped += size;
+        Ok(entry)
     }
 
     pub(in crate::commands) fn len(&self) -> usize {
-        self.0.len()
+        self.all().len()
     }
 
-    pub(in crate::commands) fn iter(&self) -> impl Iterator<Item = &Slot> {
-        self.0.iter()
+    /// All that are there now.
+    pub(in crate::commands) fn all(&self) -> Vec<Arc<Slot>> {
+        self.slots.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(in crate::commands) fn get(&self, file: u32) -> Option<&Slot> {
-        self.0.get(file as usize)
+    pub(in crate::commands) fn get(&self, file: u32) -> Option<Arc<Slot>> {
+        self.slots.read().unwrap_or_else(PoisonError::into_inner).get(file as usize).cloned()
     }
 
     /// What the page is told of them.
     pub(in crate::commands) fn entries(&self) -> Vec<FileEntry> {
-        (0..).zip(&self.0).map(|(file, slot)| slot.entry(file)).collect()
+        (0..).zip(&self.all()).map(|(file, slot)| slot.entry(file)).collect()
     }
 }
 

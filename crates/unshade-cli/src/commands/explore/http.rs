@@ -17,6 +17,9 @@ const MAX_HEADERS: usize = 64;
 /// How long a head, and then a body, may take to arrive.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How many bytes of a body a client has to send in a second, beyond that time.
+const LEAST_RATE: usize = 8 << 20;
+
 /// How long a connection may have nothing to ask.
 const IDLE: Duration = Duration::from_secs(20);
 
@@ -69,8 +72,8 @@ impl Connection {
         Ok(Self { stream, pending: Vec::new() })
     }
 
-    /// Reads the next request, whose body has at most so many bytes.
-    pub(super) fn next(&mut self, max_body: usize) -> Next {
+    /// Reads the next request. `max_body` says of its head how many bytes its body may have, or why it is refused.
+    pub(super) fn next(&mut self, max_body: impl Fn(&Request) -> Result<usize, Refused>) -> Next {
         let mut deadline = Instant::now() + if self.pending.is_empty() { IDLE } else { PATIENCE };
         let mut has_begun = !self.pending.is_empty();
         let (mut request, head_size, body_size) = loop {
@@ -93,11 +96,13 @@ impl Connection {
                 Err(_) => return Next::Refused(Refused(408, "the request took too long")),
             }
         };
-        if body_size > max_body {
-            return Next::Refused(Refused(413, "the body is too long"));
+        match max_body(&request) {
+            Ok(max) if body_size > max => return Next::Refused(Refused(413, "the body is too long")),
+            Ok(_) => {}
+            Err(refused) => return Next::Refused(refused),
         }
         let size = head_size + body_size;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + PATIENCE + Duration::from_secs((body_size / LEAST_RATE) as u64);
         while self.pending.len() < size {
             match self.read_more(deadline) {
                 Ok(0) => return Next::End,
@@ -112,7 +117,7 @@ impl Connection {
 
     /// Waits for bytes no longer than to a moment; gives how many came.
     fn read_more(&mut self, deadline: Instant) -> std::io::Result<usize> {
-        let mut buffer = [0; 4096];
+        let mut buffer = [0; 16 << 10];
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -246,6 +251,23 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(Request, usize, usize)>, Refused> 
         None => 0,
     };
     Ok(Some((request, size, length)))
+}
+
+/// The name that a header has, percent-encoded.
+pub(super) fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let (digits, after) = rest.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// A name that a header can have.

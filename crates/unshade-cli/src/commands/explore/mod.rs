@@ -19,9 +19,9 @@ use crate::Outcome;
 use crate::args::ExploreArgs;
 use crate::output::Stdout;
 use anyhow::{Context, Result, anyhow, ensure};
-use files::Files;
+use files::{Files, MAX_DROPPED};
 use guard::{From, Refusal, Token, admit};
-use http::{Answer, Connection, Next, Refused};
+use http::{Answer, Connection, Next, Refused, percent_decoded};
 use std::io::{BufRead, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
@@ -34,8 +34,14 @@ use unshade::query::{
 /// More connections than that are told to come back.
 const MAX_CONNECTIONS: usize = 128;
 
+/// The longest name of a file that is dropped on the page, with its folders.
+const MAX_NAME: usize = 4096;
+
 /// A thread that prints modules needs about as much stack as the main one has.
 const STACK: usize = 8 << 20;
+
+/// What browsers ask for by themselves, without the token.
+const FAVICON: &str = "/favicon.ico";
 
 pub(crate) fn run(args: &ExploreArgs) -> Result<Outcome> {
     let files = Files::list(&args.paths)?;
@@ -47,7 +53,11 @@ pub(crate) fn run(args: &ExploreArgs) -> Result<Outcome> {
     let token = Token::random().map_err(|error| anyhow!("the system gives no random numbers: {error}"))?;
     let port = listener.local_addr()?.port();
     let address = format!("http://127.0.0.1:{port}/{}/", token.as_str());
-    let count = if files.len() == 1 { "1 file".to_owned() } else { format!("{} files", files.len()) };
+    let count = match files.len() {
+        0 => "no file yet: drop some on the page".to_owned(),
+        1 => "1 file".to_owned(),
+        count => format!("{count} files"),
+    };
     anstream::println!("{address}");
     anstream::eprintln!("{count}; only this computer can open the address. Ctrl-C ends.");
     if !args.no_open {
@@ -107,7 +117,7 @@ impl Server {
     fn converse(&self, stream: TcpStream) {
         let Ok(mut connection) = Connection::new(stream) else { return };
         loop {
-            let request = match connection.next(MAX_REQUEST) {
+            let mut request = match connection.next(|head| self.max_body(head)) {
                 Next::Request(request) => request,
                 Next::End => return,
                 Next::Refused(refused) => {
@@ -115,7 +125,7 @@ impl Server {
                     return connection.close();
                 }
             };
-            let answer = match self.answer(&request, &connection) {
+            let answer = match self.answer(&mut request, &connection) {
                 Ok(Some(answer)) => answer,
                 // Nobody waits for it.
                 Ok(None) => return,
@@ -132,22 +142,17 @@ impl Server {
     }
 
     /// The answer to a request; none if the client is gone before work on it begins.
-    fn answer(&self, request: &http::Request, connection: &Connection) -> Result<Option<Answer>, Refused> {
-        if request.path == "/favicon.ico" {
+    fn answer(
+        &self,
+        request: &mut http::Request,
+        connection: &Connection,
+    ) -> Result<Option<Answer>, Refused> {
+        if request.path == FAVICON {
             return Ok(Some(Answer::new(204, "image/x-icon", "")));
         }
-        let from = From {
-            host: request.header("host")?,
-            origin: request.header("origin")?,
-            site: request.header("sec-fetch-site")?,
-        };
-        let name = admit(&request.path, from, self.port, &self.token).map_err(|refusal| match refusal {
-            Refusal::Host => Refused(403, "this is another host"),
-            Refusal::Origin => Refused(403, "another page may not ask here"),
-            Refusal::Token => Refused(403, "open the address that `unshade explore` printed, all of it"),
-        })?;
-        match (request.method.as_str(), name) {
-            ("POST", "api" | "bytes") => {
+        match (request.method.as_str(), self.admit(request)?) {
+            ("POST", "open") => self.open(request).map(Some),
+            ("POST", name @ ("api" | "bytes")) => {
                 let media_type = request.header("content-type")?.unwrap_or_default();
                 if media_type.split(';').next().map(str::trim) != Some("application/json") {
                     return Err(Refused(415, "requests are application/json"));
@@ -164,7 +169,7 @@ impl Server {
                     self.take(&question, connection)
                 })
             }
-            (_, "api" | "bytes") => Err(Refused(405, "ask by POST")),
+            (_, "api" | "bytes" | "open") => Err(Refused(405, "ask by POST")),
             ("GET" | "HEAD", name) => {
                 let (media_type, bytes) =
                     page::file(name).ok_or(Refused(404, "the page has no such file"))?;
@@ -172,6 +177,45 @@ impl Server {
             }
             _ => Err(Refused(405, "only GET, HEAD and POST are known")),
         }
+    }
+
+    /// How many bytes the body of a request may have: of one that nobody may ask, none is read.
+    fn max_body(&self, head: &http::Request) -> Result<usize, Refused> {
+        if head.path == FAVICON {
+            return Ok(0);
+        }
+        let name = self.admit(head)?;
+        Ok(if (head.method.as_str(), name) == ("POST", "open") { MAX_DROPPED } else { MAX_REQUEST })
+    }
+
+    /// What a request asks for, if it may.
+    fn admit<'r>(&self, request: &'r http::Request) -> Result<&'r str, Refused> {
+        let from = From {
+            host: request.header("host")?,
+            origin: request.header("origin")?,
+            site: request.header("sec-fetch-site")?,
+        };
+        admit(&request.path, from, self.port, &self.token).map_err(|refusal| match refusal {
+            Refusal::Host => Refused(403, "this is another host"),
+            Refusal::Origin => Refused(403, "another page may not ask here"),
+            Refusal::Token => Refused(403, "open the address that `unshade explore` printed, all of it"),
+        })
+    }
+
+    /// Takes a file that was dropped on the page.
+    fn open(&self, request: &mut http::Request) -> Result<Answer, Refused> {
+        if request.header("content-type")? != Some("application/octet-stream") {
+            return Err(Refused(415, "files are application/octet-stream"));
+        }
+        let name = request.header("x-unshade-file-name")?.and_then(percent_decoded);
+        let name = name.filter(|name| !name.is_empty() && name.len() <= MAX_NAME);
+        let name = name.ok_or(Refused(400, "the file has no name"))?;
+        Ok(match self.files.add(&name, std::mem::take(&mut request.body)) {
+            Ok(entry) => {
+                Answer::json(200, response_json(Ok(Response::Files(FilesAnswer { files: vec![entry] }))))
+            }
+            Err(fault) => Answer::json(422, fault_json(&fault)),
+        })
     }
 
     /// Bytes to take away.

@@ -260,8 +260,53 @@ fn attacks() {
     assert_eq!(server.post("api", &nested, "").status, 400, "deep JSON");
     assert_eq!(server.send("\0\u{1}\u{2}garbage\r\n\r\n").status, 400, "no HTTP");
 
+    // Files that another page would have opened, and such as nobody may.
+    let name = "Content-Type: application/octet-stream\r\nX-Unshade-File-Name: x.bin\r\n";
+    let open = |headers: &str, size: usize| {
+        let path = server.path("open");
+        let head = format!("Host: 127.0.0.1:{port}\r\nContent-Length: {size}\r\n{headers}");
+        server.send(&format!("POST {path} HTTP/1.1\r\n{head}\r\n12345")).status
+    };
+    assert_eq!(open(&format!("{name}Origin: https://evil.example\r\n"), usize::MAX >> 1), 403, "unread");
+    assert_eq!(open(name, MAX_DROPPED + 1), 413, "a file that is too long");
+    assert_eq!(open("Content-Type: text/plain\r\nX-Unshade-File-Name: x\r\n", 5), 415, "a form's file");
+    assert_eq!(open("Content-Type: application/octet-stream\r\n", 5), 400, "no name");
+    let bad = "Content-Type: application/octet-stream\r\nX-Unshade-File-Name: %ff%0\r\n";
+    assert_eq!(open(bad, 5), 400, "a name that is no text");
+    let many =
+        format!("Content-Type: application/octet-stream\r\nX-Unshade-File-Name: {}\r\n", "x".repeat(5000));
+    assert_eq!(open(&many, 5), 400, "a long name");
+    assert_eq!(server.get(&server.path("open"), "").status, 405);
+
     // The server is still there.
     assert_eq!(asked(""), 200);
+}
+
+#[test]
+fn files_that_are_dropped_are_files() {
+    let server = serve(&[]);
+    let library = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(LIBRARY)).unwrap();
+    let open = |name: &str| {
+        let mut stream = server.connect();
+        let head = format!(
+            "POST {} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nContent-Type: application/octet-stream\r\nX-Unshade-File-Name: {name}\r\nContent-Length: {}\r\n\r\n",
+            server.path("open"),
+            server.port,
+            library.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&library).unwrap();
+        let answered = read_answer(&mut stream);
+        assert_eq!(answered.status, 200);
+        String::from_utf8(answered.body).unwrap()
+    };
+    assert!(open("..%2Fa%20b.metallib").contains(r#""file":0,"name":"../a b.metallib""#));
+    // A name is a name and no path; the same once more is another file.
+    assert!(open("..%2Fa%20b.metallib").contains(r#""file":1,"name":"../a b.metallib (1)""#));
+    let taken = server.post("bytes", r#"{"query":"extract","file":1,"what":"program"}"#, "");
+    assert_eq!(taken.body, library);
+    let rows = server.post("api", r#"{"query":"rows","file":1}"#, "");
+    assert!(String::from_utf8(rows.body).unwrap().contains(r#""total":2"#));
 }
 
 #[test]

@@ -1,0 +1,269 @@
+//! Listings of several files, or of those in folders: one a file, in the order of the files.
+//!
+//! Small files are listed at the same time, a batch of them, and kept until it is their turn; a large one is listed by
+//! itself, with its functions at the same time, and printed as it goes. With `-o DIR` each listing is a file in that
+//! folder, named like the file and below the folders that it was found in; else a line tells the file above each.
+//! Files of folders without a GPU program are passed over.
+
+use super::super::walk::list_files;
+use super::writer::{Listing, Text, Writer};
+use super::{list, other_form};
+use crate::Outcome;
+use crate::args::{DisassembleArgs, GlobalArgs};
+use crate::input::{Input, NothingFound, is_folder};
+use crate::output::{Folder, Stdout, is_broken_pipe};
+use crate::paint::{self, counted};
+use anyhow::{Result, bail};
+use rayon::prelude::*;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use unshade::carve::Limits;
+use unshade::core::{Diagnostics, Escaped};
+use unshade::safe_path::SafePaths;
+use unshade::select::Selection;
+
+/// So many files are worked on before what came of them is written.
+const BATCH: usize = 256;
+
+/// Files from this size on are listed by themselves.
+const LARGE: u64 = 1 << 20;
+
+/// A file to list.
+struct Source {
+    /// As it was given, or as it is shown.
+    argument: String,
+    /// Where it was found, if that was in a folder.
+    found: Option<PathBuf>,
+    /// What its listing is called, without what such names end with; may have folders.
+    name: String,
+    is_large: bool,
+}
+
+impl Source {
+    fn new(argument: String, found: Option<PathBuf>, name: String) -> Self {
+        let path = found.as_deref().unwrap_or(Path::new(&argument));
+        // What has no size, such as standard input or a member of an archive, may be of any.
+        let is_large = std::fs::metadata(path).map_or(true, |metadata| metadata.len() >= LARGE);
+        Self { argument, found, name, is_large }
+    }
+
+    fn open(&self) -> Result<Input> {
+        match &self.found {
+            Some(path) => Input::open_path(path),
+            None => Input::open(&self.argument),
+        }
+        .map_err(|error| match &self.found {
+            Some(path) => error.context(format!("can't read {}", path.display())),
+            None => error,
+        })
+    }
+
+    /// Whether an error is that there is no program in a file that nobody named.
+    fn is_passed_over(&self, error: &anyhow::Error) -> bool {
+        self.found.is_some() && error.is::<NothingFound>()
+    }
+}
+
+/// Lists what the arguments name.
+pub(super) fn run(
+    first: &str,
+    others: &[&str],
+    selection: &Selection,
+    args: &DisassembleArgs,
+    global: &GlobalArgs,
+) -> Result<Outcome> {
+    let (sources, unreadable) = sources(first, others);
+    let outcome = if unreadable > 0 { Outcome::Unreadable } else { Outcome::Done };
+    if args.stats || args.cfg.is_some() || global.json {
+        if args.output.is_some() {
+            bail!("of several files only listings go into a folder");
+        }
+        return Ok(outcome.and(in_other_form(&sources, selection, args, global)?));
+    }
+    let limits = global.limits();
+    let mut output = Output::new(args, outcome, !global.no_pager)?;
+    let in_color = args.output.is_none() && paint::stdout_has_color();
+    let one = |source: &Source| {
+        let mut writer = Writer::keeping(args, in_color);
+        list_one(source, selection, args, &limits, &mut writer).map(|()| writer.into_listing())
+    };
+    for group in sources.chunk_by(|one, next| !one.is_large && !next.is_large) {
+        for batch in group.chunks(BATCH) {
+            let (source, stdout) = match batch {
+                [source] if source.is_large => (source, output.stdout.take()),
+                _ => {
+                    let listings: Result<Vec<Listing>> = batch.par_iter().map(one).collect();
+                    output.write(batch, listings?)?;
+                    continue;
+                }
+            };
+            let Some(stdout) = stdout else {
+                output.write(batch, vec![one(source)?])?;
+                continue;
+            };
+            let mut writer = Writer::over(args, stdout, output.heading(source));
+            list_one(source, selection, args, &limits, &mut writer)?;
+            output.take_back(writer);
+        }
+    }
+    output.finish(sources.len(), selection)
+}
+
+/// Lists a file. What goes wrong is told, so that the others go on, unless nobody reads what is printed any more.
+fn list_one(
+    source: &Source,
+    selection: &Selection,
+    args: &DisassembleArgs,
+    limits: &Limits,
+    writer: &mut Writer<'_>,
+) -> Result<()> {
+    let mut carving = Diagnostics::new();
+    let opened = source.open();
+    let listed = opened.and_then(|input| {
+        let listed = list(&input, selection, args, limits, writer, &mut carving);
+        for diagnostic in &carving {
+            writer.tell(paint::diagnostic(&input.name, diagnostic));
+        }
+        listed
+    });
+    match listed {
+        Err(error) if is_broken_pipe(&error) => return Err(error),
+        Err(error) if !source.is_passed_over(&error) => writer.fail(&error),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// What is asked for rather than listings, of one file after the other.
+fn in_other_form(
+    sources: &[Source],
+    selection: &Selection,
+    args: &DisassembleArgs,
+    global: &GlobalArgs,
+) -> Result<Outcome> {
+    let mut outcome = Outcome::Done;
+    for source in sources {
+        let result = source
+            .open()
+            .and_then(|input| other_form(&input, selection, args, global).unwrap_or(Ok(Outcome::Done)));
+        match result {
+            Ok(one) => outcome = outcome.and(one),
+            Err(error) if is_broken_pipe(&error) => return Err(error),
+            Err(error) if source.is_passed_over(&error) => {}
+            Err(error) => outcome = outcome.and(Outcome::of_error(&error)),
+        }
+    }
+    Ok(outcome)
+}
+
+/// The files that the arguments name, and how many paths could not be read.
+fn sources(first: &str, others: &[&str]) -> (Vec<Source>, u64) {
+    let mut sources = Vec::new();
+    let mut unreadable = 0;
+    for argument in std::iter::once(&first).chain(others) {
+        let root = Path::new(argument);
+        if !is_folder(root) {
+            let name = argument.rsplit('/').next().unwrap_or(argument).to_owned();
+            sources.push(Source::new((*argument).to_owned(), None, name));
+            continue;
+        }
+        let (files, count) = list_files(&[root.to_owned()]);
+        unreadable += count;
+        for file in files {
+            let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().into_owned();
+            sources.push(Source::new(file.to_string_lossy().into_owned(), Some(file), name));
+        }
+    }
+    (sources, unreadable)
+}
+
+/// Where listings go, and how it went so far.
+struct Output {
+    /// Standard output, if they don't go into a folder.
+    stdout: Option<Stdout>,
+    folder: Option<Folder>,
+    paths: SafePaths,
+    /// How many files had something to list.
+    listed: u64,
+    outcome: Outcome,
+}
+
+impl Output {
+    fn new(args: &DisassembleArgs, outcome: Outcome, page: bool) -> Result<Self> {
+        let folder = match &args.output {
+            Some(path) if path.extension().is_some() && !path.is_dir() => {
+                bail!(
+                    "{}: listings of several files go into a folder, a name without extension",
+                    path.display()
+                )
+            }
+            Some(path) => Some(Folder::create(path, args.force)?),
+            None => None,
+        };
+        let stdout = folder.is_none().then(|| Stdout::new(page));
+        Ok(Self { stdout, folder, paths: SafePaths::default(), listed: 0, outcome })
+    }
+
+    /// The line above the listing of a file.
+    fn heading(&self, source: &Source) -> String {
+        let before = if self.listed > 0 { "\n" } else { "" };
+        format!("{before}==> {} <==\n", Escaped(source.argument.as_bytes()))
+    }
+
+    /// Takes standard output back from what printed a file by itself.
+    fn take_back(&mut self, writer: Writer<'_>) {
+        let (stdout, outcome, has_text) = writer.into_stdout();
+        self.stdout = stdout;
+        self.outcome = self.outcome.and(outcome);
+        self.listed += u64::from(has_text);
+    }
+
+    /// Writes the listings of files.
+    fn write(&mut self, sources: &[Source], listings: Vec<Listing>) -> Result<()> {
+        let mut files = Vec::new();
+        for (source, listing) in sources.iter().zip(listings) {
+            for line in &listing.told {
+                anstream::eprintln!("{line}");
+            }
+            self.outcome = self.outcome.and(listing.outcome);
+            if listing.parts.is_empty() {
+                continue;
+            }
+            let heading = self.heading(source);
+            self.listed += 1;
+            if let Some(stdout) = &mut self.stdout {
+                stdout.write_all(heading.as_bytes())?;
+                listing.parts.iter().try_for_each(|part| stdout.write_all(part.as_bytes()))?;
+            }
+            if let Some(folder) = &mut self.folder {
+                let name = format!("{}{}", source.name, listing.extension);
+                let path = self.paths.file(name.as_bytes());
+                if path.renamed {
+                    let shown = Escaped(source.argument.as_bytes());
+                    anstream::eprintln!("{shown}: written as {}", path.path.display());
+                }
+                if let Some(parent) = path.path.parent() {
+                    folder.make_folders(parent)?;
+                }
+                files.push((path.path, listing.parts));
+            }
+        }
+        let Some(folder) = &self.folder else { return Ok(()) };
+        files
+            .par_iter()
+            .try_for_each(|(path, parts)| folder.write_parts(path, parts.iter().map(Text::as_bytes)))
+    }
+
+    /// Completes what was printed, and says how all went.
+    fn finish(self, count: usize, selection: &Selection) -> Result<Outcome> {
+        if let Some(stdout) = self.stdout {
+            stdout.finish()?;
+        }
+        if self.listed > 0 || self.outcome != Outcome::Done {
+            return Ok(self.outcome);
+        }
+        let what = if selection.is_everything() { "nothing to list" } else { "no function matches" };
+        anstream::eprintln!("{}: {what} in {}", paint::error("unshade"), counted(count as u64, "file"));
+        Ok(Outcome::Finding)
+    }
+}
