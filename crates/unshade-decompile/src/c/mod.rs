@@ -1,9 +1,12 @@
 //! The text: CUDA C.
 //!
-//! `expression` writes values, `access` memory, `image` textures and surfaces, `prelude` helpers that CUDA does not have; here stand the function
-//! with its parameters and variables, and its statements.
+//! `expression` writes values, `access` memory, `image` textures and surfaces, `counted` loops that count; `declared` says where
+//! variables are declared, `prelude` has helpers that CUDA does not have. Here stand the function with its parameters and
+//! variables, and its statements.
 
 mod access;
+mod counted;
+mod declared;
 mod expression;
 mod image;
 pub mod prelude;
@@ -12,7 +15,7 @@ mod wrap;
 
 use crate::ir::{BlockId, Function, Id, Op};
 use crate::schedule::Schedule;
-use crate::structure::{Kind, Statement, continues as structure_continues};
+use crate::structure::{Kind, Statement};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
 use crate::{Line, Parameter, Source};
@@ -84,16 +87,6 @@ pub struct Text {
     pub casts: usize,
 }
 
-/// Where a variable occurs.
-#[derive(Clone, Copy)]
-struct Occurrence {
-    scope: usize,
-    /// The scope in which it is set first, if that is the first that happens to it.
-    first: Option<usize>,
-    /// When it occurs last, by the [`Clock`].
-    last: u32,
-}
-
 /// The types of what is read of the parameters, of equal reads that of the first.
 fn reads(function: &Function, types: &Types) -> HashMap<(u32, u8), Type> {
     let mut reads = HashMap::new();
@@ -105,14 +98,6 @@ fn reads(function: &Function, types: &Types) -> HashMap<(u32, u8), Type> {
         }
     }
     reads
-}
-
-/// Counts occurrences of variables in the order of the text.
-#[derive(Default)]
-struct Clock {
-    now: u32,
-    /// What each loop ends at.
-    loop_ends: Vec<u32>,
 }
 
 impl<'a> Printer<'a> {
@@ -643,256 +628,6 @@ impl<'a> Printer<'a> {
 
     pub(crate) fn has_variable(&self, id: Id) -> bool {
         !self.schedule.inline[id as usize] && !crate::schedule::is_leaf(self.function, id)
-    }
-
-    // Loops with a variable that counts.
-
-    /// A loop with its condition in front: `for` if its last statement sets a variable of the condition, `while` otherwise.
-    fn counted(&mut self, condition: (Id, bool), body: &[Statement]) {
-        let place = self.lines.len();
-        let end = self.loop_ends.get(self.loops_written - 1).copied();
-        self.named.clear();
-        let text = self.condition(condition);
-        let tested = self.named.clone();
-        let is_open = self.braced(&format!("while ({text})"), body);
-        let step = if structure_continues(body) { None } else { self.take_step(place, &tested) };
-        let Some((class, step)) = step else { return self.close(is_open) };
-        let start = self.take_start(place, class, end).unwrap_or_default();
-        let head = if start.0 { place - 1 } else { place };
-        let head_line = &mut self.lines[head];
-        let brace = if is_open { " {" } else { "" };
-        head_line.text = format!("for ({}; {text}; {step}){brace}", start.1);
-        head_line.addresses.extend(start.2);
-        // What is left may need no braces.
-        if is_open && self.lines.len() == head + 2 && self.stands_alone(head + 1) {
-            let trimmed = self.lines[head].text.len() - 2;
-            self.lines[head].text.truncate(trimmed);
-            return;
-        }
-        if self.lines.len() == head + 1 {
-            let trimmed = self.lines[head].text.trim_end_matches(" {").len();
-            self.lines[head].text.truncate(trimmed);
-            self.lines[head].text.push(';');
-            return;
-        }
-        self.close(is_open);
-    }
-
-    /// Takes the statement that a round ends with out of a body, if it sets a variable that is tested.
-    fn take_step(&mut self, place: usize, tested: &[Id]) -> Option<(Id, String)> {
-        let inner = self.indent + 1;
-        let mut at = self.lines.len();
-        while at > place + 1 {
-            at -= 1;
-            let line = &self.lines[at];
-            let class = line.sets.filter(|_| line.indent == inner)?;
-            if tested.contains(&class) {
-                // Nothing behind it may read what it sets, or set what it reads.
-                let is_free = self.lines[at + 1..].iter().all(|after| {
-                    !after.names.contains(&class) && after.sets.is_some_and(|set| !line.names.contains(&set))
-                });
-                // What the body declares is not known in the head.
-                let is_outer = self.lines[place + 1..]
-                    .iter()
-                    .all(|other| other.declares.is_none_or(|declared| !line.names.contains(&declared)));
-                if !is_free || !is_outer || line.text.contains(['[', '?']) {
-                    return None;
-                }
-                let line = self.lines.remove(at);
-                let text = line.text.strip_suffix(';')?;
-                let step = match text.split_once(' ') {
-                    Some((name, "+= 1")) => format!("{name}++"),
-                    Some((name, "-= 1")) => format!("{name}--"),
-                    _ => String::from(text),
-                };
-                if let Some(head) = self.lines.get_mut(place) {
-                    head.addresses.extend(line.addresses);
-                }
-                return Some((class, step));
-            }
-        }
-        None
-    }
-
-    /// Takes the statement that a variable begins with out of the lines in front of its loop: whether there was one, its
-    /// text, its addresses. One that declares a variable which is needed behind the loop stays.
-    fn take_start(&mut self, place: usize, class: Id, end: Option<u32>) -> Option<(bool, String, Vec<u32>)> {
-        let mut at = place;
-        while at > 0 {
-            at -= 1;
-            let line = &self.lines[at];
-            let set = line.sets.filter(|_| line.indent == self.indent)?;
-            if set != class {
-                if line.names.contains(&class) {
-                    return None;
-                }
-                continue;
-            }
-            let is_free = self.lines[at + 1..place]
-                .iter()
-                .all(|after| after.sets.is_some_and(|set| !line.names.contains(&set)));
-            let is_declared = line.declares.is_some();
-            let is_over = end.is_some_and(|end| self.last.get(&class).is_some_and(|last| *last <= end));
-            // `x += 1` is no beginning.
-            let is_set = line.text.contains(" = ") && !line.text.contains(['[', '?']);
-            if !is_free || !is_set || is_declared && !is_over || line.text.len() > 60 {
-                return None;
-            }
-            let line = self.lines.remove(at);
-            return Some((true, String::from(line.text.strip_suffix(';')?), line.addresses));
-        }
-        None
-    }
-
-    /// Whether a line can be what belongs to a head without braces.
-    fn stands_alone(&self, at: usize) -> bool {
-        let text = self.lines[at].text.as_str();
-        text.ends_with(';') && !text.ends_with(":;") && !text.starts_with("if ") && !self.is_declaration(text)
-    }
-
-    // Where variables are declared.
-
-    fn find_occurrences(&mut self, statements: &[Statement], gotos: usize) {
-        if gotos > 0 {
-            return;
-        }
-        let mut scopes = vec![(0_usize, 0_usize)];
-        let mut found: HashMap<Id, Occurrence> = HashMap::new();
-        let mut clock = Clock::default();
-        self.occurrences(statements, 0, &mut scopes, &mut found, &mut clock);
-        self.loop_ends = clock.loop_ends;
-        for (class, occurrence) in found {
-            self.last.insert(class, occurrence.last);
-            if occurrence.first == Some(occurrence.scope) {
-                self.declared_later.insert(class);
-            }
-        }
-    }
-
-    fn occurrences(
-        &self,
-        statements: &[Statement],
-        scope: usize,
-        scopes: &mut Vec<(usize, usize)>,
-        found: &mut HashMap<Id, Occurrence>,
-        clock: &mut Clock,
-    ) {
-        for statement in statements {
-            match statement {
-                Statement::Block(block) => self.block_occurrences(*block, scope, scopes, found, clock),
-                Statement::If { condition, then, otherwise } => {
-                    self.read_in(condition.0, scope, scopes, found, clock);
-                    self.inside(then, scope, scopes, found, clock);
-                    self.inside(otherwise, scope, scopes, found, clock);
-                }
-                Statement::Loop { kind, body } => {
-                    let place = clock.loop_ends.len();
-                    clock.loop_ends.push(0);
-                    if let Kind::While(condition, _) = kind {
-                        self.read_in(*condition, scope, scopes, found, clock);
-                    }
-                    self.inside(body, scope, scopes, found, clock);
-                    if let Kind::DoWhile(condition, _) = kind {
-                        self.read_in(*condition, scope, scopes, found, clock);
-                    }
-                    clock.loop_ends[place] = clock.now;
-                }
-                Statement::Switch { selector, cases } => {
-                    self.read_in(*selector, scope, scopes, found, clock);
-                    // A declaration between cases would be jumped over: what is set there is declared before.
-                    let depth = scopes[scope].1 + 1;
-                    for (_, _, body) in cases {
-                        scopes.push((scope, depth));
-                        let outer = scopes.len() - 1;
-                        self.occurrences(body, outer, scopes, found, clock);
-                        for occurrence in found.values_mut() {
-                            if occurrence.first == Some(outer) {
-                                occurrence.first = None;
-                            }
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn inside(
-        &self,
-        body: &[Statement],
-        scope: usize,
-        scopes: &mut Vec<(usize, usize)>,
-        found: &mut HashMap<Id, Occurrence>,
-        clock: &mut Clock,
-    ) {
-        let depth = scopes[scope].1 + 1;
-        scopes.push((scope, depth));
-        let inner = scopes.len() - 1;
-        self.occurrences(body, inner, scopes, found, clock);
-    }
-
-    fn block_occurrences(
-        &self,
-        block: BlockId,
-        scope: usize,
-        scopes: &[(usize, usize)],
-        found: &mut HashMap<Id, Occurrence>,
-        clock: &mut Clock,
-    ) {
-        for &item in &self.schedule.items[block as usize] {
-            for index in 0..self.function.inputs(item).len() {
-                let input = self.function.input(item, index);
-                if input != crate::ir::NONE {
-                    self.read_in(input, scope, scopes, found, clock);
-                }
-            }
-            if self.function.width(item) != 0 && self.schedule.uses[item as usize] > 0 {
-                self.occur(self.variables.of(item), scope, scopes, found, clock, true);
-            }
-        }
-        for &(phi, input) in &self.variables.copies[block as usize] {
-            self.read_in(input, scope, scopes, found, clock);
-            self.occur(self.variables.of(phi), scope, scopes, found, clock, false);
-        }
-    }
-
-    fn read_in(
-        &self,
-        id: Id,
-        scope: usize,
-        scopes: &[(usize, usize)],
-        found: &mut HashMap<Id, Occurrence>,
-        clock: &mut Clock,
-    ) {
-        self.each_variable(id, &mut |id| {
-            self.occur(self.variables.of(id), scope, scopes, found, clock, false);
-        });
-    }
-
-    fn occur(
-        &self,
-        class: Id,
-        scope: usize,
-        scopes: &[(usize, usize)],
-        found: &mut HashMap<Id, Occurrence>,
-        clock: &mut Clock,
-        is_set: bool,
-    ) {
-        let entry = found.entry(class).or_insert(Occurrence {
-            scope,
-            first: if is_set { Some(scope) } else { None },
-            last: 0,
-        });
-        clock.now += 1;
-        entry.last = clock.now;
-        let (mut a, mut b) = (entry.scope, scope);
-        while a != b {
-            if scopes[a].1 < scopes[b].1 {
-                std::mem::swap(&mut a, &mut b);
-            }
-            a = scopes[a].0;
-        }
-        entry.scope = a;
     }
 }
 

@@ -1,0 +1,169 @@
+//! Where variables are declared: where they are first set, if all that names them is inside of that scope.
+
+use super::Printer;
+use crate::ir::{BlockId, Id};
+use crate::structure::{Kind, Statement};
+use std::collections::HashMap;
+
+/// Where a variable occurs.
+#[derive(Clone, Copy)]
+struct Occurrence {
+    scope: usize,
+    /// The scope in which it is set first, if that is the first that happens to it.
+    first: Option<usize>,
+    /// When it occurs last, by the [`Clock`].
+    last: u32,
+}
+
+/// Counts occurrences of variables in the order of the text.
+#[derive(Default)]
+struct Clock {
+    now: u32,
+    /// What each loop ends at.
+    loop_ends: Vec<u32>,
+}
+
+impl Printer<'_> {
+    pub(super) fn find_occurrences(&mut self, statements: &[Statement], gotos: usize) {
+        if gotos > 0 {
+            return;
+        }
+        let mut scopes = vec![(0_usize, 0_usize)];
+        let mut found: HashMap<Id, Occurrence> = HashMap::new();
+        let mut clock = Clock::default();
+        self.occurrences(statements, 0, &mut scopes, &mut found, &mut clock);
+        self.loop_ends = clock.loop_ends;
+        for (class, occurrence) in found {
+            self.last.insert(class, occurrence.last);
+            if occurrence.first == Some(occurrence.scope) {
+                self.declared_later.insert(class);
+            }
+        }
+    }
+
+    fn occurrences(
+        &self,
+        statements: &[Statement],
+        scope: usize,
+        scopes: &mut Vec<(usize, usize)>,
+        found: &mut HashMap<Id, Occurrence>,
+        clock: &mut Clock,
+    ) {
+        for statement in statements {
+            match statement {
+                Statement::Block(block) => self.block_occurrences(*block, scope, scopes, found, clock),
+                Statement::If { condition, then, otherwise } => {
+                    self.read_in(condition.0, scope, scopes, found, clock);
+                    self.inside(then, scope, scopes, found, clock);
+                    self.inside(otherwise, scope, scopes, found, clock);
+                }
+                Statement::Loop { kind, body } => {
+                    let place = clock.loop_ends.len();
+                    clock.loop_ends.push(0);
+                    if let Kind::While(condition, _) = kind {
+                        self.read_in(*condition, scope, scopes, found, clock);
+                    }
+                    self.inside(body, scope, scopes, found, clock);
+                    if let Kind::DoWhile(condition, _) = kind {
+                        self.read_in(*condition, scope, scopes, found, clock);
+                    }
+                    clock.loop_ends[place] = clock.now;
+                }
+                Statement::Switch { selector, cases } => {
+                    self.read_in(*selector, scope, scopes, found, clock);
+                    // A declaration between cases would be jumped over: what is set there is declared before.
+                    let depth = scopes[scope].1 + 1;
+                    for (_, _, body) in cases {
+                        scopes.push((scope, depth));
+                        let outer = scopes.len() - 1;
+                        self.occurrences(body, outer, scopes, found, clock);
+                        for occurrence in found.values_mut() {
+                            if occurrence.first == Some(outer) {
+                                occurrence.first = None;
+                            }
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn inside(
+        &self,
+        body: &[Statement],
+        scope: usize,
+        scopes: &mut Vec<(usize, usize)>,
+        found: &mut HashMap<Id, Occurrence>,
+        clock: &mut Clock,
+    ) {
+        let depth = scopes[scope].1 + 1;
+        scopes.push((scope, depth));
+        let inner = scopes.len() - 1;
+        self.occurrences(body, inner, scopes, found, clock);
+    }
+
+    fn block_occurrences(
+        &self,
+        block: BlockId,
+        scope: usize,
+        scopes: &[(usize, usize)],
+        found: &mut HashMap<Id, Occurrence>,
+        clock: &mut Clock,
+    ) {
+        for &item in &self.schedule.items[block as usize] {
+            for index in 0..self.function.inputs(item).len() {
+                let input = self.function.input(item, index);
+                if input != crate::ir::NONE {
+                    self.read_in(input, scope, scopes, found, clock);
+                }
+            }
+            if self.function.width(item) != 0 && self.schedule.uses[item as usize] > 0 {
+                self.occur(self.variables.of(item), scope, scopes, found, clock, true);
+            }
+        }
+        for &(phi, input) in &self.variables.copies[block as usize] {
+            self.read_in(input, scope, scopes, found, clock);
+            self.occur(self.variables.of(phi), scope, scopes, found, clock, false);
+        }
+    }
+
+    fn read_in(
+        &self,
+        id: Id,
+        scope: usize,
+        scopes: &[(usize, usize)],
+        found: &mut HashMap<Id, Occurrence>,
+        clock: &mut Clock,
+    ) {
+        self.each_variable(id, &mut |id| {
+            self.occur(self.variables.of(id), scope, scopes, found, clock, false);
+        });
+    }
+
+    fn occur(
+        &self,
+        class: Id,
+        scope: usize,
+        scopes: &[(usize, usize)],
+        found: &mut HashMap<Id, Occurrence>,
+        clock: &mut Clock,
+        is_set: bool,
+    ) {
+        let entry = found.entry(class).or_insert(Occurrence {
+            scope,
+            first: if is_set { Some(scope) } else { None },
+            last: 0,
+        });
+        clock.now += 1;
+        entry.last = clock.now;
+        let (mut a, mut b) = (entry.scope, scope);
+        while a != b {
+            if scopes[a].1 < scopes[b].1 {
+                std::mem::swap(&mut a, &mut b);
+            }
+            a = scopes[a].0;
+        }
+        entry.scope = a;
+    }
+}
