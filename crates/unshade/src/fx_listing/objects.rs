@@ -50,7 +50,7 @@ impl Listing<'_, '_> {
                 let _ = write!(line, " = {}", self.strings(&data_type)?);
             }
             kind::BLEND | kind::DEPTH_STENCIL | kind::RASTERIZER | kind::SAMPLER => {
-                self.blocks(&data_type)?
+                self.blocks(&data_type)?;
             }
             kind::PIXEL_SHADER..=kind::GEOMETRY_SHADER_WITH_STREAMS => {
                 line.push_str(" = ");
