@@ -158,13 +158,18 @@ impl Folder {
 
 /// Fails if a file is there that must not be replaced.
 pub(crate) fn ensure_free(path: &Path, force: bool) -> Result<()> {
-    if !force && fs::symlink_metadata(path).is_ok() {
+    if !force && fs::symlink_metadata(path).is_ok() && !is_stream(path) {
         bail!("{} exists already; --force replaces it", path.display());
     }
     Ok(())
 }
 
-/// Writes a file under a temporary name beside it, then renames it.
+/// Whether a path leads to a device or a pipe, such as `/dev/null`: it is written to, and never replaced.
+fn is_stream(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// Writes a file under a temporary name beside it, then renames it. A device or a pipe is written to as it is.
 pub(crate) fn write_file(path: &Path, force: bool, data: &[u8]) -> Result<()> {
     write_file_of(path, force, std::iter::once(data))
 }
@@ -176,6 +181,16 @@ pub(crate) fn write_file_of<'d>(
     parts: impl Iterator<Item = &'d [u8]> + Clone,
 ) -> Result<()> {
     ensure_free(path, force)?;
+    if is_stream(path) {
+        let mut parts = parts;
+        let mut write = || {
+            File::options()
+                .write(true)
+                .open(path)
+                .and_then(|mut file| parts.try_for_each(|part| file.write_all(part)))
+        };
+        return write().with_context(|| format!("can't write {}", path.display()));
+    }
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.part", std::process::id()));
     let temporary = PathBuf::from(temporary);
