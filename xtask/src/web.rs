@@ -1,7 +1,7 @@
 //! `cargo xtask web`: the page as a folder of files that any static host serves, with `unshade` as WebAssembly beside it.
 //!
 //! The standard library is built with the module, for its size and without the words of panics: together that is a third
-//! less to load. Its sources are rustup's component `rust-src`; where rustup can't fetch it, Debian's `rust-web-src`, with the
+//! less to load. Its sources are rustup's component `rust-src`; where that is not there, Debian's `rust-web-src`, with the
 //! compiler of `rustc-web` and the linker of `lld`. The glue between the page and the module is written by wasm-bindgen's
 //! program, of exactly the version of the library that is locked.
 
@@ -94,38 +94,40 @@ fn compile() -> Result<()> {
     command.args(["build", "--package", "unshade-web", "--profile", "web", "--target", TARGET]);
     command.args(["-Zbuild-std=std,panic_abort", "-Zbuild-std-features=optimize_for_size"]);
     command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", FLAGS);
+    let (compiler, sources) = DEBIAN;
     if !has_sources() {
-        let (compiler, sources) = DEBIAN;
+        let is_debian = Path::new(compiler).is_file() && Path::new(sources).is_dir();
         ensure!(
-            Path::new(compiler).is_file() && Path::new(sources).is_dir(),
+            is_debian || fetch_sources(),
             "no sources of the standard library: run `rustup component add rust-src`, or install Debian's packages \
              rustc-web, rust-web-src and lld"
         );
-        ensure!(
-            Path::new(DEBIAN_LINKER).is_file(),
-            "{DEBIAN_LINKER} is missing: install Debian's package {}",
-            fs::read_link(DEBIAN_LINKER).map_or("lld".into(), |linker| linker.display().to_string())
-        );
-        command.env("RUSTC", compiler);
+        if is_debian {
+            ensure!(
+                Path::new(DEBIAN_LINKER).is_file(),
+                "{DEBIAN_LINKER} is missing: install Debian's package {}",
+                fs::read_link(DEBIAN_LINKER).map_or("lld".into(), |linker| linker.display().to_string())
+            );
+            command.env("RUSTC", compiler);
+        }
     }
     let status = command.status().context("cannot start cargo")?;
     ensure!(status.success(), "the module does not compile");
     Ok(())
 }
 
-/// Whether the compiler has the sources of its standard library, after asking rustup for them.
+/// Whether the compiler has the sources of its standard library.
 fn has_sources() -> bool {
-    let is_there = || {
-        let output = Command::new("rustc").args(["--print", "sysroot"]).output();
-        let root = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
-        root.is_ok_and(|root| !root.is_empty() && Path::new(&root).join(SOURCES).is_dir())
-    };
-    if is_there() {
-        return true;
-    }
+    let output = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let root = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    root.is_ok_and(|root| !root.is_empty() && Path::new(&root).join(SOURCES).is_dir())
+}
+
+/// Asks rustup for them.
+fn fetch_sources() -> bool {
     let mut rustup = Command::new("rustup");
     rustup.args(["component", "add", "rust-src"]).stdout(Stdio::null()).stderr(Stdio::null());
-    rustup.status().is_ok_and(|status| status.success()) && is_there()
+    rustup.status().is_ok_and(|status| status.success()) && has_sources()
 }
 
 /// The program of the locked version, which is installed into the build folder if it is nowhere.
