@@ -135,7 +135,6 @@ impl Lifting<'_> {
         let layer = if shape.is_layered { sources.next() } else { None };
         let mut list: Vec<Id> = handle.into_iter().chain(sources.by_ref().take(shape.dimensions)).collect();
         list.extend(layer);
-        let level = usize::from(detail == 3);
         let (function, letters) = match (name, target, detail) {
             ("texture_sample", _, 0) => (shape.functions[0], shape.letters[0]),
             ("texture_sample", _, 1) => {
@@ -144,7 +143,7 @@ impl Lifting<'_> {
             }
             ("texture_sample", _, 3) => {
                 list.push(sources.next()?);
-                (shape.functions[level], shape.letters[level])
+                (shape.functions[1], shape.letters[1])
             }
             ("texture_fetch", 0, 0) => ("tex1Dfetch", "i"),
             ("texture_gather", 2, component) => {
@@ -337,19 +336,12 @@ impl Element {
     /// Makes the access of it one by name or handle and coordinates.
     fn put(self, function: &mut Function, index: usize, id: Id, values: &[Id]) {
         let is_write = matches!(function.op(id), Op::ImageWrite(_));
-        let names: [&'static str; 2] = match (self.coordinates.len(), self.is_layered) {
-            (1, _) => ["surf1Dread", "surf1Dwrite"],
-            (2, false) => ["surf2Dread", "surf2Dwrite"],
-            (2, true) => ["surf1DLayeredread", "surf1DLayeredwrite"],
-            (_, false) => ["surf3Dread", "surf3Dwrite"],
-            (_, true) => ["surf2DLayeredread", "surf2DLayeredwrite"],
-        };
-        let shape = match (self.coordinates.len(), self.is_layered) {
-            (1, _) => "cudaSurfaceType1D",
-            (2, false) => "cudaSurfaceType2D",
-            (2, true) => "cudaSurfaceType1DLayered",
-            (_, false) => "cudaSurfaceType3D",
-            (_, true) => "cudaSurfaceType2DLayered",
+        let (read, write, shape) = match (self.coordinates.len(), self.is_layered) {
+            (1, _) => ("surf1Dread", "surf1Dwrite", "cudaSurfaceType1D"),
+            (2, false) => ("surf2Dread", "surf2Dwrite", "cudaSurfaceType2D"),
+            (2, true) => ("surf1DLayeredread", "surf1DLayeredwrite", "cudaSurfaceType1DLayered"),
+            (_, false) => ("surf3Dread", "surf3Dwrite", "cudaSurfaceType3D"),
+            (_, true) => ("surf2DLayeredread", "surf2DLayeredwrite", "cudaSurfaceType2DLayered"),
         };
         let mut inputs = Vec::new();
         let reference = match self.surface {
@@ -378,7 +370,7 @@ impl Element {
         inputs.extend_from_slice(values);
         function.set_inputs(id, &inputs);
         let image = &mut function.images[index];
-        image.function = names[usize::from(is_write)];
+        image.function = if is_write { write } else { read };
         image.reference = reference;
         image.shape = shape;
         image.letters = ["i", "ii", "iii"][self.coordinates.len().clamp(1, 3) - 1];
