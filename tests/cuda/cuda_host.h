@@ -63,6 +63,48 @@ CUDA_HOST_VECTOR(double, double, 16)
 CUDA_HOST_VECTOR(long long, longlong, 16)
 CUDA_HOST_VECTOR(unsigned long long, ulonglong, 16)
 
+namespace cuda_host {
+
+// Whether the kernel that runs is one for -ftz=true: subnormal floats are zero. The host's arithmetic is told so, too; to it
+// this is true of doubles as well.
+static bool flushes = false;
+
+class Flushing {
+#if defined __SSE__
+    unsigned before = __builtin_ia32_stmxcsr();
+
+public:
+    Flushing() {
+        flushes = true;
+        __builtin_ia32_ldmxcsr(before | 0x8040);
+    }
+    ~Flushing() {
+        flushes = false;
+        __builtin_ia32_ldmxcsr(before);
+    }
+#elif defined __aarch64__
+    unsigned long long before;
+
+public:
+    Flushing() {
+        flushes = true;
+        asm volatile("mrs %0, fpcr" : "=r"(before));
+        asm volatile("msr fpcr, %0" : : "r"(before | 1ull << 24));
+    }
+    ~Flushing() {
+        flushes = false;
+        asm volatile("msr fpcr, %0" : : "r"(before));
+    }
+#endif
+};
+
+// What a function of the host's gives that only moves its floats.
+static inline float flushed(float f) {
+    return flushes && std::fabs(f) < 1.17549435e-38f ? std::copysign(0.0f, f) : f;
+}
+
+} // namespace cuda_host
+
 // Of zeros the one with the sign is less; the host's functions may give either.
 #define fminf cuda_host_fminf
 #define fmaxf cuda_host_fmaxf
@@ -74,8 +116,8 @@ template <class T> static inline T cuda_host_least(T a, T b, bool most) {
     bool first = a == b ? std::signbit(a) : a < b;
     return first == most ? b : a;
 }
-static inline float fminf(float a, float b) { return cuda_host_least(a, b, false); }
-static inline float fmaxf(float a, float b) { return cuda_host_least(a, b, true); }
+static inline float fminf(float a, float b) { return cuda_host::flushed(cuda_host_least(a, b, false)); }
+static inline float fmaxf(float a, float b) { return cuda_host::flushed(cuda_host_least(a, b, true)); }
 static inline double fmin(double a, double b) { return cuda_host_least(a, b, false); }
 static inline double fmax(double a, double b) { return cuda_host_least(a, b, true); }
 

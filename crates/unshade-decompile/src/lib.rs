@@ -112,7 +112,10 @@ pub struct Line {
 /// A function as C.
 #[derive(Clone, Debug, Default)]
 pub struct Decompiled {
-    /// The text.
+    /// What has to stand before it, once for all functions of a file: helpers that CUDA has no name for, variables outside of
+    /// functions. Each is whole.
+    pub prelude: Vec<String>,
+    /// The text: the types of its parameters that are structures, and the function.
     pub lines: Vec<Line>,
     /// How many of the lines are the function's body, without what is written before it and the braces around it.
     pub body: usize,
@@ -124,12 +127,21 @@ pub struct Decompiled {
     pub casts: usize,
     /// Whether every loop is entered at one place: then no `goto` is needed.
     pub is_reducible: bool,
+    /// Whether floats that are too small to be normal count as zero: it is to be compiled with `-ftz=true`.
+    pub flushes: bool,
 }
 
 impl Decompiled {
-    /// The text as one.
+    /// The text as one, with all that it needs.
     pub fn text(&self) -> String {
         let mut text = String::new();
+        for definition in &self.prelude {
+            text.push_str(definition);
+            text.push('\n');
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
         for line in &self.lines {
             text.push_str(&line.text);
             text.push('\n');
@@ -149,6 +161,7 @@ pub const DEFAULT_BUDGET: usize = 200_000;
 pub fn decompile(source: &Source<'_>, budget: usize) -> Result<Decompiled, Fault> {
     let mut function = sass::lift(&source.code, budget)?;
     pass::run(&mut function);
+    let flushes = pass::flush::run(&mut function);
     schedule::split_edges(&mut function);
     let graph = Graph::new(&function);
     pass::hoist(&mut function, &graph);
@@ -172,6 +185,7 @@ pub fn decompile(source: &Source<'_>, budget: usize) -> Result<Decompiled, Fault
         .filter(|effect| matches!(function.op(**effect), Op::Unlifted(_)))
         .count();
     let printer = c::Printer::new(&function, &schedule, &variables, &types, source);
-    let c::Text { lines, body, casts } = printer.run(&statements, gotos);
-    Ok(Decompiled { lines, body, unlifted, gotos, casts, is_reducible: graph.is_reducible(&function) })
+    let c::Text { prelude, lines, body, casts } = printer.run(&statements, gotos, flushes);
+    let is_reducible = graph.is_reducible(&function);
+    Ok(Decompiled { prelude, lines, body, unlifted, gotos, casts, is_reducible, flushes })
 }

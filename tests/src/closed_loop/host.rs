@@ -36,18 +36,15 @@ impl Program {
         for (file, source) in sources {
             let _ = writeln!(text, "namespace in_{file} {{\n{}\n}}", prepared(source));
             for case in cases.iter().filter(|case| case.file == *file) {
-                kernels.insert((case.kernel.as_str(), format!("in_{file}::{}", case.expression)));
+                kernels.insert(entry(&case.kernel, &format!("in_{file}::{}", case.expression), source));
                 for (name, variable) in &case.variables {
                     variables.insert((name.as_str(), format!("in_{file}::{name}"), variable.image.is_some()));
                 }
             }
         }
         text.push_str("static const cuda_host::Kernel kernels[] = {\n");
-        for (name, expression) in kernels {
-            let _ = writeln!(
-                text,
-                "    {{\"{name}\", [](std::vector<cuda_host::Argument> &a) {{ cuda_host::launch({expression}, a); }}}},"
-            );
+        for kernel in kernels {
+            let _ = writeln!(text, "    {kernel},");
         }
         text.push_str("    {nullptr, nullptr}};\nstatic const cuda_host::Variable variables[] = {\n");
         for (name, expression, is_image) in variables {
@@ -82,6 +79,15 @@ impl Program {
             Ok(_) => Ok(program),
         }
     }
+}
+
+/// A kernel in the list of a program: its name, and how it is called. One whose source says that it is compiled with
+/// `-ftz=true` is run so.
+pub(super) fn entry(name: &str, expression: &str, source: &str) -> String {
+    let flushing = if source.contains("-ftz=true") { "cuda_host::Flushing flushing; " } else { "" };
+    format!(
+        "{{\"{name}\", [](std::vector<cuda_host::Argument> &a) {{ {flushing}cuda_host::launch({expression}, a); }}}}"
+    )
 }
 
 /// What a host compiler has to be told otherwise: memory whose size the launch says, assembly, headers of CUDA's.

@@ -135,8 +135,8 @@ impl Workshop {
         for (index, case) in cases.iter().enumerate() {
             let _ = writeln!(
                 text,
-                "    {{\"k{index}\", [](std::vector<cuda_host::Argument> &a) {{ cuda_host::launch(k{index}::{}, a); }}}},",
-                case.name
+                "    {},",
+                super::host::entry(&format!("k{index}"), &format!("k{index}::{}", case.name), &case.text)
             );
         }
         text.push_str("    {nullptr, nullptr}};\n");

@@ -85,8 +85,9 @@ pub(super) fn fields(kernel: &Kernel, lines: &[Line]) -> Option<Vec<Field>> {
         if let Some(name) = ty.strip_prefix("struct ").and_then(|rest| rest.split(' ').next()) {
             let head = format!("struct {name} {{");
             let body = lines.iter().skip_while(|line| line.text != head).skip(1);
-            for line in body.take_while(|line| line.text != "};") {
-                named.extend(member(&line.text, index));
+            let body: String = body.map(|line| line.text.as_str()).take_while(|line| *line != "};").collect();
+            for declared in body.split(';') {
+                named.extend(members(declared, index));
             }
         } else {
             named.push(of_type(ty, index, 0, size));
@@ -111,20 +112,18 @@ pub(super) fn fields(kernel: &Kernel, lines: &[Line]) -> Option<Vec<Field>> {
     (fields.len() <= MOST_FIELDS).then_some(fields)
 }
 
-/// `    float *at_16;`
-fn member(line: &str, parameter: usize) -> Option<Field> {
-    let text = line.trim().strip_suffix(';')?;
-    let (ty, name) = text.rsplit_once([' ', '*'])?;
-    let offset = name.strip_prefix("at_")?.parse().ok()?;
-    let is_pointer = text.contains('*');
-    let size = match ty.trim_end_matches('*').trim() {
-        _ if is_pointer => 8,
+/// `    float *at_16, *at_24`
+fn members(declared: &str, parameter: usize) -> Vec<Field> {
+    let names = declared.split(", ").filter_map(|name| name.rsplit_once("at_")?.1.parse().ok());
+    let ty = declared.split("at_").next().unwrap_or("").trim();
+    let size = match ty {
+        _ if ty.ends_with('*') => 8,
         "double" | "long long" | "unsigned long long" => 8,
         "short" | "unsigned short" => 2,
         "bool" | "signed char" | "unsigned char" | "char" => 1,
         _ => 4,
     };
-    Some(of_type(text, parameter, offset, size))
+    names.map(|offset| of_type(ty, parameter, offset, size)).collect()
 }
 
 fn of_type(ty: &str, parameter: usize, offset: usize, size: usize) -> Field {

@@ -7,6 +7,7 @@ use crate::output::{Stdout, write_file};
 use crate::paint;
 use anyhow::Result;
 use serde::Serialize;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Write;
 use unshade::core::Diagnostics;
@@ -21,6 +22,8 @@ use unshade::view::SCHEMA;
 #[derive(Serialize)]
 struct Document {
     schema: u32,
+    /// What the functions need: helpers and variables.
+    prelude: Vec<String>,
     functions: Vec<FunctionView>,
 }
 
@@ -34,6 +37,8 @@ struct FunctionView {
     unlifted: usize,
     gotos: usize,
     casts: usize,
+    /// Whether it is to be compiled with `-ftz=true`.
+    flushes: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     lines: Vec<LineView>,
@@ -98,9 +103,20 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
     Ok(outcome)
 }
 
-/// All functions, one after the other, each under its readable name.
+/// What functions need, each once, in an order in which each stands behind what it needs itself.
+fn prelude(functions: &[FunctionC]) -> Vec<String> {
+    let mut seen = HashSet::new();
+    let decompiled = functions.iter().filter_map(|function| function.result.as_ref().ok());
+    let all = decompiled.flat_map(|decompiled| &decompiled.prelude);
+    all.filter(|definition| seen.insert(definition.as_str())).cloned().collect()
+}
+
+/// What functions need, and all of them, one after the other, each under its readable name.
 fn text(functions: &[FunctionC], with_lines: bool) -> String {
     let mut text = String::new();
+    for definition in prelude(functions) {
+        let _ = writeln!(text, "{definition}");
+    }
     for function in functions {
         let Ok(decompiled) = &function.result else { continue };
         if !text.is_empty() {
@@ -131,6 +147,7 @@ fn addresses(line: &Line) -> String {
 }
 
 fn json(functions: Vec<FunctionC>) -> Result<String> {
+    let prelude = prelude(&functions);
     let views = functions.into_iter().map(|function| {
         let (decompiled, error) = match function.result {
             Ok(decompiled) => (decompiled, None),
@@ -142,6 +159,7 @@ fn json(functions: Vec<FunctionC>) -> Result<String> {
             unlifted: decompiled.unlifted,
             gotos: decompiled.gotos,
             casts: decompiled.casts,
+            flushes: decompiled.flushes,
             error,
             lines: decompiled
                 .lines
@@ -150,6 +168,6 @@ fn json(functions: Vec<FunctionC>) -> Result<String> {
                 .collect(),
         }
     });
-    let document = Document { schema: SCHEMA, functions: views.collect() };
+    let document = Document { schema: SCHEMA, prelude, functions: views.collect() };
     Ok(format!("{}\n", serde_json::to_string_pretty(&document)?))
 }

@@ -1,7 +1,7 @@
 //! The text: CUDA C.
 //!
-//! `expression` writes values, `access` memory, `image` textures and surfaces, `counted` loops that count; `declared` says where
-//! variables are declared, `prelude` has helpers that CUDA does not have. Here stand the function with its parameters and
+//! `expression` writes values, `access` memory, `image` textures and surfaces, `structures` the types of parameters, `counted` loops
+//! that count; `declared` says where variables are declared, `prelude` has helpers that CUDA does not have. Here stand the function with its parameters and
 //! variables, and its statements.
 
 mod access;
@@ -10,6 +10,7 @@ mod declared;
 mod expression;
 mod image;
 pub mod prelude;
+mod structures;
 mod symbol;
 mod wrap;
 
@@ -20,6 +21,7 @@ use crate::types::{Type, Types};
 use crate::variables::Variables;
 use crate::{Line, Parameter, Source};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use structures::Structures;
 
 /// Everything that is known when text is made.
 pub struct Printer<'a> {
@@ -79,7 +81,9 @@ struct Written {
 /// The text of a function.
 #[derive(Debug)]
 pub struct Text {
-    /// All of it.
+    /// What it needs: helpers and variables, each whole.
+    pub prelude: Vec<String>,
+    /// The function, with the types of its parameters.
     pub lines: Vec<Line>,
     /// How many of the lines are the function's body: declarations and statements, without the braces around them.
     pub body: usize,
@@ -164,27 +168,19 @@ impl<'a> Printer<'a> {
     }
 
     /// All of it.
-    pub fn run(mut self, statements: &[Statement], gotos: usize) -> Text {
+    pub fn run(mut self, statements: &[Statement], gotos: usize, flushes: bool) -> Text {
         self.find_occurrences(statements, gotos);
         self.statements(statements);
         let body = std::mem::take(&mut self.lines);
-        let mut lines = Vec::new();
-        let mut text: Vec<String> = Vec::new();
-        for name in &self.helpers {
-            if let Some(code) = prelude::text(name) {
-                text.push(code);
-            }
-        }
-        text.extend(self.globals.values().cloned());
-        text.extend(self.structures());
-        for text in text {
-            lines.extend(text.lines().map(|line| Line { text: String::from(line), addresses: Vec::new() }));
-        }
+        let mut prelude: Vec<String> = self.helpers.iter().filter_map(|name| prelude::text(name)).collect();
+        prelude.extend(self.globals.values().cloned());
         let plain = |text: String| Line { text, addresses: Vec::new() };
-        if !lines.is_empty() {
-            lines.push(plain(String::new()));
+        let structures = self.structures();
+        let mut lines: Vec<Line> = structures.lines.iter().cloned().map(plain).collect();
+        if flushes {
+            lines.push(plain(String::from("// Subnormal floats are zero: -ftz=true.")));
         }
-        lines.push(plain(self.signature()));
+        lines.push(plain(self.signature(&structures)));
         lines.push(plain(String::from("{")));
         let start = lines.len();
         lines.extend(self.regions().into_iter().map(plain));
@@ -196,17 +192,16 @@ impl<'a> Printer<'a> {
         }
         let body = lines.len() - start;
         lines.push(plain(String::from("}")));
-        Text { lines, body, casts: self.casts }
+        Text { prelude, lines, body, casts: self.casts }
     }
 
-    fn signature(&mut self) -> String {
+    fn signature(&self, structures: &Structures) -> String {
         let mut list = Vec::new();
         for index in 0..self.parameters.len() {
-            let ty = self.parameter_type(index);
             let name = format!("param_{}", index + 1);
-            list.push(match ty {
-                Some(ty) => declaration(ty, &name),
-                None => format!("struct {}_{name} {name}", self.source.name),
+            list.push(match (self.parameter_type(index), structures.name(index)) {
+                (Some(ty), _) => declaration(ty, &name),
+                (None, ty) => format!("struct {} {name}", ty.unwrap_or_default()),
             });
         }
         let kind = if self.source.is_kernel { "__global__" } else { "__device__" };
@@ -224,31 +219,6 @@ impl<'a> Printer<'a> {
             _ => return None,
         };
         Some(self.read.get(&(parameter.offset, bits)).copied().unwrap_or(Type::Integer(bits, false)))
-    }
-
-    /// Declarations of parameters that are structures, with what is read of them.
-    fn structures(&self) -> Vec<String> {
-        let mut all = Vec::new();
-        for (index, parameter) in self.parameters.iter().enumerate() {
-            if self.parameter_type(index).is_some() {
-                continue;
-            }
-            let mut text = format!("struct {}_param_{} {{\n", self.source.name, index + 1);
-            let mut at = 0;
-            for (&(_, offset), ty) in self.fields.range((index, 0)..(index + 1, 0)) {
-                if offset > at {
-                    text.push_str(&format!("    unsigned char padding_{at}[{}];\n", offset - at));
-                }
-                text.push_str(&format!("    {};\n", declaration(*ty, &format!("at_{offset}"))));
-                at = offset + u32::from(ty.bits()).max(8) / 8;
-            }
-            if parameter.size > at {
-                text.push_str(&format!("    unsigned char padding_{at}[{}];\n", parameter.size - at));
-            }
-            text.push_str("};");
-            all.push(text);
-        }
-        all
     }
 
     fn regions(&self) -> Vec<String> {

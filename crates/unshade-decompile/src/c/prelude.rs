@@ -2,6 +2,8 @@
 //!
 //! They are C++ that a device compiler and a host compiler with CUDA's names take alike.
 
+use super::wrap::WIDTH;
+
 /// The C of a helper.
 pub fn text(name: &str) -> Option<String> {
     let (name, signature, body) = HELPERS.iter().find(|helper| helper.0 == name)?;
@@ -10,7 +12,10 @@ pub fn text(name: &str) -> Option<String> {
         _ => ("", signature.split(" (").next().unwrap_or("unsigned int")),
     };
     let parameters = signature.find('(').map_or("()", |start| &signature[start..]);
-    Some(format!("{template}static __device__ __forceinline__ {result} {name}{parameters}\n{{\n{body}\n}}"))
+    let head = format!("{template}static __device__ {result} {name}{parameters}");
+    // A helper of one statement is one line, if there is room.
+    let short = format!("{head} {{ {} }}", body.trim());
+    Some(if body.contains('\n') || short.len() > WIDTH { format!("{head}\n{{\n{body}\n}}") } else { short })
 }
 
 /// Whether a helper is written out here.
@@ -82,7 +87,7 @@ static HELPERS: &[(&str, &str, &str)] = &[
     (
         "half_to_float",
         "float (unsigned int h)",
-        "    unsigned int sign = (h & 0x8000) << 16, rest = h & 0x7fff;\n    if (rest >= 0x7c00)\n        return __int_as_float(rest == 0x7c00 ? sign | 0x7f800000 : 0x7fffffff);\n    if (rest >= 0x400)\n        return __int_as_float(sign | ((rest << 13) + 0x38000000));\n    float small = (float)rest * 5.9604644775390625e-08f;\n    return sign ? -small : small;",
+        "    unsigned int rest = h & 0x7fff, normal = rest < 0x7c00 ? (rest << 13) + 0x38000000 : 0x7f800000;\n    float size = rest < 0x400 ? (float)rest * 5.9604644775390625e-08f : __int_as_float(normal);\n    return rest > 0x7c00 ? __int_as_float(0x7fffffff) : (h & 0x8000) != 0 ? -size : size;",
     ),
     (
         "float_to_half",

@@ -1,7 +1,7 @@
 //! Long lines are written on several: broken behind an operator or a comma, where the fewest parentheses are open.
 
 /// So many columns a line has.
-const WIDTH: usize = 120;
+pub(super) const WIDTH: usize = 120;
 
 /// What follows of a statement stands so much further to the right.
 const CONTINUATION: usize = 8;

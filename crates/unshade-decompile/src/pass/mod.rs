@@ -1,5 +1,6 @@
 //! What is done to a function between its front end and its text: one pass a module.
 
+pub mod flush;
 pub mod graph;
 pub mod loops;
 pub mod memory;

@@ -365,6 +365,12 @@ fn decompiled(
     decompile::cubin(cubin, &is_wanted, MAX_DECOMPILED, diagnostics, &mut |one| found = Some(one.result));
     let decompiled = found.ok_or_else(no_function)?.map_err(|fault| Fault::new(fault.to_string()))?;
     let mut text = CText::new(tape);
+    for line in decompiled.prelude.iter().flat_map(|definition| definition.lines()) {
+        text.line(&shown_line(line.as_bytes()));
+    }
+    if !decompiled.prelude.is_empty() {
+        text.line("");
+    }
     for line in &decompiled.lines {
         if !is_unpacked {
             text.sources(&runs(&line.addresses, base, size));

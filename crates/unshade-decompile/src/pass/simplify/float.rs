@@ -4,6 +4,23 @@ use super::Rewriter;
 use crate::ir::{Id, NONE, Op};
 
 impl Rewriter<'_> {
+    /// What can't be subnormal is the same without it.
+    pub(super) fn flushed(&mut self, float: Id) -> Option<Id> {
+        match self.op(float) {
+            Op::Constant(bits) if f32::from_bits(bits as u32).is_subnormal() => {
+                Some(self.constant(bits & 1 << 31, 32))
+            }
+            Op::Constant(_) | Op::SignedToFloat | Op::UnsignedToFloat => Some(float),
+            Op::Call(call) if matches!(call.entry().name, "flush_to_zero" | "half_to_float") => Some(float),
+            Op::FloatNegate | Op::FloatAbs => {
+                let inner = self.input(float, 0);
+                let inner = self.flushed(inner)?;
+                Some(self.make(self.op(float), 32, &[inner]))
+            }
+            _ => None,
+        }
+    }
+
     /// Inputs of floating-point operations whose sign is changed by operations on bits.
     pub(super) fn floats(&mut self, op: Op) -> Option<Id> {
         for index in 0..self.function.inputs(self.id).len() {

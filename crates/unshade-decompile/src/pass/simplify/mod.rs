@@ -121,7 +121,11 @@ fn rewrite(function: &mut Function, id: Id, reassociate: bool) -> Option<Id> {
             let inner = at.input(a, 0);
             Some(at.make(Op::UnsignedToFloat, value.width, &[inner]))
         }
-        Op::Call(call) if call.entry().name == "min.u" && at.is_below(a, y) => Some(a),
+        Op::Call(call) => match call.entry().name {
+            "min.u" if at.is_below(a, y) => Some(a),
+            "flush_to_zero" => at.flushed(a).or_else(|| at.floats(value.op)),
+            _ => at.floats(value.op),
+        },
         op => at.floats(op),
     }
 }
