@@ -11,6 +11,7 @@
 //! | [`pass`] | simplification, 64-bit values out of their halves, the graph of blocks |
 //! | [`address`] | addresses as base, index and offset |
 //! | [`types`] | types from use |
+//! | [`ways`] | places for what phis are set to |
 //! | [`schedule`] | where each value stands |
 //! | [`variables`] | values that share a variable |
 //! | [`structure`] | statements out of blocks |
@@ -27,6 +28,7 @@ pub mod schedule;
 pub mod structure;
 pub mod types;
 pub mod variables;
+pub mod ways;
 
 use ir::Op;
 use ir::dominators::Graph;
@@ -162,7 +164,9 @@ pub fn decompile(source: &Source<'_>, budget: usize) -> Result<Decompiled, Fault
     let mut function = sass::lift(&source.code, budget)?;
     pass::run(&mut function);
     let flushes = pass::flush::run(&mut function);
-    schedule::split_edges(&mut function);
+    let graph = Graph::new(&function);
+    ways::join_ways(&mut function, &graph);
+    ways::split_edges(&mut function);
     let graph = Graph::new(&function);
     pass::hoist(&mut function, &graph);
     let used = pass::used(&function);

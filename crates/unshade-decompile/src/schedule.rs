@@ -36,33 +36,6 @@ enum User {
     Phi(BlockId),
 }
 
-/// Empty blocks on ways between a block with several ways out and one with several ways in that has phis, so that there
-/// is a place for what such a way sets.
-pub fn split_edges(function: &mut Function) {
-    for block in 0..function.blocks.len() {
-        let successors = function.blocks[block].end.successors();
-        if successors.len() < 2 {
-            continue;
-        }
-        for next in successors {
-            let after = &function.blocks[next as usize];
-            if after.before.len() < 2 || after.phis.is_empty() {
-                continue;
-            }
-            let address = function.blocks[block].address;
-            let between = function.block(address);
-            function.blocks[between as usize].before.push(block as BlockId);
-            function.blocks[between as usize].end = End::Goto(next);
-            function.blocks[block].end.redirect(next, between);
-            for before in &mut function.blocks[next as usize].before {
-                if *before == block as BlockId {
-                    *before = between;
-                }
-            }
-        }
-    }
-}
-
 impl Schedule {
     /// Makes the plan.
     pub fn new(function: &Function, graph: &Graph, used: &[bool]) -> Self {
@@ -137,8 +110,10 @@ impl Schedule {
                     User::End(block) => block,
                     User::Phi(block) => {
                         has_phi = true;
-                        // A block that stands on a way is left empty.
-                        if !divides[id as usize]
+                        // A block that stands on a way is left empty, but for a way out of a loop.
+                        let before = function.blocks[block as usize].before.first().copied();
+                        if before.is_some_and(|before| graph.loops[before as usize] <= graph.loops[block as usize])
+                            && !divides[id as usize]
                             && function.blocks[block as usize].effects.is_empty()
                             && function.blocks[block as usize].before.len() == 1
                             && is_between(function, block)

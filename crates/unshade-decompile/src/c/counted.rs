@@ -1,6 +1,6 @@
 //! Loops with a variable that counts: `for`, of a `while` whose last statement sets a variable of its condition.
 
-use super::Printer;
+use super::{Printer, wrap};
 use crate::ir::Id;
 use crate::structure::{Statement, continues as structure_continues};
 
@@ -15,7 +15,8 @@ impl Printer<'_> {
         let is_open = self.braced(&format!("while ({text})"), body);
         let step = if structure_continues(body) { None } else { self.take_step(place, &tested) };
         let Some((class, step)) = step else { return self.close(is_open) };
-        let start = self.take_start(place, class, end).unwrap_or_default();
+        let room = wrap::WIDTH.saturating_sub(4 * self.indent + "for (; ; ) {".len() + text.len() + step.len());
+        let start = self.take_start(place, class, end, room).unwrap_or_default();
         let head = if start.0 { place - 1 } else { place };
         let head_line = &mut self.lines[head];
         let brace = if is_open { " {" } else { "" };
@@ -73,8 +74,15 @@ impl Printer<'_> {
     }
 
     /// Takes the statement that a variable begins with out of the lines in front of its loop: whether there was one, its
-    /// text, its addresses. One that declares a variable which is needed behind the loop stays.
-    fn take_start(&mut self, place: usize, class: Id, end: Option<u32>) -> Option<(bool, String, Vec<u32>)> {
+    /// text, its addresses. One that declares a variable which is needed behind the loop stays, and one for which there is no
+    /// room.
+    fn take_start(
+        &mut self,
+        place: usize,
+        class: Id,
+        end: Option<u32>,
+        room: usize,
+    ) -> Option<(bool, String, Vec<u32>)> {
         let mut at = place;
         while at > 0 {
             at -= 1;
@@ -93,7 +101,7 @@ impl Printer<'_> {
             let is_over = end.is_some_and(|end| self.last.get(&class).is_some_and(|last| *last <= end));
             // `x += 1` is no beginning.
             let is_set = line.text.contains(" = ") && !line.text.contains(['[', '?']);
-            if !is_free || !is_set || is_declared && !is_over || line.text.len() > 60 {
+            if !is_free || !is_set || is_declared && !is_over || line.text.len() > room {
                 return None;
             }
             let line = self.lines.remove(at);

@@ -124,7 +124,7 @@ impl Printer<'_> {
         }
         for &(phi, input) in &self.variables.copies[block as usize] {
             self.read_in(input, scope, scopes, found, clock);
-            self.occur(self.variables.of(phi), scope, scopes, found, clock, false);
+            self.occur(self.variables.of(phi), scope, scopes, found, clock, true);
         }
     }
 

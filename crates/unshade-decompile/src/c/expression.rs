@@ -31,6 +31,9 @@ impl Printer<'_> {
         if let Op::Constant(number) = self.function.op(id) {
             return constant(number, self.function.width(id), wanted, tight);
         }
+        if wanted == Type::Float(64) && self.is_pair(id) && !self.has_variable(id) {
+            return self.double_of_halves(id);
+        }
         let has = self.has_type(id);
         if let Some((before, after, inner)) = conversion(has, wanted) {
             if before.starts_with('(') {
@@ -72,6 +75,7 @@ impl Printer<'_> {
             Op::Add if matches!(self.types.of[id as usize], Type::Pointer(..)) => self.types.of[id as usize],
             Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => self.common_type(id, width),
             Op::Neg | Op::Not | Op::Shl => self.promoted(a, width),
+            Op::Low | Op::High if self.is_half_of_double(id) => INT,
             // `__mulhi` has a sign.
             Op::High if self.factors(a).is_some_and(|factors| factors.2) => INT,
             Op::Shr | Op::Udiv | Op::Urem | Op::Concat | Op::High => Type::Integer(width.max(32), false),
@@ -99,6 +103,13 @@ impl Printer<'_> {
 
     /// What a variable is set to: the operator, made the variable's type where that is of another kind.
     pub(super) fn set_to(&mut self, id: Id, ty: Type) -> String {
+        if matches!(ty, Type::Integer(64, _)) && self.is_widening(id) {
+            let inner = self.function.input(id, 0);
+            return self.value(inner, 0, self.has_type(inner));
+        }
+        if ty == Type::Float(64) && self.is_pair(id) {
+            return self.double_of_halves(id);
+        }
         let has = self.natural_type(id);
         let is_number = |ty: Type| matches!(ty, Type::Integer(..) | Type::Bool);
         let is_same_kind = has == ty || is_number(has) && is_number(ty);
@@ -113,6 +124,23 @@ impl Printer<'_> {
             }
             None => self.computed(id, 0, ty),
         }
+    }
+
+    /// Whether it is half of what is a double in the text.
+    fn is_half_of_double(&self, id: Id) -> bool {
+        self.function.width(id) == 32 && self.has_type(self.function.input(id, 0)) == Type::Float(64)
+    }
+
+    /// Whether it is put together of two halves of a double's.
+    fn is_pair(&self, id: Id) -> bool {
+        self.function.op(id) == Op::Concat && self.function.width(self.function.input(id, 1)) == 32
+    }
+
+    fn double_of_halves(&mut self, id: Id) -> String {
+        self.addresses.push(self.function.values[id as usize].address);
+        let (high, low) = (self.function.input(id, 0), self.function.input(id, 1));
+        let (high, low) = (self.operand(high, 0, INT), self.operand(low, 0, INT));
+        format!("__hiloint2double({high}, {low})")
     }
 
     fn promoted(&self, id: Id, width: u8) -> Type {
@@ -211,6 +239,10 @@ impl Printer<'_> {
             Op::BoolXor => self.binary("!=", EQUALITY, a, b, tight, Type::Bool),
             Op::BoolNot => self.negated(a, tight),
             Op::ZeroExtend | Op::SignExtend => self.extended(id, a, tight, op == Op::SignExtend),
+            Op::Low | Op::High if self.is_half_of_double(id) => {
+                let text = self.value(a, 0, Type::Float(64));
+                format!("{}({text})", if op == Op::High { "__double2hiint" } else { "__double2loint" })
+            }
             Op::Low => {
                 let from = self.integer_type(a, false);
                 self.cast(a, Type::Integer(width, false), tight, from)
@@ -366,14 +398,18 @@ impl Printer<'_> {
 
     /// Whether a value is one of 32 bits that C widens as is wanted.
     pub(super) fn is_widened(&self, id: Id) -> bool {
+        !self.has_variable(id) && self.is_widening(id)
+    }
+
+    /// Whether it is what C makes of a number of 32 bits where one of 64 is asked for.
+    fn is_widening(&self, id: Id) -> bool {
         let inner = self.function.input(id, 0);
         let sign = match self.function.op(id) {
             Op::ZeroExtend => false,
             Op::SignExtend => true,
             _ => return false,
         };
-        !self.has_variable(id)
-            && self.function.width(id) == 64
+        self.function.width(id) == 64
             && self.function.number(inner).is_none()
             && self.has_type(inner) == Type::Integer(32, sign)
     }

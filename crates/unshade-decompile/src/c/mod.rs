@@ -505,9 +505,9 @@ impl<'a> Printer<'a> {
         if let Some(rest) = text.strip_prefix(place).and_then(|rest| rest.strip_prefix(' ')) {
             for operator in OPERATORS {
                 if let Some(other) = rest.strip_prefix(operator).and_then(|other| other.strip_prefix(' '))
-                    && is_one_operand(other)
+                    && (is_one_operand(other) || matches!(operator, "+" | "-") && is_product(other))
                 {
-                    return self.write(&format!("{place} {operator}= {other};"), sets);
+                    return self.write(&format!("{place} {operator}= {};", bare(other)), sets);
                 }
             }
         }
@@ -550,17 +550,24 @@ impl<'a> Printer<'a> {
                 }
             };
             let (phi, input) = rest.swap_remove(index);
-            let ty = self.types.of[variables.of(phi) as usize];
-            let name = self.name(phi);
-            let text = self.assigned(input, ty);
-            self.addresses.push(self.function.values[input as usize].address);
             let class = variables.of(phi);
-            self.assign(&name, &text, Some(class));
+            let text = self.assigned(input, self.types.of[class as usize]);
+            let name = self.name(phi);
+            let declared = self.declared(phi);
+            self.addresses.push(self.function.values[input as usize].address);
+            self.assign(&format!("{declared}{name}"), &text, Some(class));
         }
     }
 
     /// Sets that read one another: through names of their own.
     fn circle(&mut self, texts: &[(Id, String)]) {
+        for (phi, _) in texts {
+            let name = self.name(*phi);
+            let declared = self.declared(*phi);
+            if !declared.is_empty() {
+                self.line(&format!("{declared}{name};"));
+            }
+        }
         self.line("{");
         self.indent += 1;
         for (index, (phi, text)) in texts.iter().enumerate() {
@@ -613,6 +620,19 @@ fn is_one_operand(text: &str) -> bool {
         }
     }
     true
+}
+
+/// Text without parentheses around all of it.
+fn bare(text: &str) -> &str {
+    let Some(inner) = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else { return text };
+    let mut depth = 1_i32;
+    for byte in inner.bytes() {
+        depth += i32::from(byte == b'(') - i32::from(byte == b')');
+        if depth == 0 {
+            return text;
+        }
+    }
+    inner
 }
 
 /// Whether text is operands that bind more tightly than a sum, and no choice.

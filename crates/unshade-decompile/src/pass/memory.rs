@@ -1,4 +1,5 @@
-//! Wide accesses that move several things at once are taken apart: nothing uses the 64 bits as one.
+//! Wide accesses that move several things at once are taken apart: nothing uses the 64 bits as one. Stores whose halves turn
+//! out to be one number are put together again.
 
 use crate::ir::{Function, Id, NONE, Op, Space};
 
@@ -71,6 +72,51 @@ pub fn run(function: &mut Function) -> bool {
         function.settle();
     }
     changed
+}
+
+/// Puts stores together that one instruction makes of the halves of one number: once the halves have found each other, it
+/// is known for one.
+pub fn join(function: &mut Function) {
+    for block in 0..function.blocks.len() {
+        let effects = std::mem::take(&mut function.blocks[block].effects);
+        let mut kept: Vec<Id> = Vec::with_capacity(effects.len());
+        for effect in effects {
+            match kept.last().and_then(|&lower| whole(function, lower, effect).map(|whole| (lower, whole))) {
+                Some((lower, whole)) => function.set_input(lower, 1, whole),
+                None => kept.push(effect),
+            }
+        }
+        function.blocks[block].effects = kept;
+    }
+}
+
+/// The number whose halves two stores of an instruction write side by side.
+fn whole(function: &Function, lower: Id, upper: Id) -> Option<Id> {
+    let is_store = matches!(function.op(lower), Op::Store(_)) && function.op(lower) == function.op(upper);
+    let address = |id: Id| function.values[id as usize].address;
+    if !is_store || address(lower) == NONE || address(lower) != address(upper) {
+        return None;
+    }
+    let (low, high) = (function.input(lower, 1), function.input(upper, 1));
+    let number = function.input(low, 0);
+    let is_one = function.op(low) == Op::Low
+        && function.op(high) == Op::High
+        && function.width(low) == 32
+        && function.width(high) == 32
+        && function.width(number) == 64
+        && number == function.input(high, 0);
+    let (base, start) = offset(function, function.input(lower, 0));
+    let next = offset(function, function.input(upper, 0));
+    (is_one && next == (base, start.wrapping_add(4))).then_some(number)
+}
+
+/// An address as what it is counted from, and by how much.
+fn offset(function: &Function, address: Id) -> (Id, u64) {
+    let number = function.number(function.input(address, 1));
+    match (function.op(address), number) {
+        (Op::Add, Some(number)) => (function.input(address, 0), number),
+        _ => (address, 0),
+    }
 }
 
 /// Whether a value is two that have nothing to do with each other.

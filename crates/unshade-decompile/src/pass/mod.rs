@@ -41,6 +41,7 @@ pub fn run(function: &mut Function) {
         }
         rounds(function, 2);
     }
+    memory::join(function);
     sweep(function);
 }
 

@@ -69,6 +69,10 @@ impl Rewriter<'_> {
                 let no = self.constant(0, width);
                 return Some(self.make(Op::Select, width, &[condition, b, no]));
             }
+            Op::Add if width == 64 && a == b => {
+                let two = self.constant(2, width);
+                return Some(self.make(Op::Mul, width, &[a, two]));
+            }
             Op::Add if reassociate && width == 32 && y.is_none() && self.adds_quotient(a, b).is_some() => {
                 return self.adds_quotient(a, b);
             }

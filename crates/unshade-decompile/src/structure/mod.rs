@@ -6,67 +6,19 @@
 //! place leads there, or behind it. A way that is none of falling through, `break`, `continue` or `return` is a `goto`;
 //! short blocks are written twice instead.
 
+mod statement;
+
+pub use statement::{Kind, Statement, continues};
+
 use crate::ir::dominators::Graph;
 use crate::ir::{BlockId, End, Function, Id, NONE, Op};
+use statement::{choice, choice_of, ends, gotos_to, into_breaks, leaves, shaped};
 
 /// So deep statements nest; what would be deeper is written behind the rest, and reached by `goto`.
 const MAX_NESTING: usize = 60;
 
 /// Blocks of at most so many statements are written again instead of a `goto`.
 const MAX_REPEATED: usize = 4;
-
-/// A statement.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Statement {
-    /// The statements of a block, and what is set at its end.
-    Block(BlockId),
-    /// A choice.
-    If {
-        /// What decides, and whether it must hold.
-        condition: (Id, bool),
-        /// Where it does.
-        then: Vec<Statement>,
-        /// Where it does not.
-        otherwise: Vec<Statement>,
-    },
-    /// A loop.
-    Loop {
-        /// When it is left.
-        kind: Kind,
-        /// What is repeated.
-        body: Vec<Statement>,
-    },
-    /// A choice of many.
-    Switch {
-        /// What decides.
-        selector: Id,
-        /// The numbers of each case, none for the default, and its statements.
-        cases: Vec<(Vec<u64>, bool, Vec<Statement>)>,
-    },
-    /// Leaves the loop or switch around it.
-    Break,
-    /// Goes on with the next round.
-    Continue,
-    /// The thread ends.
-    Return,
-    /// Goes on elsewhere.
-    Goto(BlockId),
-    /// A place to go to.
-    Label(BlockId),
-}
-
-/// When a loop is left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// By a statement in it.
-    Endless,
-    /// Before a round, when this does not hold (or holds).
-    While(Id, bool),
-    /// After a round, when this does not hold (or holds).
-    DoWhile(Id, bool),
-    /// After the first round: what is in it can be left by `break`.
-    Once,
-}
 
 /// What ways mean at a place.
 #[derive(Clone, Copy, Debug)]
@@ -144,6 +96,7 @@ impl<'a> Structurer<'a> {
         }
         self.drop_labels(&mut out);
         self.leave_by_break(&mut out);
+        statement::merge_choices(&mut out, &self.weight);
         out
     }
 
@@ -594,118 +547,4 @@ impl<'a> Structurer<'a> {
             }
         }
     }
-}
-
-/// How many `goto` to a block are in a statement, if a `break` can stand for them.
-fn gotos_to(statement: &Statement, block: BlockId) -> usize {
-    let all = |list: &[Statement]| list.iter().map(|inner| gotos_to(inner, block)).sum::<usize>();
-    match statement {
-        Statement::Goto(to) => usize::from(*to == block),
-        Statement::If { then, otherwise, .. } => all(then) + all(otherwise),
-        // A `break` inside of these would be theirs.
-        _ => 0,
-    }
-}
-
-/// Whether a statement has a `break` or `continue` of what is around it.
-fn leaves(statement: &Statement) -> bool {
-    match statement {
-        Statement::Break | Statement::Continue => true,
-        Statement::If { then, otherwise, .. } => then.iter().any(leaves) || otherwise.iter().any(leaves),
-        Statement::Switch { cases, .. } => cases.iter().any(|case| continues(&case.2)),
-        _ => false,
-    }
-}
-
-fn into_breaks(statement: &mut Statement, block: BlockId) {
-    match statement {
-        Statement::Goto(to) if *to == block => *statement = Statement::Break,
-        Statement::If { then, otherwise, .. } => {
-            then.iter_mut().chain(otherwise).for_each(|inner| into_breaks(inner, block));
-        }
-        _ => {}
-    }
-}
-
-/// Whether control never falls off the end.
-fn ends(statements: &[Statement]) -> bool {
-    match statements.last() {
-        Some(Statement::Break | Statement::Continue | Statement::Return | Statement::Goto(_)) => true,
-        Some(Statement::If { then, otherwise, .. }) => ends(then) && ends(otherwise),
-        _ => false,
-    }
-}
-
-/// An `if` with as little nesting as may be.
-fn choice(condition: Id, then: Vec<Statement>, otherwise: Vec<Statement>, out: &mut Vec<Statement>) {
-    if then.is_empty() && otherwise.is_empty() {
-        return;
-    }
-    if then == otherwise {
-        out.extend(then);
-        return;
-    }
-    if then.is_empty() {
-        return choice_of((condition, false), otherwise, then, out);
-    }
-    // The side that leaves goes first, the shorter of two.
-    if ends(&otherwise) && (!ends(&then) || otherwise.len() < then.len()) {
-        return choice_of((condition, false), otherwise, then, out);
-    }
-    choice_of((condition, true), then, otherwise, out);
-}
-
-fn choice_of(
-    condition: (Id, bool),
-    then: Vec<Statement>,
-    otherwise: Vec<Statement>,
-    out: &mut Vec<Statement>,
-) {
-    if ends(&then) && !otherwise.is_empty() {
-        out.push(Statement::If { condition, then, otherwise: Vec::new() });
-        out.extend(otherwise);
-    } else {
-        out.push(Statement::If { condition, then, otherwise });
-    }
-}
-
-/// A loop in the form that fits: with its condition before or after.
-fn shaped(mut body: Vec<Statement>, weight: &dyn Fn(BlockId) -> usize) -> Statement {
-    let is_break = |statement: &Statement| {
-        matches!(statement, Statement::If { then, otherwise, .. }
-            if then.as_slice() == [Statement::Break] && otherwise.is_empty())
-    };
-    // What says nothing before the condition is not in its way.
-    let first = body.iter().position(|statement| {
-        !matches!(statement, Statement::Block(block) if weight(*block) == 0)
-            && !matches!(statement, Statement::Label(_))
-    });
-    if let Some(first) = first
-        && is_break(&body[first])
-        && body.len() > first + 1
-        && let Statement::If { condition, .. } = body.remove(first)
-    {
-        return Statement::Loop { kind: Kind::While(condition.0, !condition.1), body };
-    }
-    if body.last().is_some_and(is_break)
-        && !continues(&body)
-        && let Some(Statement::If { condition, .. }) = body.pop()
-    {
-        return Statement::Loop { kind: Kind::DoWhile(condition.0, !condition.1), body };
-    }
-    // The last statement need not say that the loop goes on.
-    if body.last() == Some(&Statement::Continue) {
-        body.pop();
-    }
-    Statement::Loop { kind: Kind::Endless, body }
-}
-
-/// Whether a `continue` of this loop is among the statements.
-pub fn continues(statements: &[Statement]) -> bool {
-    statements.iter().any(|statement| match statement {
-        Statement::Continue => true,
-        Statement::If { then, otherwise, .. } => continues(then) || continues(otherwise),
-        Statement::Switch { cases, .. } => cases.iter().any(|case| continues(&case.2)),
-        _ => false,
-    })
 }

@@ -1,0 +1,205 @@
+//! Statements, and what is made of lists of them: choices and loops in the form that reads best.
+
+use crate::ir::{BlockId, Id};
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    /// The statements of a block, and what is set at its end.
+    Block(BlockId),
+    /// A choice.
+    If {
+        /// What decides, and whether it must hold.
+        condition: (Id, bool),
+        /// Where it does.
+        then: Vec<Statement>,
+        /// Where it does not.
+        otherwise: Vec<Statement>,
+    },
+    /// A loop.
+    Loop {
+        /// When it is left.
+        kind: Kind,
+        /// What is repeated.
+        body: Vec<Statement>,
+    },
+    /// A choice of many.
+    Switch {
+        /// What decides.
+        selector: Id,
+        /// The numbers of each case, none for the default, and its statements.
+        cases: Vec<(Vec<u64>, bool, Vec<Statement>)>,
+    },
+    /// Leaves the loop or switch around it.
+    Break,
+    /// Goes on with the next round.
+    Continue,
+    /// The thread ends.
+    Return,
+    /// Goes on elsewhere.
+    Goto(BlockId),
+    /// A place to go to.
+    Label(BlockId),
+}
+
+/// When a loop is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// By a statement in it.
+    Endless,
+    /// Before a round, when this does not hold (or holds).
+    While(Id, bool),
+    /// After a round, when this does not hold (or holds).
+    DoWhile(Id, bool),
+    /// After the first round: what is in it can be left by `break`.
+    Once,
+}
+
+/// How many `goto` to a block are in a statement, if a `break` can stand for them.
+pub(super) fn gotos_to(statement: &Statement, block: BlockId) -> usize {
+    let all = |list: &[Statement]| list.iter().map(|inner| gotos_to(inner, block)).sum::<usize>();
+    match statement {
+        Statement::Goto(to) => usize::from(*to == block),
+        Statement::If { then, otherwise, .. } => all(then) + all(otherwise),
+        // A `break` inside of these would be theirs.
+        _ => 0,
+    }
+}
+
+/// Whether a statement has a `break` or `continue` of what is around it.
+pub(super) fn leaves(statement: &Statement) -> bool {
+    match statement {
+        Statement::Break | Statement::Continue => true,
+        Statement::If { then, otherwise, .. } => then.iter().any(leaves) || otherwise.iter().any(leaves),
+        Statement::Switch { cases, .. } => cases.iter().any(|case| continues(&case.2)),
+        _ => false,
+    }
+}
+
+pub(super) fn into_breaks(statement: &mut Statement, block: BlockId) {
+    match statement {
+        Statement::Goto(to) if *to == block => *statement = Statement::Break,
+        Statement::If { then, otherwise, .. } => {
+            then.iter_mut().chain(otherwise).for_each(|inner| into_breaks(inner, block));
+        }
+        _ => {}
+    }
+}
+
+/// Whether control never falls off the end.
+pub(super) fn ends(statements: &[Statement]) -> bool {
+    match statements.last() {
+        Some(Statement::Break | Statement::Continue | Statement::Return | Statement::Goto(_)) => true,
+        Some(Statement::If { then, otherwise, .. }) => ends(then) && ends(otherwise),
+        _ => false,
+    }
+}
+
+/// An `if` with as little nesting as may be.
+pub(super) fn choice(condition: Id, then: Vec<Statement>, otherwise: Vec<Statement>, out: &mut Vec<Statement>) {
+    if then.is_empty() && otherwise.is_empty() {
+        return;
+    }
+    if then == otherwise {
+        out.extend(then);
+        return;
+    }
+    if then.is_empty() {
+        return choice_of((condition, false), otherwise, then, out);
+    }
+    // The side that leaves goes first, the shorter of two.
+    if ends(&otherwise) && (!ends(&then) || otherwise.len() < then.len()) {
+        return choice_of((condition, false), otherwise, then, out);
+    }
+    choice_of((condition, true), then, otherwise, out);
+}
+
+pub(super) fn choice_of(
+    condition: (Id, bool),
+    then: Vec<Statement>,
+    otherwise: Vec<Statement>,
+    out: &mut Vec<Statement>,
+) {
+    if ends(&then) && !otherwise.is_empty() {
+        out.push(Statement::If { condition, then, otherwise: Vec::new() });
+        out.extend(otherwise);
+    } else {
+        out.push(Statement::If { condition, then, otherwise });
+    }
+}
+
+/// A loop in the form that fits: with its condition before or after.
+pub(super) fn shaped(mut body: Vec<Statement>, weight: &dyn Fn(BlockId) -> usize) -> Statement {
+    let is_break = |statement: &Statement| {
+        matches!(statement, Statement::If { then, otherwise, .. }
+            if then.as_slice() == [Statement::Break] && otherwise.is_empty())
+    };
+    // What says nothing before the condition is not in its way.
+    let first = body.iter().position(|statement| {
+        !matches!(statement, Statement::Block(block) if weight(*block) == 0)
+            && !matches!(statement, Statement::Label(_))
+    });
+    if let Some(first) = first
+        && is_break(&body[first])
+        && body.len() > first + 1
+        && let Statement::If { condition, .. } = body.remove(first)
+    {
+        return Statement::Loop { kind: Kind::While(condition.0, !condition.1), body };
+    }
+    if body.last().is_some_and(is_break)
+        && !continues(&body)
+        && let Some(Statement::If { condition, .. }) = body.pop()
+    {
+        return Statement::Loop { kind: Kind::DoWhile(condition.0, !condition.1), body };
+    }
+    // The last statement need not say that the loop goes on.
+    if body.last() == Some(&Statement::Continue) {
+        body.pop();
+    }
+    Statement::Loop { kind: Kind::Endless, body }
+}
+
+/// Whether a `continue` of this loop is among the statements.
+pub fn continues(statements: &[Statement]) -> bool {
+    statements.iter().any(|statement| match statement {
+        Statement::Continue => true,
+        Statement::If { then, otherwise, .. } => continues(then) || continues(otherwise),
+        Statement::Switch { cases, .. } => cases.iter().any(|case| continues(&case.2)),
+        _ => false,
+    })
+}
+
+/// Makes one choice of two in a row that rest on the same: nothing but empty blocks stands between them.
+pub(super) fn merge_choices(list: &mut Vec<Statement>, weight: &dyn Fn(BlockId) -> usize) {
+    list.retain(|statement| !matches!(statement, Statement::Block(block) if weight(*block) == 0));
+    let mut at = 0;
+    while at + 1 < list.len() {
+        let is_same = matches!((&list[at], &list[at + 1]),
+            (Statement::If { condition: (a, _), .. }, Statement::If { condition: (b, _), .. }) if a == b);
+        if !is_same {
+            at += 1;
+            continue;
+        }
+        if let Statement::If { condition: (_, second), then: yes, otherwise: no } = list.remove(at + 1)
+            && let Statement::If { condition: (_, first), then, otherwise } = &mut list[at]
+        {
+            let (yes, no) = if *first == second { (yes, no) } else { (no, yes) };
+            for (side, more) in [(then, yes), (otherwise, no)] {
+                if !ends(side) {
+                    side.extend(more);
+                }
+            }
+        }
+    }
+    for statement in list {
+        match statement {
+            Statement::If { then, otherwise, .. } => {
+                merge_choices(then, weight);
+                merge_choices(otherwise, weight);
+            }
+            Statement::Loop { body, .. } => merge_choices(body, weight),
+            Statement::Switch { cases, .. } => cases.iter_mut().for_each(|case| merge_choices(&mut case.2, weight)),
+            _ => {}
+        }
+    }
+}
