@@ -179,7 +179,9 @@ pub fn decompile(source: &Source<'_>, budget: usize) -> Result<Decompiled, Fault
     let schedule = schedule::Schedule::new(&function, &graph, &used);
     let variables = variables::Variables::new(&function, &graph, &schedule, &types.of);
     let weight = |block: u32| schedule.items[block as usize].len() + variables.copies[block as usize].len();
-    let mut structurer = structure::Structurer::new(&function, &graph, weight);
+    let is_preset =
+        |block: u32| schedule.items[block as usize].is_empty() && variables.is_preset(&function, block);
+    let mut structurer = structure::Structurer::new(&function, &graph, weight, is_preset);
     let statements = structurer.run();
     let gotos = structurer.gotos;
     let unlifted = graph

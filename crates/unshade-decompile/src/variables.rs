@@ -15,6 +15,8 @@ type Ranges = Vec<(u32, u32)>;
 #[derive(Debug, Default)]
 pub struct Variables {
     class: Vec<Id>,
+    /// Whether other values have the variable of this one, which stands for them.
+    is_shared: Vec<bool>,
     /// At the end of each block: the phi whose variable is set, and to what.
     pub copies: Vec<Vec<(Id, Id)>>,
 }
@@ -26,6 +28,7 @@ impl Variables {
         finder.ranges();
         let mut variables = Self {
             class: (0..function.values.len() as Id).collect(),
+            is_shared: vec![false; function.values.len()],
             copies: vec![Vec::new(); function.blocks.len()],
         };
         for &block in &graph.order {
@@ -66,6 +69,13 @@ impl Variables {
         at
     }
 
+    /// Whether nothing happens at the end of a block but that phis which share their variables with nothing get numbers.
+    pub fn is_preset(&self, function: &Function, block: BlockId) -> bool {
+        self.copies[block as usize].iter().all(|(phi, input)| {
+            function.number(*input).is_some() && self.class[*phi as usize] == *phi && !self.is_shared[*phi as usize]
+        })
+    }
+
     fn unite(&mut self, a: Id, b: Id, live: &mut [Ranges]) {
         let (a, b) = (self.of(a), self.of(b));
         if a == b || meet(&live[a as usize], &live[b as usize]) {
@@ -77,6 +87,7 @@ impl Variables {
         all.sort_unstable();
         live[a as usize] = all;
         self.class[b as usize] = a;
+        self.is_shared[a as usize] = true;
     }
 }
 

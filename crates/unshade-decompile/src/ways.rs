@@ -1,24 +1,24 @@
 //! Ways into blocks with phis: what sets the phis' variables gets a place, once for all ways that set the same.
 
 use crate::ir::dominators::Graph;
-use crate::ir::{BlockId, End, Function, Id};
+use crate::ir::{BlockId, End, Function, Id, NONE};
 
-/// Leads ways into a block that bring the same for all of its phis through one new block: what they set is written once.
-/// Ways that enter a loop and ways that go round it stay apart.
+/// Leads ways into a block that bring the same for all of its phis through one new block, if all of them go round the same
+/// loop or leave the same one: what they set is written once.
 pub fn join_ways(function: &mut Function, graph: &Graph) {
     for block in 0..function.blocks.len() as BlockId {
         if !graph.is_reached(block) || function.blocks[block as usize].phis.is_empty() {
             continue;
         }
         let before = function.blocks[block as usize].before.clone();
-        let mut groups: Vec<(bool, Vec<Id>, Vec<BlockId>)> = Vec::new();
+        let mut groups: Vec<(Option<BlockId>, Vec<Id>, Vec<BlockId>)> = Vec::new();
         for (place, &from) in before.iter().enumerate() {
             let phis = &function.blocks[block as usize].phis;
             let brought: Vec<Id> = phis.iter().map(|phi| function.input(*phi, place)).collect();
-            let is_back = graph.dominates(block, from);
-            match groups.iter_mut().find(|group| is_back && group.0 == is_back && group.1 == brought) {
+            let turned = turned(graph, from, block);
+            match groups.iter_mut().find(|group| turned.is_some() && group.0 == turned && group.1 == brought) {
                 Some(group) => group.2.push(from),
-                None => groups.push((is_back, brought, vec![from])),
+                None => groups.push((turned, brought, vec![from])),
             }
         }
         if groups.len() < 2 || groups.len() == before.len() {
@@ -35,6 +35,13 @@ pub fn join_ways(function: &mut Function, graph: &Graph) {
             function.set_inputs(phi, &inputs);
         }
     }
+}
+
+/// The header of the loop that a way goes round or leaves.
+fn turned(graph: &Graph, from: BlockId, to: BlockId) -> Option<BlockId> {
+    let header = graph.header[from as usize];
+    let is_turn = header != NONE && (to == header || !graph.is_in_loop(to, header));
+    is_turn.then_some(header)
 }
 
 /// A block that some of the ways into another lead through.

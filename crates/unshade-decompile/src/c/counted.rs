@@ -2,11 +2,11 @@
 
 use super::{Printer, wrap};
 use crate::ir::Id;
-use crate::structure::{Statement, continues as structure_continues};
+use crate::structure::{Statement, Test, continues as structure_continues};
 
 impl Printer<'_> {
     /// A loop with its condition in front: `for` if its last statement sets a variable of the condition, `while` otherwise.
-    pub(super) fn counted(&mut self, condition: (Id, bool), body: &[Statement]) {
+    pub(super) fn counted(&mut self, condition: (Test, bool), body: &[Statement]) {
         let place = self.lines.len();
         let end = self.loop_ends.get(self.loops_written - 1).copied();
         self.named.clear();

@@ -2,7 +2,7 @@
 
 use super::Printer;
 use crate::ir::{BlockId, Id};
-use crate::structure::{Kind, Statement};
+use crate::structure::{Kind, Statement, Test};
 use std::collections::HashMap;
 
 /// Where a variable occurs.
@@ -53,7 +53,7 @@ impl Printer<'_> {
             match statement {
                 Statement::Block(block) => self.block_occurrences(*block, scope, scopes, found, clock),
                 Statement::If { condition, then, otherwise } => {
-                    self.read_in(condition.0, scope, scopes, found, clock);
+                    self.read_test(condition.0, scope, scopes, found, clock);
                     self.inside(then, scope, scopes, found, clock);
                     self.inside(otherwise, scope, scopes, found, clock);
                 }
@@ -61,11 +61,11 @@ impl Printer<'_> {
                     let place = clock.loop_ends.len();
                     clock.loop_ends.push(0);
                     if let Kind::While(condition, _) = kind {
-                        self.read_in(*condition, scope, scopes, found, clock);
+                        self.read_test(*condition, scope, scopes, found, clock);
                     }
                     self.inside(body, scope, scopes, found, clock);
                     if let Kind::DoWhile(condition, _) = kind {
-                        self.read_in(*condition, scope, scopes, found, clock);
+                        self.read_test(*condition, scope, scopes, found, clock);
                     }
                     clock.loop_ends[place] = clock.now;
                 }
@@ -125,6 +125,19 @@ impl Printer<'_> {
         for &(phi, input) in &self.variables.copies[block as usize] {
             self.read_in(input, scope, scopes, found, clock);
             self.occur(self.variables.of(phi), scope, scopes, found, clock, true);
+        }
+    }
+
+    fn read_test(
+        &self,
+        test: Test,
+        scope: usize,
+        scopes: &[(usize, usize)],
+        found: &mut HashMap<Id, Occurrence>,
+        clock: &mut Clock,
+    ) {
+        if let Test::Value(id) = test {
+            self.read_in(id, scope, scopes, found, clock);
         }
     }
 

@@ -16,7 +16,7 @@ mod wrap;
 
 use crate::ir::{BlockId, Function, Id, Op};
 use crate::schedule::Schedule;
-use crate::structure::{Kind, Statement};
+use crate::structure::{Kind, Statement, Test};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
 use crate::{Line, Parameter, Source};
@@ -45,6 +45,8 @@ pub struct Printer<'a> {
     globals: BTreeMap<String, String>,
     /// Arrays that are used: the least and the most byte.
     pub(crate) regions: BTreeMap<&'static str, (i64, i64)>,
+    /// Flags that ways out of loops set.
+    flags: BTreeSet<String>,
     lines: Vec<Written>,
     addresses: Vec<u32>,
     /// Variables that were named since the last line.
@@ -128,6 +130,7 @@ impl<'a> Printer<'a> {
             fields: BTreeMap::new(),
             globals: BTreeMap::new(),
             regions: BTreeMap::new(),
+            flags: BTreeSet::new(),
             lines: Vec::new(),
             addresses: Vec::new(),
             named: Vec::new(),
@@ -227,6 +230,7 @@ impl<'a> Printer<'a> {
 
     fn declarations(&self) -> Vec<String> {
         let mut by_type: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        by_type.entry(Type::Bool.name()).or_default().extend(self.flags.iter().map(String::as_str));
         for (id, name) in &self.names {
             if !self.declared_later.contains(id) {
                 by_type.entry(self.types.of[*id as usize].name()).or_default().push(name);
@@ -412,6 +416,10 @@ impl<'a> Printer<'a> {
             Statement::Continue => self.line("continue;"),
             Statement::Return => self.line("return;"),
             Statement::Goto(block) => self.line(&format!("goto at_{:x}_{block};", self.address(*block))),
+            Statement::Set(flag, is_set) => {
+                let name = self.flag(*flag);
+                self.line(&format!("{name} = {is_set};"));
+            }
             Statement::Label(block) => {
                 let text = format!("at_{:x}_{block}:;", self.address(*block));
                 let indent = std::mem::take(&mut self.indent);
@@ -429,7 +437,18 @@ impl<'a> Printer<'a> {
         self.schedule.items[block as usize].len() + self.variables.copies[block as usize].len()
     }
 
-    fn condition(&mut self, (id, holds): (Id, bool)) -> String {
+    /// The name of a flag.
+    fn flag(&mut self, flag: u32) -> String {
+        let name = format!("skip{}", flag + 1);
+        self.flags.insert(name.clone());
+        name
+    }
+
+    fn condition(&mut self, (test, holds): (Test, bool)) -> String {
+        let id = match test {
+            Test::Value(id) => id,
+            Test::Flag(flag) => return format!("{}{}", if holds { "" } else { "!" }, self.flag(flag)),
+        };
         if holds { self.value(id, 0, Type::Bool) } else { self.negated(id, 0) }
     }
 

@@ -4,11 +4,12 @@
 //! leads to is written in the branch that leads there. (Ramsey, "Beyond Relooper", gives the tree of dominators this
 //! role.) The way out of a loop that is left by `break` is chosen first; what else a loop leads to stands in it if one
 //! place leads there, or behind it. A way that is none of falling through, `break`, `continue` or `return` is a `goto`;
-//! short blocks are written twice instead.
+//! short blocks are written twice instead. Where such a `goto` leads out of several statements, a flag stands for it.
 
+mod flags;
 mod statement;
 
-pub use statement::{Kind, Statement, continues};
+pub use statement::{Kind, Statement, Test, continues};
 
 use crate::ir::dominators::Graph;
 use crate::ir::{BlockId, End, Function, Id, NONE, Op};
@@ -41,6 +42,8 @@ pub struct Structurer<'a> {
     graph: &'a Graph,
     /// How many statements a block has.
     weight: Box<dyn Fn(BlockId) -> usize + 'a>,
+    /// Whether a block does nothing but give numbers to variables that only the ways to the block behind it set.
+    is_preset: Box<dyn Fn(BlockId) -> bool + 'a>,
     /// Blocks that are written behind the statement of each.
     behind: Vec<Vec<BlockId>>,
     /// For the headers of loops: where the loop is left to, the first by `break`.
@@ -54,16 +57,24 @@ pub struct Structurer<'a> {
     later: Vec<BlockId>,
     /// How many `goto` there are.
     pub gotos: usize,
+    /// How many numbers of [`Statement::Set`] there are.
+    pub flags: u32,
 }
 
 impl<'a> Structurer<'a> {
     /// Gets ready.
-    pub fn new(function: &'a Function, graph: &'a Graph, weight: impl Fn(BlockId) -> usize + 'a) -> Self {
+    pub fn new(
+        function: &'a Function,
+        graph: &'a Graph,
+        weight: impl Fn(BlockId) -> usize + 'a,
+        is_preset: impl Fn(BlockId) -> bool + 'a,
+    ) -> Self {
         let count = function.blocks.len();
         let mut structurer = Self {
             function,
             graph,
             weight: Box::new(weight),
+            is_preset: Box::new(is_preset),
             behind: vec![Vec::new(); count],
             exits: vec![Vec::new(); count],
             is_behind: vec![false; count],
@@ -73,6 +84,7 @@ impl<'a> Structurer<'a> {
             waiting: vec![0; count],
             later: Vec::new(),
             gotos: 0,
+            flags: 0,
         };
         structurer.find_exits();
         structurer.find_behind();
@@ -96,6 +108,7 @@ impl<'a> Structurer<'a> {
         }
         self.drop_labels(&mut out);
         self.leave_by_break(&mut out);
+        self.leave_by_flag(&mut out);
         statement::merge_choices(&mut out, &self.weight);
         out
     }
@@ -108,6 +121,10 @@ impl<'a> Structurer<'a> {
                 at += 1;
                 continue;
             };
+            if self.preset(list, at, block) {
+                at -= 1;
+                continue;
+            }
             let inside: usize = list[..at].iter().map(|statement| gotos_to(statement, block)).sum();
             let start = list[..at].iter().position(|statement| gotos_to(statement, block) > 0);
             let Some(start) = start.filter(|_| inside == self.waiting[block as usize]) else {
@@ -144,6 +161,25 @@ impl<'a> Structurer<'a> {
                 _ => {}
             }
         }
+    }
+
+    /// A loop is left by `goto` to behind what is set where it ends: this is set before it, and the loop left by `break`.
+    fn preset(&mut self, list: &mut Vec<Statement>, at: usize, block: BlockId) -> bool {
+        let Some([Statement::Loop { body, .. }, Statement::Block(set)]) = list[..at].last_chunk_mut::<2>() else {
+            return false;
+        };
+        let inside: usize = body.iter().map(|statement| gotos_to(statement, block)).sum();
+        if inside == 0 || inside != self.waiting[block as usize] || !(self.is_preset)(*set) {
+            return false;
+        }
+        for statement in body {
+            into_breaks(statement, block);
+        }
+        self.gotos -= inside;
+        self.waiting[block as usize] = 0;
+        list.remove(at);
+        list.swap(at - 2, at - 1);
+        true
     }
 
     fn end(&self, block: BlockId) -> &End {
@@ -462,9 +498,9 @@ impl<'a> Structurer<'a> {
                     && !ends(&then)
                     && !ends(&otherwise)
                 {
-                    return choice_of((condition, false), otherwise, then, out);
+                    return choice_of((Test::Value(condition), false), otherwise, then, out);
                 }
-                choice(condition, then, otherwise, out);
+                choice(Test::Value(condition), then, otherwise, out);
             }
             End::Switch { selector, cases, otherwise } => {
                 self.switch(selector, &cases, otherwise, context, out);

@@ -2,6 +2,15 @@
 
 use crate::ir::{BlockId, Id};
 
+/// What decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    /// A value.
+    Value(Id),
+    /// Whether a [`Statement::Set`] of this number was passed.
+    Flag(u32),
+}
+
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
@@ -10,7 +19,7 @@ pub enum Statement {
     /// A choice.
     If {
         /// What decides, and whether it must hold.
-        condition: (Id, bool),
+        condition: (Test, bool),
         /// Where it does.
         then: Vec<Statement>,
         /// Where it does not.
@@ -40,6 +49,8 @@ pub enum Statement {
     Goto(BlockId),
     /// A place to go to.
     Label(BlockId),
+    /// Remembers that some of what follows is to be passed over, or that it is not.
+    Set(u32, bool),
 }
 
 /// When a loop is left.
@@ -48,9 +59,9 @@ pub enum Kind {
     /// By a statement in it.
     Endless,
     /// Before a round, when this does not hold (or holds).
-    While(Id, bool),
+    While(Test, bool),
     /// After a round, when this does not hold (or holds).
-    DoWhile(Id, bool),
+    DoWhile(Test, bool),
     /// After the first round: what is in it can be left by `break`.
     Once,
 }
@@ -96,7 +107,7 @@ pub(super) fn ends(statements: &[Statement]) -> bool {
 }
 
 /// An `if` with as little nesting as may be.
-pub(super) fn choice(condition: Id, then: Vec<Statement>, otherwise: Vec<Statement>, out: &mut Vec<Statement>) {
+pub(super) fn choice(condition: Test, then: Vec<Statement>, otherwise: Vec<Statement>, out: &mut Vec<Statement>) {
     if then.is_empty() && otherwise.is_empty() {
         return;
     }
@@ -115,7 +126,7 @@ pub(super) fn choice(condition: Id, then: Vec<Statement>, otherwise: Vec<Stateme
 }
 
 pub(super) fn choice_of(
-    condition: (Id, bool),
+    condition: (Test, bool),
     then: Vec<Statement>,
     otherwise: Vec<Statement>,
     out: &mut Vec<Statement>,
@@ -175,7 +186,10 @@ pub(super) fn merge_choices(list: &mut Vec<Statement>, weight: &dyn Fn(BlockId) 
     let mut at = 0;
     while at + 1 < list.len() {
         let is_same = matches!((&list[at], &list[at + 1]),
-            (Statement::If { condition: (a, _), .. }, Statement::If { condition: (b, _), .. }) if a == b);
+            (
+                Statement::If { condition: (Test::Value(a), _), .. },
+                Statement::If { condition: (Test::Value(b), _), .. },
+            ) if a == b);
         if !is_same {
             at += 1;
             continue;

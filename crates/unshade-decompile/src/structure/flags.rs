@@ -1,0 +1,130 @@
+//! Ways out of several loops at once, to what stands behind them: a flag says that one was taken. Loops on the way are left
+//! by `break` and ask it, and what would come after them is passed over.
+
+use super::statement::{Statement, Test};
+use super::Structurer;
+use crate::ir::BlockId;
+
+impl Structurer<'_> {
+    /// Makes flags of every `goto` to a label, if all of them stand before it, in the statements of the same list.
+    pub(super) fn leave_by_flag(&mut self, list: &mut Vec<Statement>) {
+        let mut at = 0;
+        while at < list.len() {
+            if let Statement::Label(block) = list[at] {
+                let count: usize = list[..at].iter().map(|statement| gotos_below(statement, block)).sum();
+                let start = list[..at].iter().position(|statement| gotos_below(statement, block) > 0);
+                if let Some(start) = start.filter(|_| count == self.waiting[block as usize]) {
+                    let mut part: Vec<Statement> = list.drain(start..at).collect();
+                    pass_over(&mut part, block, self.flags, false);
+                    let length = part.len();
+                    // The label goes.
+                    list[start] = Statement::Set(self.flags, false);
+                    list.splice(start + 1..start + 1, part);
+                    self.flags += 1;
+                    self.gotos -= count;
+                    self.waiting[block as usize] = 0;
+                    at = start + 1 + length;
+                    continue;
+                }
+            }
+            at += 1;
+        }
+        for statement in list {
+            match statement {
+                Statement::If { then, otherwise, .. } => {
+                    self.leave_by_flag(then);
+                    self.leave_by_flag(otherwise);
+                }
+                Statement::Loop { body, .. } => self.leave_by_flag(body),
+                Statement::Switch { cases, .. } => cases.iter_mut().for_each(|case| self.leave_by_flag(&mut case.2)),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// How many `goto` to a block are in a statement.
+fn gotos_below(statement: &Statement, block: BlockId) -> usize {
+    let all = |list: &[Statement]| list.iter().map(|inner| gotos_below(inner, block)).sum::<usize>();
+    match statement {
+        Statement::Goto(to) => usize::from(*to == block),
+        Statement::If { then, otherwise, .. } => all(then) + all(otherwise),
+        Statement::Loop { body, .. } => all(body),
+        Statement::Switch { cases, .. } => cases.iter().map(|case| all(&case.2)).sum(),
+        _ => 0,
+    }
+}
+
+/// Sets the flag in the place of each `goto`; what comes after it is left by `break` inside of a loop or `switch`, or else
+/// done only where the flag is not set.
+fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bool) {
+    let mut at = 0;
+    while at < list.len() {
+        if gotos_below(&list[at], block) == 0 {
+            at += 1;
+            continue;
+        }
+        let is_left = match &mut list[at] {
+            Statement::If { then, otherwise, .. } => {
+                pass_over(then, block, flag, is_inside);
+                pass_over(otherwise, block, flag, is_inside);
+                false
+            }
+            Statement::Loop { body, .. } => {
+                pass_over(body, block, flag, true);
+                true
+            }
+            Statement::Switch { cases, .. } => {
+                cases.iter_mut().for_each(|case| pass_over(&mut case.2, block, flag, true));
+                true
+            }
+            _ => {
+                list.truncate(at);
+                list.push(Statement::Set(flag, true));
+                list.extend(is_inside.then_some(Statement::Break));
+                return;
+            }
+        };
+        at += 1;
+        if is_inside {
+            if is_left {
+                let condition = (Test::Flag(flag), true);
+                list.insert(at, Statement::If { condition, then: vec![Statement::Break], otherwise: Vec::new() });
+                at += 1;
+            }
+            continue;
+        }
+        let mut rest: Vec<Statement> = list.drain(at..).collect();
+        pass_over(&mut rest, block, flag, false);
+        if !rest.is_empty() {
+            list.push(Statement::If { condition: (Test::Flag(flag), false), then: rest, otherwise: Vec::new() });
+        }
+        return;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::structure::Kind;
+
+    fn choice(number: u32, then: Vec<Statement>) -> Statement {
+        Statement::If { condition: (Test::Value(number), true), then, otherwise: Vec::new() }
+    }
+
+    fn endless(body: Vec<Statement>) -> Statement {
+        Statement::Loop { kind: Kind::Endless, body }
+    }
+
+    #[test]
+    fn a_way_out_of_two_loops_breaks_twice_and_passes_over_the_rest() {
+        let way = choice(1, vec![Statement::Goto(9)]);
+        let mut list = vec![endless(vec![endless(vec![way]), Statement::Block(2)]), Statement::Block(3)];
+        assert_eq!(gotos_below(&list[0], 9), 1);
+        pass_over(&mut list, 9, 0, false);
+        let ask = |holds, then| Statement::If { condition: (Test::Flag(0), holds), then, otherwise: Vec::new() };
+        let inner = endless(vec![choice(1, vec![Statement::Set(0, true), Statement::Break])]);
+        let outer = endless(vec![inner, ask(true, vec![Statement::Break]), Statement::Block(2)]);
+        assert_eq!(list, [outer, ask(false, vec![Statement::Block(3)])]);
+    }
+}
