@@ -241,8 +241,9 @@ impl<'a> Printer<'a> {
             names.sort_by_key(|name| (name.len(), *name));
             let separator = if ty.ends_with('*') { ", *" } else { ", " };
             let space = if ty.ends_with('*') { "" } else { " " };
-            for part in names.chunks(16) {
-                lines.push(format!("    {ty}{space}{};", part.join(separator)));
+            if !names.is_empty() {
+                let text = format!("{ty}{space}{};", names.join(separator));
+                wrap::lines(&text, 4, |line| lines.push(line));
             }
         }
         lines

@@ -16,6 +16,7 @@ impl Structurer<'_> {
                 if let Some(start) = start.filter(|_| count == self.waiting[block as usize]) {
                     let mut part: Vec<Statement> = list.drain(start..at).collect();
                     pass_over(&mut part, block, self.flags, false);
+                    clear_at_labels(&mut part, self.flags);
                     let length = part.len();
                     // The label goes.
                     list[start] = Statement::Set(self.flags, false);
@@ -55,6 +56,27 @@ fn gotos_below(statement: &Statement, block: BlockId) -> usize {
     }
 }
 
+/// What goes to the middle of the statements has not passed over any of them.
+fn clear_at_labels(list: &mut Vec<Statement>, flag: u32) {
+    let mut at = 0;
+    while at < list.len() {
+        match &mut list[at] {
+            Statement::Label(_) => {
+                at += 1;
+                list.insert(at, Statement::Set(flag, false));
+            }
+            Statement::If { then, otherwise, .. } => {
+                clear_at_labels(then, flag);
+                clear_at_labels(otherwise, flag);
+            }
+            Statement::Loop { body, .. } => clear_at_labels(body, flag),
+            Statement::Switch { cases, .. } => cases.iter_mut().for_each(|case| clear_at_labels(&mut case.2, flag)),
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
 /// Sets the flag in the place of each `goto`; what comes after it is left by `break` inside of a loop or `switch`, or else
 /// done only where the flag is not set.
 fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bool) {
@@ -79,10 +101,10 @@ fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bo
                 true
             }
             _ => {
-                list.truncate(at);
-                list.push(Statement::Set(flag, true));
-                list.extend(is_inside.then_some(Statement::Break));
-                return;
+                list[at] = Statement::Set(flag, true);
+                list.splice(at + 1..at + 1, is_inside.then_some(Statement::Break));
+                at += usize::from(is_inside);
+                false
             }
         };
         at += 1;

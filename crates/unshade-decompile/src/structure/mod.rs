@@ -109,7 +109,10 @@ impl<'a> Structurer<'a> {
         self.drop_labels(&mut out);
         self.leave_by_break(&mut out);
         self.leave_by_flag(&mut out);
-        statement::merge_choices(&mut out, &self.weight);
+        // Statements that something goes to stay.
+        if self.gotos == 0 {
+            statement::merge_choices(&mut out, &self.weight);
+        }
         out
     }
 

@@ -180,6 +180,31 @@ pub fn continues(statements: &[Statement]) -> bool {
     })
 }
 
+/// Leaves of choices that rest on what is known already the side that is taken.
+fn take_side(list: &mut Vec<Statement>, known: (Test, bool)) {
+    if !matches!(known.0, Test::Value(_)) {
+        return;
+    }
+    let mut at = 0;
+    while at < list.len() {
+        match &mut list[at] {
+            Statement::If { condition, then, otherwise } if condition.0 == known.0 => {
+                let side = std::mem::take(if condition.1 == known.1 { then } else { otherwise });
+                // What comes behind a side that leaves is not reached.
+                let end = if ends(&side) { list.len() } else { at + 1 };
+                list.splice(at..end, side);
+                continue;
+            }
+            Statement::If { then, otherwise, .. } => {
+                take_side(then, known);
+                take_side(otherwise, known);
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
 /// Makes one choice of two in a row that rest on the same: nothing but empty blocks stands between them.
 pub(super) fn merge_choices(list: &mut Vec<Statement>, weight: &dyn Fn(BlockId) -> usize) {
     list.retain(|statement| !matches!(statement, Statement::Block(block) if weight(*block) == 0));
@@ -207,7 +232,9 @@ pub(super) fn merge_choices(list: &mut Vec<Statement>, weight: &dyn Fn(BlockId) 
     }
     for statement in list {
         match statement {
-            Statement::If { then, otherwise, .. } => {
+            Statement::If { condition, then, otherwise } => {
+                take_side(then, *condition);
+                take_side(otherwise, (condition.0, !condition.1));
                 merge_choices(then, weight);
                 merge_choices(otherwise, weight);
             }
