@@ -13,6 +13,9 @@ use crate::ir::{Function, Id, NONE, Op};
 /// Rounds after which a function that still changes is left as it is.
 const MAX_ROUNDS: usize = 32;
 
+/// From this round on sums are put together anew.
+const REASSOCIATED: usize = 2;
+
 /// So often loops are looked at: one that another was in is left for the next time.
 const MAX_NESTED: usize = 4;
 
@@ -44,17 +47,21 @@ pub fn run(function: &mut Function) {
 }
 
 fn rounds(function: &mut Function, first: usize) {
+    let mut reassociate = first >= REASSOCIATED;
     for round in first..MAX_ROUNDS {
+        reassociate |= round >= REASSOCIATED;
+        sweep(function);
         let found = Graph::new(function);
         hoist(function, &found);
         // Sums are put together anew only when the halves of 64-bit sums have found each other.
-        let mut changed = simplify::run(function, &found, round >= 2);
+        let mut changed = simplify::run(function, &found, reassociate);
         changed |= memory::run(function);
         changed |= graph::clean(function);
-        if !changed && round >= 3 {
+        if !changed && std::mem::replace(&mut reassociate, true) {
             break;
         }
     }
+    sweep(function);
 }
 
 /// Puts each pure value into the first block in which all of its inputs are there, so that what is the same is in the same
@@ -121,12 +128,9 @@ pub fn used(function: &Function) -> Vec<bool> {
     used
 }
 
-/// Takes out what nothing uses.
+/// Takes out what nothing uses; all other values are numbered anew.
 pub fn sweep(function: &mut Function) {
     function.settle();
     let used = used(function);
-    for block in &mut function.blocks {
-        block.phis.retain(|phi| used[*phi as usize]);
-        block.effects.retain(|effect| used[*effect as usize]);
-    }
+    function.compact(&used);
 }

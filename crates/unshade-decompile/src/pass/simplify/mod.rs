@@ -22,6 +22,7 @@ type Key = (Op, u8, [Id; 4]);
 pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
     function.settle();
     let used = super::used(function);
+    let old = function.values.len() as Id;
     let mut known: Table<Key, Id> = Table::default();
     known.reserve(function.values.len());
     let mut changed = false;
@@ -42,7 +43,8 @@ pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
             changed = true;
             continue;
         }
-        changed |= number(function, graph, &mut known, at);
+        // What is new has changed something where it was put; what was only tried is in no place.
+        changed |= number(function, graph, &mut known, at) && at < old;
     }
     function.settle();
     changed
@@ -191,10 +193,10 @@ mod tests {
         let parameter = function.raw(Op::Parameter(0), 32, block, NONE, &[]);
         let value = make(&mut function, parameter);
         let address = function.raw(Op::Parameter(8), 64, block, NONE, &[]);
-        let store = function.add(Op::Store(Space::Generic), 0, block, NONE, &[address, value]);
+        function.add(Op::Store(Space::Generic), 0, block, NONE, &[address, value]);
         function.blocks[0].end = End::Return;
         crate::pass::run(&mut function);
-        let value = function.input(store, 1);
+        let value = function.input(function.blocks[0].effects[0], 1);
         (function, value)
     }
 
