@@ -4,6 +4,10 @@ use crate::ir::{Function, Id, NONE, Op, Space};
 
 /// Takes them apart; whether there were any.
 pub fn run(function: &mut Function) -> bool {
+    let mut effects = function.blocks.iter().flat_map(|block| &block.effects);
+    if !effects.any(|effect| is_wide(function, *effect)) {
+        return false;
+    }
     let used = super::used(function);
     // How often a value is used other than by its halves.
     let mut whole = vec![false; function.values.len()];
@@ -11,7 +15,7 @@ pub fn run(function: &mut Function) -> bool {
     let mut of = vec![NONE; function.values.len()];
     for block in 0..function.blocks.len() {
         for &effect in &function.blocks[block].effects {
-            if matches!(function.op(effect), Op::Load(_)) && function.width(effect) == 64 {
+            if matches!(function.op(effect), Op::Load(_)) && is_wide(function, effect) {
                 of[effect as usize] = halves.len() as Id;
                 halves.push(Vec::new());
             }
@@ -71,6 +75,15 @@ pub fn run(function: &mut Function) -> bool {
         function.settle();
     }
     changed
+}
+
+/// Whether it is an access that may be two.
+fn is_wide(function: &Function, effect: Id) -> bool {
+    match function.op(effect) {
+        Op::Load(_) => function.width(effect) == 64,
+        Op::Store(_) => is_pair(function, function.input(effect, 1)),
+        _ => false,
+    }
 }
 
 /// Whether a value is two that have nothing to do with each other.

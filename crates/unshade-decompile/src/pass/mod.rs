@@ -48,15 +48,20 @@ pub fn run(function: &mut Function) {
 
 fn rounds(function: &mut Function, first: usize) {
     let mut reassociate = first >= REASSOCIATED;
+    let mut graph = None;
     for round in first..MAX_ROUNDS {
         reassociate |= round >= REASSOCIATED;
         sweep(function);
-        let found = Graph::new(function);
+        let found = graph.take().unwrap_or_else(|| Graph::new(function));
         hoist(function, &found);
         // Sums are put together anew only when the halves of 64-bit sums have found each other.
         let mut changed = simplify::run(function, &found, reassociate);
         changed |= memory::run(function);
-        changed |= graph::clean(function);
+        if graph::clean(function) {
+            changed = true;
+        } else {
+            graph = Some(found);
+        }
         if !changed && std::mem::replace(&mut reassociate, true) {
             break;
         }
@@ -66,12 +71,13 @@ fn rounds(function: &mut Function, first: usize) {
 
 /// Puts each pure value into the first block in which all of its inputs are there, so that what is the same is in the same
 /// place. Where it is computed in the text is decided at the end.
+///
+/// All values have to be used: see [`sweep`].
 pub fn hoist(function: &mut Function, graph: &Graph) {
-    let used = used(function);
     let mut done = vec![false; function.values.len()];
     let mut stack: Vec<(Id, usize)> = Vec::new();
     for id in 0..function.values.len() as Id {
-        if !used[id as usize] || function.is_replaced(id) {
+        if done[id as usize] {
             continue;
         }
         stack.push((id, 0));

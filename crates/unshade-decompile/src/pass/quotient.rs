@@ -9,6 +9,7 @@
 use crate::ir::dominators::Graph;
 use crate::ir::evaluate::{Expression, operate};
 use crate::ir::{BlockId, End, Function, Id, NONE, Op};
+use std::rc::Rc;
 
 /// So many values that rest on one estimate are looked at.
 const MAX_DEPENDENTS: usize = 96;
@@ -38,7 +39,14 @@ const TRIALS: usize = 60;
 /// Looks for quotients; true if there were some.
 pub fn run(function: &mut Function, graph: &Graph, used: &[bool]) -> bool {
     let count = function.values.len();
-    let mut search = Search { function, graph, users: vec![Vec::new(); count], budget: MAX_EVALUATIONS };
+    let mut search = Search {
+        function,
+        graph,
+        users: vec![Vec::new(); count],
+        budget: MAX_EVALUATIONS,
+        pairs: Vec::new(),
+        values: Vec::new(),
+    };
     search.find_users(used);
     let mut found = Vec::new();
     for id in 0..count as Id {
@@ -76,6 +84,10 @@ struct Search<'a> {
     graph: &'a Graph,
     users: Vec<Vec<Id>>,
     budget: usize,
+    /// Numbers to try, by width and whether they are floats.
+    pairs: Vec<(u8, bool, Rc<[[u64; 2]]>)>,
+    /// Memory that is used again.
+    values: Vec<Option<u64>>,
 }
 
 impl Search<'_> {
@@ -261,6 +273,16 @@ impl Search<'_> {
         (!inputs.is_empty()).then_some(inputs)
     }
 
+    /// Numbers to try.
+    fn pairs(&mut self, width: u8, is_float: bool) -> Rc<[[u64; 2]]> {
+        if let Some(known) = self.pairs.iter().find(|known| (known.0, known.1) == (width, is_float)) {
+            return Rc::clone(&known.2);
+        }
+        let pairs = Rc::from(if is_float { floats(width) } else { integers(width) });
+        self.pairs.push((width, is_float, Rc::clone(&pairs)));
+        pairs
+    }
+
     fn expression(&self, root: Id, leaves: &[Id]) -> Option<Expression> {
         Expression::new(self.function, root, leaves, &|id| self.parts(id))
     }
@@ -271,14 +293,14 @@ impl Search<'_> {
             return None;
         }
         let expression = self.expression(root, leaves)?;
-        let mut values = Vec::new();
+        let pairs = self.pairs(32, false);
         let mut open: Vec<(Op, bool)> = [Op::Udiv, Op::Urem, Op::Sdiv, Op::Srem]
             .iter()
             .flat_map(|op| [(*op, false), (*op, true)])
             .collect();
-        for pair in integers(32) {
+        for pair in pairs.iter().copied() {
             self.budget = self.budget.checked_sub(1)?;
-            let given = expression.value(&pair, &mut values);
+            let given = expression.value(&pair, &mut self.values);
             open.retain(|(op, is_turned)| {
                 let pair = if *is_turned { [pair[1], pair[0]] } else { pair };
                 operate(*op, &pair, 32, 32).is_none_or(|wanted| given == Some(wanted))
@@ -321,15 +343,14 @@ impl Search<'_> {
         else {
             return false;
         };
-        let mut values = Vec::new();
         let mut tried = 0;
-        for pair in if is_float { floats(width) } else { integers(width) } {
+        for pair in self.pairs(width, is_float).iter().copied() {
             if self.budget == 0 {
                 return false;
             }
             self.budget -= 1;
-            let Some(wanted) = wanted.value(&pair, &mut values) else { continue };
-            let Some(given) = whole.value(&pair, &mut values) else { return false };
+            let Some(wanted) = wanted.value(&pair, &mut self.values) else { continue };
+            let Some(given) = whole.value(&pair, &mut self.values) else { return false };
             if given != wanted && !(is_float && is_nan(given, width) && is_nan(wanted, width)) {
                 return false;
             }

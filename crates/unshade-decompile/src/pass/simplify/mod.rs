@@ -18,10 +18,9 @@ use crate::ir::{Function, Id, Intrinsic, NONE, Op};
 /// A pure value: operator, width, inputs.
 type Key = (Op, u8, [Id; 4]);
 
-/// Goes over all values once; whether anything changed. Sums are put together anew only where that is said.
+/// Goes over all values once; whether anything changed. Sums are put together anew only where that is said. All values have
+/// to be used: see [`super::sweep`].
 pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
-    function.settle();
-    let used = super::used(function);
     let old = function.values.len() as Id;
     let mut known: Table<Key, Id> = Table::default();
     known.reserve(function.values.len());
@@ -31,7 +30,6 @@ pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
         let at = id;
         id += 1;
         if function.is_replaced(at)
-            || used.get(at as usize) == Some(&false)
             || graph.place.get(function.values[at as usize].block as usize).is_none_or(|place| *place == NONE)
         {
             continue;
