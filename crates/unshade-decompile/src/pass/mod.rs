@@ -27,10 +27,11 @@ pub fn run(function: &mut Function) {
     graph::clean(function);
     rounds(function, 0);
     // Quotients make others of what is around them: the remainder, the choice of which they are a side.
+    let mut tried = quotient::Tried::default();
     for _ in 0..MAX_QUOTIENTS {
         let found = Graph::new(function);
         let used = used(function);
-        if !quotient::run(function, &found, &used) {
+        if !quotient::run(function, &found, &used, &mut tried) {
             break;
         }
         rounds(function, 2);

@@ -8,6 +8,7 @@
 
 use crate::ir::dominators::Graph;
 use crate::ir::evaluate::{Expression, operate};
+use crate::ir::hash::Table;
 use crate::ir::{BlockId, End, Function, Id, NONE, Op};
 use std::rc::Rc;
 
@@ -36,16 +37,29 @@ const MAX_EVALUATIONS: usize = 400_000;
 /// On so many pairs of numbers, several of each kind.
 const TRIALS: usize = 60;
 
+/// What was tried: an expression that is there again is what it was before.
+#[derive(Debug, Default)]
+pub struct Tried {
+    /// The division of two leaves that an expression is, and whether the second leaf is the number.
+    divisions: Table<Expression, Option<(Op, bool)>>,
+    /// Whether an expression always gives what another does.
+    choices: Table<(Expression, Expression), bool>,
+    /// Numbers to try, by width and whether they are floats.
+    pairs: Vec<(u8, bool, Rc<[[u64; 2]]>)>,
+    /// Memory that is used again.
+    values: Vec<Option<u64>>,
+}
+
 /// Looks for quotients; true if there were some.
-pub fn run(function: &mut Function, graph: &Graph, used: &[bool]) -> bool {
+pub fn run(function: &mut Function, graph: &Graph, used: &[bool], tried: &mut Tried) -> bool {
     let count = function.values.len();
     let mut search = Search {
         function,
         graph,
-        users: vec![Vec::new(); count],
+        users: Vec::new(),
+        first: Vec::new(),
         budget: MAX_EVALUATIONS,
-        pairs: Vec::new(),
-        values: Vec::new(),
+        tried,
     };
     search.find_users(used);
     let mut found = Vec::new();
@@ -82,31 +96,52 @@ type Found = Vec<(Id, Op, Vec<Id>)>;
 struct Search<'a> {
     function: &'a Function,
     graph: &'a Graph,
-    users: Vec<Vec<Id>>,
+    /// What uses values, those of one value in a row; where the row of each begins.
+    users: Vec<Id>,
+    first: Vec<u32>,
     budget: usize,
-    /// Numbers to try, by width and whether they are floats.
-    pairs: Vec<(u8, bool, Rc<[[u64; 2]]>)>,
-    /// Memory that is used again.
-    values: Vec<Option<u64>>,
+    tried: &'a mut Tried,
 }
 
 impl Search<'_> {
     fn find_users(&mut self, used: &[bool]) {
-        for id in 0..self.function.values.len() as Id {
-            if !used[id as usize] || self.function.is_replaced(id) {
-                continue;
+        let count = self.function.values.len();
+        let mut parts = Vec::new();
+        let mut pairs: Vec<(Id, Id)> = Vec::new();
+        self.first = vec![0; count + 1];
+        for id in 0..count as Id {
+            parts.clear();
+            if used[id as usize] && !self.function.is_replaced(id) && self.parts(id, &mut parts).is_some() {
+                for &input in &parts {
+                    self.first[input as usize + 1] += 1;
+                    pairs.push((input, id));
+                }
             }
-            for input in self.parts(id).map_or(Vec::new(), |parts| parts.1) {
-                self.users[input as usize].push(id);
-            }
+        }
+        for index in 0..count {
+            self.first[index + 1] += self.first[index];
+        }
+        let mut next = self.first.clone();
+        self.users = vec![NONE; pairs.len()];
+        for (input, id) in pairs {
+            let place = &mut next[input as usize];
+            self.users[*place as usize] = id;
+            *place += 1;
         }
     }
 
-    /// What a value is made of: a phi of two ways is a choice by the branch before them.
-    fn parts(&self, id: Id) -> Option<(Op, Vec<Id>)> {
+    fn users(&self, id: Id) -> &[Id] {
+        &self.users[self.first[id as usize] as usize..self.first[id as usize + 1] as usize]
+    }
+
+    /// Puts what a value is made of into a list, and says how: a phi of two ways is a choice by the branch before them.
+    fn parts(&self, id: Id, parts: &mut Vec<Id>) -> Option<Op> {
         let op = self.function.op(id);
         match op {
-            Op::Phi => self.choice(id).map(|inputs| (Op::Select, inputs.to_vec())),
+            Op::Phi => {
+                parts.extend(self.choice(id)?);
+                Some(Op::Select)
+            }
             Op::Undefined
             | Op::Parameter(_)
             | Op::Special(_)
@@ -117,9 +152,10 @@ impl Search<'_> {
             | Op::Result(_) => None,
             Op::Call(call) if !call.is_pure() => None,
             op => {
+                let start = parts.len();
                 let inputs = 0..self.function.inputs(id).len();
-                let inputs: Vec<Id> = inputs.map(|index| self.function.input(id, index)).collect();
-                (!inputs.contains(&NONE)).then_some((op, inputs))
+                parts.extend(inputs.map(|index| self.function.input(id, index)));
+                (!parts[start..].contains(&NONE)).then_some(op)
             }
         }
     }
@@ -171,7 +207,7 @@ impl Search<'_> {
         let mut dependents = vec![estimate];
         let mut at = 0;
         while at < dependents.len() && dependents.len() < MAX_DEPENDENTS {
-            for &user in &self.users[dependents[at] as usize] {
+            for &user in self.users(dependents[at]) {
                 if !dependents.contains(&user) && !matches!(self.function.op(user), Op::Udiv | Op::Sdiv) {
                     dependents.push(user);
                 }
@@ -197,14 +233,16 @@ impl Search<'_> {
     fn leaves(&self, root: Id, dependents: &[Id]) -> Option<Vec<Id>> {
         let mut leaves: Vec<Id> = Vec::new();
         let mut seen = vec![root];
+        let mut inputs = Vec::new();
         let mut at = 0;
         while at < seen.len() {
             if seen.len() > 2 * MAX_DEPENDENTS {
                 return None;
             }
-            let (_, inputs) = self.parts(seen[at])?;
+            inputs.clear();
+            self.parts(seen[at], &mut inputs)?;
             at += 1;
-            for input in inputs {
+            for &input in &inputs {
                 if self.function.number(input).is_some() {
                 } else if dependents.contains(&input) {
                     if !seen.contains(&input) {
@@ -268,23 +306,24 @@ impl Search<'_> {
 
     /// What a value is made of besides numbers; none for what is not made of anything.
     fn variables_of(&self, id: Id) -> Option<Vec<Id>> {
-        let (_, mut inputs) = self.parts(id)?;
+        let mut inputs = Vec::new();
+        self.parts(id, &mut inputs)?;
         inputs.retain(|input| self.function.number(*input).is_none());
         (!inputs.is_empty()).then_some(inputs)
     }
 
     /// Numbers to try.
     fn pairs(&mut self, width: u8, is_float: bool) -> Rc<[[u64; 2]]> {
-        if let Some(known) = self.pairs.iter().find(|known| (known.0, known.1) == (width, is_float)) {
+        if let Some(known) = self.tried.pairs.iter().find(|known| (known.0, known.1) == (width, is_float)) {
             return Rc::clone(&known.2);
         }
         let pairs = Rc::from(if is_float { floats(width) } else { integers(width) });
-        self.pairs.push((width, is_float, Rc::clone(&pairs)));
+        self.tried.pairs.push((width, is_float, Rc::clone(&pairs)));
         pairs
     }
 
     fn expression(&self, root: Id, leaves: &[Id]) -> Option<Expression> {
-        Expression::new(self.function, root, leaves, &|id| self.parts(id))
+        Expression::new(self.function, root, leaves, &|id, parts| self.parts(id, parts))
     }
 
     /// The division that an expression of two leaves of 32 bits is.
@@ -293,6 +332,21 @@ impl Search<'_> {
             return None;
         }
         let expression = self.expression(root, leaves)?;
+        let found = match self.tried.divisions.get(&expression) {
+            Some(found) => *found,
+            None => {
+                let found = self.try_division(&expression)?;
+                self.tried.divisions.insert(expression, found);
+                found
+            }
+        };
+        let (op, is_turned) = found?;
+        let inputs = if is_turned { vec![leaves[1], leaves[0]] } else { leaves.to_vec() };
+        Some((op, inputs))
+    }
+
+    /// The division that an expression is, if it is one; nothing if it could not be tried.
+    fn try_division(&mut self, expression: &Expression) -> Option<Option<(Op, bool)>> {
         let pairs = self.pairs(32, false);
         let mut open: Vec<(Op, bool)> = [Op::Udiv, Op::Urem, Op::Sdiv, Op::Srem]
             .iter()
@@ -300,30 +354,34 @@ impl Search<'_> {
             .collect();
         for pair in pairs.iter().copied() {
             self.budget = self.budget.checked_sub(1)?;
-            let given = expression.value(&pair, &mut self.values);
+            let given = expression.value(&pair, &mut self.tried.values);
             open.retain(|(op, is_turned)| {
                 let pair = if *is_turned { [pair[1], pair[0]] } else { pair };
                 operate(*op, &pair, 32, 32).is_none_or(|wanted| given == Some(wanted))
             });
             if open.is_empty() {
-                return None;
+                return Some(None);
             }
         }
-        let (op, is_turned) = *open.first()?;
-        let inputs = if is_turned { vec![leaves[1], leaves[0]] } else { leaves.to_vec() };
-        Some((op, inputs))
+        Some(open.first().copied())
     }
 
     /// A choice of which one side is a quotient or a root, if it gives that always.
     fn search_choice(&mut self, id: Id, found: &mut Found) {
-        let Some((_, inputs)) = self.parts(id) else { return };
+        let (mut inputs, mut operands) = (Vec::new(), Vec::new());
+        if self.parts(id, &mut inputs).is_none() {
+            return;
+        }
         for side in [inputs[1], inputs[2]] {
             let op = self.function.op(side);
             let is_float = matches!(op, Op::FloatDiv | Op::FloatSqrt);
             if !is_float && !matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem) {
                 continue;
             }
-            let Some((_, operands)) = self.parts(side) else { continue };
+            operands.clear();
+            if self.parts(side, &mut operands).is_none() {
+                continue;
+            }
             let mut leaves = operands.clone();
             leaves.retain(|leaf| self.function.number(*leaf).is_none());
             leaves.dedup();
@@ -343,14 +401,24 @@ impl Search<'_> {
         else {
             return false;
         };
+        let key = (whole, wanted);
+        if let Some(known) = self.tried.choices.get(&key) {
+            return *known;
+        }
+        let is_always = self.try_choice(&key.0, &key.1, width, is_float);
+        self.tried.choices.insert(key, is_always);
+        is_always
+    }
+
+    fn try_choice(&mut self, whole: &Expression, wanted: &Expression, width: u8, is_float: bool) -> bool {
         let mut tried = 0;
         for pair in self.pairs(width, is_float).iter().copied() {
             if self.budget == 0 {
                 return false;
             }
             self.budget -= 1;
-            let Some(wanted) = wanted.value(&pair, &mut self.values) else { continue };
-            let Some(given) = whole.value(&pair, &mut self.values) else { return false };
+            let Some(wanted) = wanted.value(&pair, &mut self.tried.values) else { continue };
+            let Some(given) = whole.value(&pair, &mut self.tried.values) else { return false };
             if given != wanted && !(is_float && is_nan(given, width) && is_nan(wanted, width)) {
                 return false;
             }
@@ -432,7 +500,7 @@ mod tests {
             let chosen = value(&mut function, Op::Select, 64, &[is_small, small, large]);
             let graph = Graph::new(&function);
             let used = vec![true; function.values.len()];
-            assert_eq!(run(&mut function, &graph, &used), is_quotient, "{op:?}");
+            assert_eq!(run(&mut function, &graph, &used, &mut Tried::default()), is_quotient, "{op:?}");
             assert_eq!(function.op(function.resolve(chosen)) == op, is_quotient);
         }
     }

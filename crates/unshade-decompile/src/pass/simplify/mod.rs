@@ -15,8 +15,8 @@ use crate::ir::fold::fold;
 use crate::ir::hash::Table;
 use crate::ir::{Function, Id, Intrinsic, NONE, Op};
 
-/// A pure value: operator, width, inputs.
-type Key = (Op, u8, [Id; 4]);
+/// A pure value: operator, width, inputs in pairs.
+type Key = (Op, u8, u64, u64);
 
 /// Goes over all values once; whether anything changed. Sums are put together anew only where that is said. All values have
 /// to be used: see [`super::sweep`].
@@ -63,7 +63,8 @@ fn number(function: &mut Function, graph: &Graph, known: &mut Table<Key, Id>, id
     if value.op.is_commutative() && inputs[0] > inputs[1] {
         inputs.swap(0, 1);
     }
-    let other = *known.entry((value.op, value.width, inputs)).or_insert(id);
+    let pair = |index: usize| u64::from(inputs[index]) << 32 | u64::from(inputs[index + 1]);
+    let other = *known.entry((value.op, value.width, pair(0), pair(2))).or_insert(id);
     if other == id || function.is_replaced(other) {
         return false;
     }
