@@ -14,6 +14,9 @@ use unshade_sass::listing::{Function, Word};
 /// So many registers that are read may be tried in every order.
 const MAX_INPUTS: usize = 6;
 
+/// So many runs speak for all orders at once.
+const SIFTED: usize = 6;
+
 /// On so many random numbers, besides those that are special, a routine is tried.
 const TRIALS: usize = 40;
 
@@ -80,6 +83,11 @@ impl Meaning {
     /// How many numbers it is given.
     pub(super) fn count(self) -> usize {
         if self.is_reciprocal || self.op == Op::FloatSqrt { 1 } else { 2 }
+    }
+
+    /// The halves that its numbers and its result have.
+    fn halves(self) -> &'static [Half32] {
+        if self.width == 64 { &[Half32::Low, Half32::High] } else { &[Half32::Low] }
     }
 
     /// The result; none where C leaves it open.
@@ -219,8 +227,61 @@ pub(super) fn find(code: &Code<'_>, words: &[Word], address: u64) -> Option<Rout
     let trials = meaning.trials();
     let read = read(&mut machine, address, &trials)?;
     let count = meaning.count() * if meaning.width == 64 { 2 } else { 1 };
-    let mut orders = orders(&read, count).into_iter();
-    orders.find_map(|inputs| fits(&mut machine, address, meaning, &inputs, &trials))
+    let mut orders = orders(&read, count);
+    sift(&mut machine, address, meaning, &read, &mut orders);
+    orders.iter().find_map(|inputs| fits(&mut machine, address, meaning, inputs, &trials))
+}
+
+/// Takes out orders that can't be right: whatever stands in what is read is the numbers of each order, so that one run
+/// speaks for all of them.
+fn sift(
+    machine: &mut Machine<'_>,
+    address: u64,
+    meaning: Meaning,
+    read: &[Half],
+    orders: &mut Vec<Vec<Half>>,
+) {
+    // These are given numbers of some kinds only.
+    if meaning.is_slow || meaning.is_reciprocal {
+        return;
+    }
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    for _ in 0..SIFTED {
+        machine.begin(Random(random.next()));
+        for half in read {
+            let word = random.next() >> 32 >> (random.next() % 32);
+            match half {
+                Half::Register(register) => machine.registers()[usize::from(*register)] = word,
+                Half::Parameter(offset) => machine.parameters.push((*offset, word as u32)),
+                Half::Zero => {}
+            }
+        }
+        let mut before = [0; REGISTERS];
+        before.copy_from_slice(machine.registers());
+        if machine.run(address, None).is_none() {
+            continue;
+        }
+        let parameters = std::mem::take(&mut machine.parameters);
+        let word = |half: &Half| match half {
+            Half::Register(register) => before[usize::from(*register)],
+            Half::Parameter(offset) => {
+                parameters.iter().find(|entry| entry.0 == *offset).map_or(0, |entry| u64::from(entry.1))
+            }
+            Half::Zero => 0,
+        };
+        let after = machine.registers();
+        orders.retain(|inputs| {
+            let mut numbers = [0; 2];
+            for (number, halves) in numbers.iter_mut().zip(inputs.chunks(usize::from(meaning.width / 32))) {
+                *number = halves.iter().rev().fold(0, |number, half| number << 32 | word(half));
+            }
+            meaning.result(numbers).is_none_or(|expected| {
+                meaning.halves().iter().all(|half| {
+                    after.iter().any(|found| meaning.is_half(expected, *half, *found as u32))
+                })
+            })
+        });
+    }
 }
 
 /// All ways to take so many of some halves; the registers of the calling convention first.
@@ -267,7 +328,7 @@ fn fits(
     inputs: &[Half],
     trials: &[[u64; 2]],
 ) -> Option<Routine> {
-    let halves: &[Half32] = if meaning.width == 64 { &[Half32::Low, Half32::High] } else { &[Half32::Low] };
+    let halves = meaning.halves();
     let mut results: Option<Vec<(u8, Half32)>> = None;
     let mut is_changed = [false; REGISTERS];
     if inputs.iter().step_by(2).any(|half| *half == Half::Zero) {
