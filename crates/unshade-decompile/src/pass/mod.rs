@@ -16,6 +16,10 @@ const MAX_ROUNDS: usize = 32;
 /// From this round on sums are put together anew.
 const REASSOCIATED: usize = 2;
 
+/// From this round on values are looked at after their inputs, so that what was made the same at the start of a chain is seen to
+/// its end. Before, halves have to be seen as they were written, which is the order of their numbers.
+const ORDERED: usize = 4;
+
 /// So often loops are looked at: one that another was in is left for the next time.
 const MAX_NESTED: usize = 4;
 
@@ -54,9 +58,13 @@ fn rounds(function: &mut Function, first: usize) {
         reassociate |= round >= REASSOCIATED;
         sweep(function);
         let found = graph.take().unwrap_or_else(|| Graph::new(function));
-        hoist(function, &found);
+        let mut order = hoist(function, &found);
+        if round < ORDERED {
+            order.clear();
+            order.extend(0..function.values.len() as Id);
+        }
         // Sums are put together anew only when the halves of 64-bit sums have found each other.
-        let mut changed = simplify::run(function, &found, reassociate);
+        let mut changed = simplify::run(function, &found, &order, reassociate);
         changed |= memory::run(function);
         if graph::clean(function) {
             changed = true;
@@ -71,13 +79,16 @@ fn rounds(function: &mut Function, first: usize) {
 }
 
 /// Puts each pure value into the first block in which all of its inputs are there, so that what is the same is in the same
-/// place. Where it is computed in the text is decided at the end.
+/// place. Where it is computed in the text is decided at the end. Gives all values in an order in which inputs come before
+/// what they are for, but for those of phis.
 ///
 /// All values have to be used: see [`sweep`].
-pub fn hoist(function: &mut Function, graph: &Graph) {
-    let mut done = vec![false; function.values.len()];
+pub fn hoist(function: &mut Function, graph: &Graph) -> Vec<Id> {
+    let count = function.values.len();
+    let mut done = vec![false; count];
+    let mut order = Vec::with_capacity(count);
     let mut stack: Vec<(Id, usize)> = Vec::new();
-    for id in 0..function.values.len() as Id {
+    for id in 0..count as Id {
         if done[id as usize] {
             continue;
         }
@@ -85,32 +96,42 @@ pub fn hoist(function: &mut Function, graph: &Graph) {
         while let Some((at, next)) = stack.last_mut() {
             let (id, index) = (*at, *next);
             *next += 1;
-            let is_fixed = function.op(id) == Op::Phi || function.op(id).is_effect();
-            if !done[id as usize] && !is_fixed && index < function.inputs(id).len() {
-                let input = function.input(id, index);
+            let op = function.op(id);
+            if op != Op::Phi
+                && let Some(&input) = function.inputs(id).get(index)
+            {
                 if input != NONE && !done[input as usize] {
                     stack.push((input, 0));
                 }
                 continue;
             }
             stack.pop();
-            if std::mem::replace(&mut done[id as usize], true) || is_fixed {
+            if std::mem::replace(&mut done[id as usize], true) {
                 continue;
             }
-            let mut best = 0;
-            for index in 0..function.inputs(id).len() {
-                let input = function.input(id, index);
-                if input == NONE {
-                    continue;
-                }
-                let block = function.values[input as usize].block;
-                if graph.is_reached(block) && graph.depth[block as usize] > graph.depth[best as usize] {
-                    best = block;
-                }
+            order.push(id);
+            if op != Op::Phi && !op.is_effect() {
+                place(function, graph, id);
             }
-            function.values[id as usize].block = best;
         }
     }
+    order
+}
+
+/// Puts a pure value into the first block in which all of its inputs are there.
+fn place(function: &mut Function, graph: &Graph, id: Id) {
+    let mut best = 0;
+    for index in 0..function.inputs(id).len() {
+        let input = function.input(id, index);
+        if input == NONE {
+            continue;
+        }
+        let block = function.values[input as usize].block;
+        if graph.is_reached(block) && graph.depth[block as usize] > graph.depth[best as usize] {
+            best = block;
+        }
+    }
+    function.values[id as usize].block = best;
 }
 
 /// Which values are used, directly or not, by what has to stay.

@@ -18,20 +18,21 @@ use crate::ir::{Function, Id, Intrinsic, NONE, Op};
 /// A pure value: operator, width, inputs in pairs.
 type Key = (Op, u8, u64, u64);
 
-/// Goes over all values once; whether anything changed. Sums are put together anew only where that is said. All values have
-/// to be used: see [`super::sweep`].
-pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
+/// Goes over all values once, in some order, and then over what was made of them; whether anything changed.
+/// Sums are put together anew only where that is said. All values have to be used: see [`super::sweep`].
+pub fn run(function: &mut Function, graph: &Graph, order: &[Id], reassociate: bool) -> bool {
     let old = function.values.len() as Id;
     let mut known: Table<Key, Id> = Table::default();
     known.reserve(function.values.len());
     let mut changed = false;
-    let mut id = 0;
-    while (id as usize) < function.values.len() {
-        let at = id;
-        id += 1;
-        if function.is_replaced(at)
-            || graph.place.get(function.values[at as usize].block as usize).is_none_or(|place| *place == NONE)
-        {
+    let mut order = order.iter().copied();
+    let mut new = old;
+    while let Some(at) = order.next().or_else(|| {
+        new += 1;
+        (new as usize <= function.values.len()).then(|| new - 1)
+    }) {
+        let block = function.values[at as usize].block;
+        if function.is_replaced(at) || graph.place.get(block as usize).is_none_or(|place| *place == NONE) {
             continue;
         }
         if let Some(other) = rewrite(function, at, reassociate)
