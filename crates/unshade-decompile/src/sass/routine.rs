@@ -276,9 +276,10 @@ fn sift(
                 *number = halves.iter().rev().fold(0, |number, half| number << 32 | word(half));
             }
             meaning.result(numbers).is_none_or(|expected| {
-                meaning.halves().iter().all(|half| {
-                    after.iter().any(|found| meaning.is_half(expected, *half, *found as u32))
-                })
+                meaning
+                    .halves()
+                    .iter()
+                    .all(|half| after.iter().any(|found| meaning.is_half(expected, *half, *found as u32)))
             })
         });
     }
@@ -378,7 +379,8 @@ fn fits(
         }
     }
     let results = results?;
-    let mut changed: Vec<u8> = (0..).zip(is_changed).filter(|entry| entry.1).map(|entry| entry.0).collect();
+    let mut changed: Vec<u8> =
+        (0..=254).zip(is_changed).filter(|entry| entry.1).map(|entry| entry.0).collect();
     changed.retain(|register| results.iter().all(|result| result.0 != *register));
     Some(Routine { meaning, inputs: inputs.to_vec(), results, changed })
 }
@@ -404,4 +406,127 @@ pub(super) fn words(code: &Code<'_>) -> Vec<Word> {
     let function =
         Function { name: "", isa: code.isa, bytes: code.bytes, address: code.base, file_offset: 0 };
     function.words().map(|(_, word)| word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Inner;
+    use super::*;
+    use unshade_sass::{assemble, isa};
+
+    /// Long division of 64 bits: the numbers in R4 and R5, R6 and R7, the quotient in R4 and R5, the rest in R0 and R1.
+    const LONG_DIVISION: [&str; 20] = [
+        "MOV32I R0, 0x0",
+        "MOV32I R1, 0x0",
+        "MOV32I R2, 0x40",
+        "IADD R4.CC, R4, R4",
+        "IADD.X R5.CC, R5, R5",
+        "IADD.X R0.CC, R0, R0",
+        "IADD.X R1.CC, R1, R1",
+        "IADD.X R8, RZ, RZ",
+        "ISUB R9.CC, R0, R6",
+        "ISUB.X R10.CC, R1, R7",
+        "IADD.X R11, RZ, RZ",
+        "LOP.OR R11, R11, R8",
+        "ISETP.NE.AND P0, PT, R11, RZ, PT",
+        "@P0 MOV R0, R9",
+        "@P0 MOV R1, R10",
+        "@P0 LOP32I.OR R4, R4, 0x1",
+        "IADD32I R2, R2, -0x1",
+        "ISETP.NE.AND P1, PT, R2, RZ, PT",
+        "@P1 BRA 0x18",
+        "RET",
+    ];
+
+    /// The quotient of 16 bits by way of floats; the numbers in R7 and R3.
+    const SHORT_DIVISION: [&str; 9] = [
+        "LOP32I.AND R0, R7, 0xffff",
+        "LOP32I.AND R1, R3, 0xffff",
+        "I2F.F32.U32 R0, R0",
+        "I2F.F32.U32 R1, R1",
+        "FADD32I R0, R0, 0.5",
+        "MUFU.RCP R1, R1",
+        "FMUL R0, R0, R1",
+        "F2I.U32.F32.TRUNC R9, R0",
+        "RET",
+    ];
+
+    /// What is found in some text, with other registers in the place of some.
+    fn found(text: &[&str], renamed: &[(&str, &str)], name: &str) -> Option<Routine> {
+        let isa = isa::by_architecture(35).unwrap();
+        let word = |(index, line): (u64, &&str)| {
+            let parts = line.split_inclusive([' ', ',', '.']).map(|part| {
+                let end = part.trim_end_matches([' ', ',', '.']).len();
+                let (word, rest) = part.split_at(end);
+                let new = renamed.iter().find(|entry| entry.0 == word).map_or(word, |entry| entry.1);
+                format!("{new}{rest}")
+            });
+            let line: String = parts.collect();
+            let word = assemble::instruction(isa, &line, 8 * index, 0);
+            u64::try_from(word.unwrap_or_else(|error| panic!("{line}: {error}"))).unwrap().to_le_bytes()
+        };
+        let bytes: Vec<u8> = (0..).zip(text).flat_map(word).collect();
+        let name = format!("$kernel${name}");
+        let mut code = Code::new(isa, &bytes);
+        code.functions.push(Inner { address: 0, name: &name });
+        find(&code, &words(&code), 0)
+    }
+
+    fn registers(all: &[u8]) -> Vec<Half> {
+        all.iter().map(|register| Half::Register(*register)).collect()
+    }
+
+    #[test]
+    fn one_routine_is_what_its_name_says_and_it_does() {
+        let quotient = found(&LONG_DIVISION, &[], "__cuda_sm20_div_u64").unwrap();
+        assert_eq!(quotient.meaning.op, Op::Udiv);
+        assert_eq!(quotient.inputs, registers(&[4, 5, 6, 7]));
+        assert_eq!(quotient.results, [(4, Half32::Low), (5, Half32::High)]);
+        assert_eq!(quotient.changed, [0, 1, 2, 8, 9, 10, 11]);
+        let rest = found(&LONG_DIVISION, &[], "__cuda_sm20_rem_u64").unwrap();
+        assert_eq!(rest.results, [(0, Half32::Low), (1, Half32::High)]);
+        // It knows no sign, and other names are not known.
+        for name in ["__cuda_sm20_div_s64", "__cuda_sm20_rem_s64", "__cuda_sm20_div_u128"] {
+            assert!(found(&LONG_DIVISION, &[], name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn numbers_may_be_in_any_registers_in_any_order() {
+        let renamed = [("R4", "R21"), ("R5", "R3"), ("R6", "R17"), ("R7", "R2"), ("R2", "R30")];
+        let quotient = found(&LONG_DIVISION, &renamed, "__cuda_sm20_div_u64").unwrap();
+        assert_eq!(quotient.inputs, registers(&[21, 3, 17, 2]));
+        assert_eq!(quotient.results, [(21, Half32::Low), (3, Half32::High)]);
+    }
+
+    #[test]
+    fn a_number_may_be_a_parameter_and_an_upper_half_zero() {
+        let renamed = [("R6", "c[0x0][0x148]"), ("R7", "RZ")];
+        let quotient = found(&LONG_DIVISION, &renamed, "__cuda_sm20_div_u64").unwrap();
+        let inputs = [Half::Register(4), Half::Register(5), Half::Parameter(0x148), Half::Zero];
+        assert_eq!(quotient.inputs, inputs);
+    }
+
+    #[test]
+    fn numbers_of_16_bits() {
+        let quotient = found(&SHORT_DIVISION, &[], "__cuda_sm20_div_u16").unwrap();
+        assert_eq!(quotient.inputs, registers(&[7, 3]));
+        assert_eq!(quotient.results, [(9, Half32::Low)]);
+        assert_eq!((quotient.meaning.width, quotient.meaning.narrow), (32, 16));
+        // Without the half, quotients that come out even are one too small now and then.
+        let mut wrong = SHORT_DIVISION;
+        wrong[4] = "FADD32I R0, R0, -0.5";
+        assert!(found(&wrong, &[], "__cuda_sm20_div_u16").is_none());
+    }
+
+    #[test]
+    fn what_does_not_return_or_touches_memory_is_none() {
+        let mut endless = LONG_DIVISION;
+        endless[16] = "IADD32I R2, R2, 0x0";
+        assert!(found(&endless, &[], "__cuda_sm20_div_u64").is_none());
+        let mut storing = LONG_DIVISION;
+        storing[2] = "ST [R4], R2";
+        assert!(found(&storing, &[], "__cuda_sm20_div_u64").is_none());
+        assert!(found(&["EXIT"], &[], "__cuda_sm20_div_u64").is_none());
+    }
 }

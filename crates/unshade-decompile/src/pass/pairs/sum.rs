@@ -456,10 +456,10 @@ mod tests {
         let both = add(uppers, with_second);
         let high = add(both, carries[0]);
         let whole = function.raw(Op::Concat, 64, block, NONE, &[high, low]);
-        let store = function.add(Op::Store(Space::Generic), 0, block, NONE, &[a, whole]);
+        function.add(Op::Store(Space::Generic), 0, block, NONE, &[a, whole]);
         function.blocks[0].end = End::Return;
         crate::pass::run(&mut function);
-        let sum = function.input(store, 1);
+        let sum = function.input(function.blocks[0].effects[0], 1);
         let mut terms = Vec::new();
         let mut list = vec![sum];
         while let Some(id) = list.pop() {
