@@ -239,6 +239,62 @@ impl<'a> Machine<'a> {
         self.lifted = lifted;
     }
 
+    /// Leaves out what is written to flags only to be written again before anything reads it, of the instructions that were
+    /// met: a sum with a carry writes four flags for the one that is read.
+    pub(super) fn prune(&mut self) {
+        const ALL: u32 = u32::MAX;
+        const { assert!(FLAGS.len() <= 32) };
+        let flag = |slot: usize| 1 << (slot - FIRST_FLAG);
+        let is_flag = |slot: usize| (FIRST_FLAG..FIRST_NAME).contains(&slot);
+        let mut live = ALL;
+        let mut names = vec![false; self.values.len()];
+        for slot in (0..self.words.len()).rev() {
+            if matches!(self.words[slot], Word::Schedule(_)) {
+                continue;
+            }
+            let Some(index) = (self.known[slot] as usize).checked_sub(1) else {
+                live = ALL;
+                continue;
+            };
+            let steps = self.taken[index].steps.clone();
+            if !self.steps[steps.clone()].iter().all(|step| is_inside(step.code)) {
+                live = ALL;
+                continue;
+            }
+            let is_branch = |step: &Step| matches!(step.code, Pcode::Branch | Pcode::BranchUnless);
+            let has_branches = self.steps[steps.clone()].iter().any(is_branch);
+            // What stays is put to the end of the instruction.
+            let mut kept = steps.end;
+            for at in steps.clone().rev() {
+                let step = &self.steps[at];
+                if let (Operand::Slot(output), false) = (step.output, has_branches) {
+                    let is_read = match output {
+                        FIRST_NAME.. => std::mem::take(&mut names[output]),
+                        _ if is_flag(output) => live & flag(output) != 0,
+                        _ => true,
+                    };
+                    if !is_read {
+                        continue;
+                    }
+                    if is_flag(output) {
+                        live &= !flag(output);
+                    }
+                }
+                for input in &self.inputs[step.inputs.clone()] {
+                    match *input {
+                        Operand::Slot(slot) if is_flag(slot) => live |= flag(slot),
+                        Operand::Slot(slot) if slot >= FIRST_NAME => names[slot] = true,
+                        _ => {}
+                    }
+                }
+                kept -= 1;
+                self.steps.swap(at, kept);
+            }
+            self.taken[index].steps = kept..steps.end;
+            names.fill(false);
+        }
+    }
+
     /// Runs an instruction.
     fn instruction(&mut self, index: usize, mut reads: Option<&mut Reads>) -> Option<Next> {
         let Taken { steps, next, target, is_call, .. } = &self.taken[index];
@@ -343,6 +399,15 @@ impl<'a> Machine<'a> {
             64 => Some(parameter(offset.wrapping_add(4)) << 32 | low),
             _ => None,
         }
+    }
+}
+
+/// Whether control stays inside of the instruction, and it does nothing besides what it writes.
+fn is_inside(code: Pcode) -> bool {
+    match code {
+        Pcode::Goto | Pcode::Call | Pcode::Return | Pcode::Exit | Pcode::Store(_) => false,
+        Pcode::Function(index) => functions().get(usize::from(index)).is_some_and(|found| found.pure),
+        _ => true,
     }
 }
 

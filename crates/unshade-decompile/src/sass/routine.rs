@@ -226,6 +226,7 @@ pub(super) fn find(code: &Code<'_>, words: &[Word], address: u64) -> Option<Rout
     let mut machine = Machine::new(code, words);
     let trials = meaning.trials();
     let read = read(&mut machine, address, &trials)?;
+    machine.prune();
     let count = meaning.count() * if meaning.width == 64 { 2 } else { 1 };
     let mut orders = orders(&read, count);
     sift(&mut machine, address, meaning, &read, &mut orders);
