@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unshade_core::Diagnostics;
 use unshade_decompile::sass::{Code, Inner, Part, Place, Relocation, Variable};
 use unshade_decompile::types::{Kind, Type};
-use unshade_decompile::{Decompiled, Fault, Parameter, Source, c};
+use unshade_decompile::{Decompiled, Fault, Parameter, Source, Tried, c};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
@@ -48,6 +48,7 @@ pub fn cubin(
     };
     let mut count = 0;
     let all = All::new(cubin);
+    let mut tried = Tried::default();
     for function in cubin.functions() {
         if function.kind == FunctionKind::Inner || !wanted(&function) {
             continue;
@@ -77,7 +78,7 @@ pub fn cubin(
             code,
             shared_size: resources.shared,
         };
-        let result = unshade_decompile::decompile(&source, budget);
+        let result = unshade_decompile::decompile_more(&source, budget, &mut tried);
         take(FunctionC { name, demangled, instructions: instructions(isa, bytes.data()), result });
     }
     count

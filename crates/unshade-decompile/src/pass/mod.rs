@@ -9,6 +9,7 @@ pub mod simplify;
 
 use crate::ir::dominators::Graph;
 use crate::ir::{Function, Id, NONE, Op};
+pub use quotient::Tried;
 
 /// Rounds after which a function that still changes is left as it is.
 const MAX_ROUNDS: usize = 32;
@@ -27,15 +28,14 @@ const MAX_NESTED: usize = 4;
 const MAX_QUOTIENTS: usize = 4;
 
 /// All passes, until nothing changes.
-pub fn run(function: &mut Function) {
+pub fn run(function: &mut Function, tried: &mut Tried) {
     graph::clean(function);
     rounds(function, 0);
     // Quotients make others of what is around them: the remainder, the choice of which they are a side.
-    let mut tried = quotient::Tried::default();
     for _ in 0..MAX_QUOTIENTS {
         let found = Graph::new(function);
         let used = used(function);
-        if !quotient::run(function, &found, &used, &mut tried) {
+        if !quotient::run(function, &found, &used, tried) {
             break;
         }
         rounds(function, 2);

@@ -37,7 +37,10 @@ const MAX_EVALUATIONS: usize = 400_000;
 /// On so many pairs of numbers, several of each kind.
 const TRIALS: usize = 60;
 
-/// What was tried: an expression that is there again is what it was before.
+/// So many expressions are kept.
+const MAX_TRIED: usize = 1024;
+
+/// What was tried: an expression that is there again, in this function or another, is what it was before.
 #[derive(Debug, Default)]
 pub struct Tried {
     /// The division of two leaves that an expression is, and whether the second leaf is the number.
@@ -53,6 +56,10 @@ pub struct Tried {
 /// Looks for quotients; true if there were some.
 pub fn run(function: &mut Function, graph: &Graph, used: &[bool], tried: &mut Tried) -> bool {
     let count = function.values.len();
+    if tried.divisions.len() + tried.choices.len() > MAX_TRIED {
+        tried.divisions.clear();
+        tried.choices.clear();
+    }
     let mut search = Search {
         function,
         graph,
@@ -405,26 +412,30 @@ impl Search<'_> {
         if let Some(known) = self.tried.choices.get(&key) {
             return *known;
         }
-        let is_always = self.try_choice(&key.0, &key.1, width, is_float);
+        let Some(is_always) = self.try_choice(&key.0, &key.1, width, is_float) else { return false };
         self.tried.choices.insert(key, is_always);
         is_always
     }
 
-    fn try_choice(&mut self, whole: &Expression, wanted: &Expression, width: u8, is_float: bool) -> bool {
+    /// Whether an expression gives what another does; nothing if it could not be tried.
+    fn try_choice(
+        &mut self,
+        whole: &Expression,
+        wanted: &Expression,
+        width: u8,
+        is_float: bool,
+    ) -> Option<bool> {
         let mut tried = 0;
         for pair in self.pairs(width, is_float).iter().copied() {
-            if self.budget == 0 {
-                return false;
-            }
-            self.budget -= 1;
+            self.budget = self.budget.checked_sub(1)?;
             let Some(wanted) = wanted.value(&pair, &mut self.tried.values) else { continue };
-            let Some(given) = whole.value(&pair, &mut self.tried.values) else { return false };
+            let Some(given) = whole.value(&pair, &mut self.tried.values) else { return Some(false) };
             if given != wanted && !(is_float && is_nan(given, width) && is_nan(wanted, width)) {
-                return false;
+                return Some(false);
             }
             tried += 1;
         }
-        tried >= TRIALS
+        Some(tried >= TRIALS)
     }
 }
 
