@@ -27,31 +27,28 @@ const MAX_NESTED: usize = 4;
 /// So many times quotients are looked for.
 const MAX_QUOTIENTS: usize = 4;
 
-/// All passes, until nothing changes.
+/// All passes, until nothing changes. What nothing uses is gone afterwards.
 pub fn run(function: &mut Function, tried: &mut Tried) {
     graph::clean(function);
-    rounds(function, 0);
+    let mut found = rounds(function, 0);
     // Quotients make others of what is around them: the remainder, the choice of which they are a side.
     for _ in 0..MAX_QUOTIENTS {
-        let found = Graph::new(function);
-        let used = used(function);
-        if !quotient::run(function, &found, &used, tried) {
+        if !quotient::run(function, &found, tried) {
             break;
         }
-        rounds(function, 2);
+        found = rounds(function, 2);
     }
-    sweep(function);
     // What is known of all values is known now: the conditions of loops can be compared.
     for _ in 0..MAX_NESTED {
-        if !loops::run(function, &Graph::new(function)) {
+        if !loops::run(function, &found) {
             break;
         }
-        rounds(function, 2);
+        found = rounds(function, 2);
     }
-    sweep(function);
 }
 
-fn rounds(function: &mut Function, first: usize) {
+/// Rounds of all passes, up to one that changes nothing; the graph as it is then.
+fn rounds(function: &mut Function, first: usize) -> Graph {
     let mut reassociate = first >= REASSOCIATED;
     let mut graph = None;
     for round in first..MAX_ROUNDS {
@@ -76,6 +73,7 @@ fn rounds(function: &mut Function, first: usize) {
         }
     }
     sweep(function);
+    graph.unwrap_or_else(|| Graph::new(function))
 }
 
 /// Puts each pure value into the first block in which all of its inputs are there, so that what is the same is in the same

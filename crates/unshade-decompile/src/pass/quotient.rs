@@ -53,8 +53,8 @@ pub struct Tried {
     values: Vec<Option<u64>>,
 }
 
-/// Looks for quotients; true if there were some.
-pub fn run(function: &mut Function, graph: &Graph, used: &[bool], tried: &mut Tried) -> bool {
+/// Looks for quotients; true if there were some. All values have to be used: see [`super::sweep`].
+pub fn run(function: &mut Function, graph: &Graph, tried: &mut Tried) -> bool {
     let count = function.values.len();
     if tried.divisions.len() + tried.choices.len() > MAX_TRIED {
         tried.divisions.clear();
@@ -68,12 +68,9 @@ pub fn run(function: &mut Function, graph: &Graph, used: &[bool], tried: &mut Tr
         budget: MAX_EVALUATIONS,
         tried,
     };
-    search.find_users(used);
+    search.find_users();
     let mut found = Vec::new();
     for id in 0..count as Id {
-        if !used[id as usize] || search.function.is_replaced(id) {
-            continue;
-        }
         if search.is_estimate(id) {
             search.search_estimate(id, &mut found);
         } else if matches!(search.function.op(id), Op::Select | Op::Phi) {
@@ -111,14 +108,14 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn find_users(&mut self, used: &[bool]) {
+    fn find_users(&mut self) {
         let count = self.function.values.len();
         let mut parts = Vec::new();
         let mut pairs: Vec<(Id, Id)> = Vec::new();
         self.first = vec![0; count + 1];
         for id in 0..count as Id {
             parts.clear();
-            if used[id as usize] && !self.function.is_replaced(id) && self.parts(id, &mut parts).is_some() {
+            if self.parts(id, &mut parts).is_some() {
                 for &input in &parts {
                     self.first[input as usize + 1] += 1;
                     pairs.push((input, id));
@@ -510,8 +507,7 @@ mod tests {
             let large = value(&mut function, op, 64, &[a, b]);
             let chosen = value(&mut function, Op::Select, 64, &[is_small, small, large]);
             let graph = Graph::new(&function);
-            let used = vec![true; function.values.len()];
-            assert_eq!(run(&mut function, &graph, &used, &mut Tried::default()), is_quotient, "{op:?}");
+            assert_eq!(run(&mut function, &graph, &mut Tried::default()), is_quotient, "{op:?}");
             assert_eq!(function.op(function.resolve(chosen)) == op, is_quotient);
         }
     }
