@@ -25,29 +25,26 @@ const FIRST_FLAG: usize = 256;
 /// Names of an instruction's own stand behind the flags.
 const FIRST_NAME: usize = FIRST_FLAG + FLAGS.len();
 
-/// Where an input is, or a result goes.
-#[derive(Clone, Copy)]
-enum Operand {
-    Number(u64),
-    Slot(usize),
-    /// Two registers, the lower half first.
-    Pair(usize),
-    /// In a constant bank.
-    Constant(u64, u8),
-    /// Nowhere.
-    None,
-}
+/// Numbers stand behind the names.
+const FIRST_NUMBER: usize = FIRST_NAME + 1024;
+
+/// The slot of what is nowhere.
+const NOWHERE: u32 = u32::MAX;
 
 /// An operation.
+#[derive(Clone, Copy)]
 struct Step {
     code: Pcode,
-    output: Operand,
     /// Bits of the first input and of the result.
     width: u8,
     out: u8,
+    /// How many inputs there are, and the first.
+    count: u8,
+    first: u32,
+    /// The slot of the result.
+    output: u32,
     /// Where a branch inside of the instruction goes on, from its first operation.
-    to: usize,
-    inputs: std::ops::Range<usize>,
+    to: u32,
 }
 
 /// An instruction.
@@ -79,9 +76,10 @@ pub(super) struct Machine<'a> {
     known: Vec<u32>,
     taken: Vec<Taken>,
     steps: Vec<Step>,
-    inputs: Vec<Operand>,
+    /// Slots.
+    inputs: Vec<u32>,
     registers: Vec<(usize, bool)>,
-    /// Registers, flags, names.
+    /// Registers, flags, names, numbers.
     values: Vec<u64>,
     stack: Vec<(Push, u64)>,
     /// Where the join leads that the instruction is.
@@ -108,7 +106,7 @@ impl<'a> Machine<'a> {
             steps: Vec::new(),
             inputs: Vec::new(),
             registers: Vec::new(),
-            values: vec![0; FIRST_NAME],
+            values: vec![0; FIRST_NUMBER],
             stack: Vec::new(),
             popped: None,
             parameters: Vec::new(),
@@ -187,26 +185,36 @@ impl<'a> Machine<'a> {
         };
         let start = self.steps.len();
         let mut places = vec![0; ops.len() + 1];
+        let mut own = Own { next: FIRST_NAME + lifted.temporaries() };
         for (index, op) in ops.iter().enumerate() {
-            places[index] = self.steps.len() - start;
+            places[index] = (self.steps.len() - start) as u32;
             if is_dead(op.code, op.output) {
                 continue;
             }
-            let first = self.inputs.len();
-            let inputs = lifted.inputs(op);
-            self.inputs.extend(inputs.iter().map(operand));
-            self.steps.push(Step {
-                code: op.code,
-                output: op.output.as_ref().map_or(Operand::None, operand),
-                width: inputs.first().map_or(32, |input| input.width),
-                out: op.output.map_or(32, |output| output.width),
-                to: usize::from(op.to),
-                inputs: first..self.inputs.len(),
+            let varnodes = lifted.inputs(op);
+            let mut slots = [NOWHERE; MAX_INPUTS];
+            for (slot, varnode) in slots.iter_mut().zip(varnodes) {
+                *slot = self.input(varnode, &mut own);
+            }
+            let width = varnodes.first().map_or(32, |input| input.width);
+            let out = op.output.map_or(32, |output| output.width);
+            let output = op.output.as_ref().map_or(NOWHERE, |output| match output.space {
+                Space::Register if output.width > 32 => own.name(),
+                _ => slot_of(output),
             });
+            let count = varnodes.len().min(MAX_INPUTS);
+            self.step(op.code, &slots[..count], width, output, out);
+            if let Some(last) = self.steps.last_mut() {
+                last.to = u32::from(op.to);
+            }
+            if let Some(pair) = op.output.filter(|pair| pair.space == Space::Register && pair.width > 32) {
+                self.step(Pcode::Low, &[output], 64, slot_of(&pair), 32);
+                self.step(Pcode::High, &[output], 64, slot_of(&pair).saturating_add(1), 32);
+            }
         }
-        places[ops.len()] = self.steps.len() - start;
+        places[ops.len()] = (self.steps.len() - start) as u32;
         for step in &mut self.steps[start..] {
-            step.to = places.get(step.to).copied().unwrap_or(usize::MAX);
+            step.to = places.get(step.to as usize).copied().unwrap_or(u32::MAX);
         }
         let first = self.registers.len();
         for op in ops {
@@ -224,10 +232,6 @@ impl<'a> Machine<'a> {
                 }
             }
         }
-        let names = FIRST_NAME + lifted.temporaries() + ops.len() + 1;
-        if self.values.len() < names {
-            self.values.resize(names, 0);
-        }
         self.taken.push(Taken {
             steps: start..self.steps.len(),
             next: here + self.code.isa.word_bytes as u64,
@@ -239,6 +243,35 @@ impl<'a> Machine<'a> {
         self.lifted = lifted;
     }
 
+    fn step(&mut self, code: Pcode, inputs: &[u32], width: u8, output: u32, out: u8) {
+        let (first, count) = (self.inputs.len() as u32, inputs.len() as u8);
+        self.inputs.extend_from_slice(inputs);
+        self.steps.push(Step { code, width, out, count, first, output, to: 0 });
+    }
+
+    /// The slot of an input; two registers are put together, and constants are read, by steps before.
+    fn input(&mut self, varnode: &Varnode, own: &mut Own) -> u32 {
+        match varnode.space {
+            Space::Number => self.number(varnode.offset),
+            Space::Register if varnode.width > 32 => {
+                let (low, name) = (slot_of(varnode), own.name());
+                self.step(Pcode::Concat, &[low.saturating_add(1), low], 32, name, 64);
+                name
+            }
+            Space::Constant => {
+                let (place, name) = (self.number(varnode.offset), own.name());
+                self.step(Pcode::Load(Space::Constant), &[place], 32, name, varnode.width);
+                name
+            }
+            _ => slot_of(varnode),
+        }
+    }
+
+    fn number(&mut self, number: u64) -> u32 {
+        self.values.push(number);
+        self.values.len() as u32 - 1
+    }
+
     /// Leaves out what is written to flags only to be written again before anything reads it, of the instructions that were
     /// met: a sum with a carry writes four flags for the one that is read.
     pub(super) fn prune(&mut self) {
@@ -247,7 +280,7 @@ impl<'a> Machine<'a> {
         let flag = |slot: usize| 1 << (slot - FIRST_FLAG);
         let is_flag = |slot: usize| (FIRST_FLAG..FIRST_NAME).contains(&slot);
         let mut live = ALL;
-        let mut names = vec![false; self.values.len()];
+        let mut names = vec![false; FIRST_NUMBER];
         for slot in (0..self.words.len()).rev() {
             if matches!(self.words[slot], Word::Schedule(_)) {
                 continue;
@@ -267,9 +300,10 @@ impl<'a> Machine<'a> {
             let mut kept = steps.end;
             for at in steps.clone().rev() {
                 let step = &self.steps[at];
-                if let (Operand::Slot(output), false) = (step.output, has_branches) {
+                let output = step.output as usize;
+                if step.output != NOWHERE && !has_branches {
                     let is_read = match output {
-                        FIRST_NAME.. => std::mem::take(&mut names[output]),
+                        FIRST_NAME.. => names.get_mut(output).is_some_and(std::mem::take),
                         _ if is_flag(output) => live & flag(output) != 0,
                         _ => true,
                     };
@@ -280,11 +314,12 @@ impl<'a> Machine<'a> {
                         live &= !flag(output);
                     }
                 }
-                for input in &self.inputs[step.inputs.clone()] {
-                    match *input {
-                        Operand::Slot(slot) if is_flag(slot) => live |= flag(slot),
-                        Operand::Slot(slot) if slot >= FIRST_NAME => names[slot] = true,
-                        _ => {}
+                for &slot in &self.inputs[step.inputs()] {
+                    let slot = slot as usize;
+                    if is_flag(slot) {
+                        live |= flag(slot);
+                    } else if let Some(name) = names.get_mut(slot) {
+                        *name = true;
                     }
                 }
                 kept -= 1;
@@ -302,29 +337,22 @@ impl<'a> Machine<'a> {
         let mut values = [0; MAX_INPUTS];
         let mut at = steps.start;
         while at < steps.end {
-            let Step { code, output, width, out, to, ref inputs } = self.steps[at];
-            let inputs = inputs.clone();
+            let step = self.steps[at];
             at += 1;
-            let count = inputs.len();
-            for (value, input) in values.get_mut(..count)?.iter_mut().zip(&self.inputs[inputs]) {
-                *value = match *input {
-                    Operand::Number(number) => number,
-                    Operand::Slot(slot) => *self.values.get(slot)?,
-                    Operand::Pair(slot) => *self.values.get(slot + 1)? << 32 | self.values[slot],
-                    Operand::Constant(place, width) => self.constant(place, width, reads.as_deref_mut())?,
-                    Operand::None => return None,
-                };
+            let count = usize::from(step.count);
+            for (value, slot) in values.iter_mut().zip(&self.inputs[step.inputs()]) {
+                *value = *self.values.get(*slot as usize)?;
             }
             let inputs = &values[..count];
             let first = values[0];
-            let result = match code {
+            let result = match step.code {
                 Pcode::Branch => {
-                    at = steps.start.checked_add(to)?;
+                    at = steps.start.checked_add(step.to as usize)?;
                     continue;
                 }
                 Pcode::BranchUnless => {
                     if first == 0 {
-                        at = steps.start.checked_add(to)?;
+                        at = steps.start.checked_add(step.to as usize)?;
                     }
                     continue;
                 }
@@ -335,7 +363,7 @@ impl<'a> Machine<'a> {
                 }
                 Pcode::Return => return Some(self.pop(Push::Return).map_or(Next::Returned, Next::At)),
                 Pcode::Exit | Pcode::Store(_) => return None,
-                Pcode::Load(Space::Constant) => self.constant(first, out, reads.as_deref_mut())?,
+                Pcode::Load(Space::Constant) => self.constant(first, step.out, reads.as_deref_mut())?,
                 Pcode::Load(_) => return None,
                 Pcode::Function(index) => {
                     let function = functions().get(usize::from(index))?;
@@ -356,17 +384,10 @@ impl<'a> Machine<'a> {
                         _ => return None,
                     }
                 }
-                code => operate(code, inputs, width, out)?,
+                code => operate(code, inputs, step.width, step.out)?,
             };
-            let result = crate::ir::fold::masked(result, out);
-            match output {
-                Operand::Slot(slot) => *self.values.get_mut(slot)? = result,
-                Operand::Pair(slot) => {
-                    *self.values.get_mut(slot + 1)? = result >> 32;
-                    self.values[slot] = result & 0xffff_ffff;
-                }
-                Operand::None => {}
-                _ => return None,
+            if step.output != NOWHERE {
+                *self.values.get_mut(step.output as usize)? = crate::ir::fold::masked(result, step.out);
             }
         }
         Some(Next::At(next))
@@ -417,19 +438,35 @@ enum Next {
     Returned,
 }
 
-fn operand(varnode: &Varnode) -> Operand {
-    let Ok(index) = usize::try_from(varnode.offset) else { return Operand::Number(varnode.offset) };
-    match varnode.space {
-        Space::Number => Operand::Number(varnode.offset),
-        Space::Register if index >= FIRST_FLAG => Operand::None,
-        Space::Register if varnode.width > 32 => Operand::Pair(index),
-        Space::Register => Operand::Slot(index),
-        Space::Flag if index >= FLAGS.len() => Operand::None,
-        Space::Flag => Operand::Slot(FIRST_FLAG + index),
-        Space::Temporary => Operand::Slot(FIRST_NAME.saturating_add(index)),
-        Space::Constant => Operand::Constant(varnode.offset, varnode.width),
-        _ => Operand::None,
+impl Step {
+    fn inputs(&self) -> std::ops::Range<usize> {
+        let first = self.first as usize;
+        first..first + usize::from(self.count)
     }
+}
+
+/// Names that are given out besides an instruction's own.
+struct Own {
+    next: usize,
+}
+
+impl Own {
+    fn name(&mut self) -> u32 {
+        self.next += 1;
+        if self.next <= FIRST_NUMBER { self.next as u32 - 1 } else { NOWHERE }
+    }
+}
+
+/// The slot of a place; of two registers, the first.
+fn slot_of(varnode: &Varnode) -> u32 {
+    let Ok(index) = usize::try_from(varnode.offset) else { return NOWHERE };
+    let (first, count) = match varnode.space {
+        Space::Register => (0, REGISTERS),
+        Space::Flag => (FIRST_FLAG, FLAGS.len()),
+        Space::Temporary => (FIRST_NAME, FIRST_NUMBER - FIRST_NAME),
+        _ => (0, 0),
+    };
+    if index < count { (first + index) as u32 } else { NOWHERE }
 }
 
 /// Numbers that look random (xorshift), the same every time.
