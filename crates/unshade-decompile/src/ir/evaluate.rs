@@ -150,8 +150,7 @@ impl Expression {
         inputs: &dyn Fn(Id, &mut Vec<Id>) -> Option<Op>,
     ) -> Option<Self> {
         let mut found = Self { leaves: leaves.len(), steps: Vec::new() };
-        let mut places: Table<Id, u16> =
-            (0..).zip(leaves).map(|(place, leaf)| (*leaf, place)).collect();
+        let mut places: Table<Id, u16> = (0..).zip(leaves).map(|(place, leaf)| (*leaf, place)).collect();
         let mut stack = vec![(root, false)];
         let mut parts = Vec::new();
         while let Some((id, is_done)) = stack.pop() {

@@ -386,9 +386,9 @@ impl Function {
         let is_kept = |id: Id| kept.get(id as usize) == Some(&true);
         let mut number = vec![NONE; self.values.len()];
         let mut next = 0;
-        for id in 0..self.values.len() {
+        for (id, number) in number.iter_mut().enumerate() {
             if is_kept(id as Id) {
-                number[id] = next;
+                *number = next;
                 self.values[next as usize] = self.values[id];
                 next += 1;
             }

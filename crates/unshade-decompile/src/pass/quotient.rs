@@ -37,6 +37,9 @@ const MAX_EVALUATIONS: usize = 400_000;
 /// On so many pairs of numbers, several of each kind.
 const TRIALS: usize = 60;
 
+/// Pairs of numbers.
+type Pairs = Rc<[[u64; 2]]>;
+
 /// So many expressions are kept.
 const MAX_TRIED: usize = 1024;
 
@@ -48,7 +51,7 @@ pub struct Tried {
     /// Whether an expression always gives what another does.
     choices: Table<(Expression, Expression), bool>,
     /// Numbers to try, by width and whether they are floats.
-    pairs: Vec<(u8, bool, Rc<[[u64; 2]]>)>,
+    pairs: Vec<(u8, bool, Pairs)>,
     /// Memory that is used again.
     values: Vec<Option<u64>>,
 }
@@ -60,17 +63,14 @@ pub fn run(function: &mut Function, graph: &Graph, tried: &mut Tried) -> bool {
         tried.divisions.clear();
         tried.choices.clear();
     }
-    let mut search = Search {
-        function,
-        graph,
-        users: Vec::new(),
-        first: Vec::new(),
-        budget: MAX_EVALUATIONS,
-        tried,
-    };
+    let mut search =
+        Search { function, graph, users: Vec::new(), first: Vec::new(), budget: MAX_EVALUATIONS, tried };
     search.find_users();
     let mut found = Vec::new();
     for id in 0..count as Id {
+        if search.function.is_replaced(id) {
+            continue;
+        }
         if search.is_estimate(id) {
             search.search_estimate(id, &mut found);
         } else if matches!(search.function.op(id), Op::Select | Op::Phi) {
@@ -317,7 +317,7 @@ impl Search<'_> {
     }
 
     /// Numbers to try.
-    fn pairs(&mut self, width: u8, is_float: bool) -> Rc<[[u64; 2]]> {
+    fn pairs(&mut self, width: u8, is_float: bool) -> Pairs {
         if let Some(known) = self.tried.pairs.iter().find(|known| (known.0, known.1) == (width, is_float)) {
             return Rc::clone(&known.2);
         }
@@ -423,10 +423,10 @@ impl Search<'_> {
         is_float: bool,
     ) -> Option<bool> {
         let mut tried = 0;
-        for pair in self.pairs(width, is_float).iter().copied() {
+        for pair in &*self.pairs(width, is_float) {
             self.budget = self.budget.checked_sub(1)?;
-            let Some(wanted) = wanted.value(&pair, &mut self.tried.values) else { continue };
-            let Some(given) = whole.value(&pair, &mut self.tried.values) else { return Some(false) };
+            let Some(wanted) = wanted.value(pair, &mut self.tried.values) else { continue };
+            let Some(given) = whole.value(pair, &mut self.tried.values) else { return Some(false) };
             if given != wanted && !(is_float && is_nan(given, width) && is_nan(wanted, width)) {
                 return Some(false);
             }

@@ -10,8 +10,8 @@ mod calls;
 mod flow;
 mod image;
 mod lift;
-mod outside;
 mod machine;
+mod outside;
 mod routine;
 
 use crate::Fault;

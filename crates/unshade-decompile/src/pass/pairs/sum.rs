@@ -88,12 +88,11 @@ impl Pairs<'_> {
     pub(super) fn is_sum_of(&self, high: Id, low: Id) -> bool {
         self.op(low) == Op::Add
             && high != NONE
-            && self
-                .any_term(high, |term| {
-                    self.counted(term).is_some_and(|carry| {
-                        self.is_carry(carry, low) || self.carry_of_three(carry, low).is_some()
-                    })
+            && self.any_term(high, |term| {
+                self.counted(term).is_some_and(|carry| {
+                    self.is_carry(carry, low) || self.carry_of_three(carry, low).is_some()
                 })
+            })
     }
 
     /// Whether two values look like halves of one that is not found yet.
