@@ -354,6 +354,11 @@ impl<'c> Carver<'c> {
             covered = covered.max(next);
             Some(next)
         });
+        if std::mem::take(&mut scanner.is_overtaxed) {
+            let message = "too many beginnings of Direct3D 9 shaders: not all were looked at";
+            let error = self.within(Error::new(ErrorKind::Limit, covered as u64, message));
+            self.diagnostics.error("carve-limit", error);
+        }
         self.scanner = Some(scanner);
         self.unpacked_total =
             self.unpacked_total.saturating_add(false_starts.saturating_mul(FALSE_START_COST));

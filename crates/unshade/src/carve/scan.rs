@@ -135,7 +135,7 @@ const WINDOW: usize = 256 << 10;
 static DIRECT3D9: Magic = Magic {
     bytes: &[],
     format: Format::Direct3d9,
-    check: |data| check_direct3d9(data).0,
+    check: |data| unshade_dxbc::d3d9::measure_embedded(data).0.map(|size| size as u64),
     unmistakable: false,
     lead: no_lead,
 };
@@ -159,20 +159,9 @@ fn version_tokens(data: &[u8], range: Range<usize>) -> impl Iterator<Item = usiz
     })
 }
 
-/// How long a program of Shader Model 1 to 3 is, and what it costs to find out, in magic numbers that begin nothing.
-fn check_direct3d9(data: &[u8]) -> (Option<u64>, u64) {
-    const TOKENS_FOR_ONE: u64 = 64;
-    let (size, looked_at) = unshade_dxbc::d3d9::measure_embedded(data);
-    (size.map(|size| size as u64), (looked_at as u64 / TOKENS_FOR_ONE).saturating_add(1))
-}
-
-/// The size that a program states, and what it costs to find out: only of one format that depends on what follows.
-fn check(magic: &Magic, data: &[u8]) -> (Option<u64>, u64) {
-    match magic.format {
-        Format::Direct3d9 => check_direct3d9(data),
-        _ => ((magic.check)(data), 1),
-    }
-}
+/// How many tokens are looked at behind what may be version tokens, for each byte that is searched: real files take a
+/// hundredth of one, but in hostile ones every token may begin a long program without an end.
+const TOKENS_FOR_A_BYTE: usize = 1;
 
 /// Whether a run of bytes is a program of Shader Model 1 to 3 and nothing else. Of a whole run less is asked than in the
 /// midst of other bytes.
@@ -216,6 +205,8 @@ static FINDERS: LazyLock<Vec<(Finder<'static>, &'static Magic)>> = LazyLock::new
 pub(crate) struct Scanner {
     /// The places of one window, in order.
     hits: Vec<(usize, &'static Magic)>,
+    /// Whether there were so many beginnings of programs of Shader Model 1 to 3 that no more were looked at.
+    pub(crate) is_overtaxed: bool,
 }
 
 impl Scanner {
@@ -229,6 +220,7 @@ impl Scanner {
     ) -> u64 {
         let mut false_starts = 0_u64;
         let end = range.end.min(data.len());
+        let mut tokens_left = range.len().saturating_mul(TOKENS_FOR_A_BYTE);
         let mut at = range.start;
         while at < end {
             let window_end = at.saturating_add(WINDOW).min(end);
@@ -238,11 +230,21 @@ impl Scanner {
                     continue;
                 }
                 let bytes = data.get(start..).unwrap_or_default();
-                let (stated, cost) = check(magic, bytes);
+                let stated = if magic.format == Format::Direct3d9 {
+                    if tokens_left == 0 {
+                        self.is_overtaxed = true;
+                        continue;
+                    }
+                    let (size, looked_at) = unshade_dxbc::d3d9::measure_embedded(bytes);
+                    tokens_left = tokens_left.saturating_sub(looked_at);
+                    size.map(|size| size as u64)
+                } else {
+                    (magic.check)(bytes)
+                };
                 // The whole run was made to be this, but is damaged.
                 let damaged = start == 0 && magic.unmistakable;
                 if stated.is_none() && !damaged {
-                    false_starts = false_starts.saturating_add(cost);
+                    false_starts = false_starts.saturating_add(1);
                     continue;
                 }
                 // What stands before the magic number, but not what was found or passed over already.
@@ -515,6 +517,18 @@ mod tests {
         }
         assert_eq!(found(4, &bytes(&[0xffff_0200, 0, 0xffff])), []);
         assert_eq!(found(4, &bytes(&[0xffff_0200, 0xffff])), []);
+    }
+
+    #[test]
+    fn many_beginnings_without_an_end_take_no_longer() {
+        const STARTS: u32 = 8_000;
+        // Each is a version token and a comment that ends where a long program does.
+        let starts = (0..STARTS).flat_map(|start| [0xffff_0200, (2 * (STARTS - start) - 2) << 16 | 0xfffe]);
+        let program = [0x0200_0001, 0x800f_0800, 0xa0e4_0000].repeat(8_000);
+        let data = bytes(&starts.chain(program).collect::<Vec<_>>());
+        let mut scanner = Scanner::default();
+        let looked_at = scanner.scan(&data, 0..data.len(), &mut |_| None);
+        assert!(looked_at > 0 && looked_at < 100 && scanner.is_overtaxed, "{looked_at} were looked at");
     }
 
     #[test]
