@@ -328,9 +328,40 @@ pub fn rdef(data: &[u8]) {
     dx_part(*b"RDEF", data);
 }
 
+/// The bytes of SPDB or SDBG: what is read is bounded, and so is a listing of a program with it.
+pub fn dx_debug(data: &[u8]) {
+    use unshade::disassembly::{TokenSource, token_program};
+    use unshade::dxcontainer::Container;
+    use unshade::dxcontainer::debug::DebugInfo;
+    use unshade_core::Reader;
+    const PROGRAM: &[u8] = include_bytes!("../fixtures/dxcontainer/fxc_hs_5_0.dxbc");
+    let read = [DebugInfo::read_spdb(Reader::new(data)), DebugInfo::read_sdbg(Reader::new(data))];
+    for (name, info) in [*b"SPDB", *b"SDBG"].into_iter().zip(read) {
+        let Ok(info) = info else { continue };
+        let texts = info.files.iter().flat_map(|file| file.text.as_deref());
+        let names = info.files.iter().map(|file| file.name.as_slice());
+        assert!(names.chain(texts).map(<[u8]>::len).sum::<usize>() <= 4 * data.len(), "copied without end");
+        let scopes = &info.scopes;
+        assert!(scopes.iter().all(|ranges| ranges.windows(2).all(|pair| pair[0].end < pair[1].start)));
+        assert!(info.locations.iter().all(|place| place.scope.is_none_or(|scope| scope < scopes.len())));
+        let mut file = DxFile::parse(PROGRAM).expect("a fixture");
+        file.parts.push(OwnedPart::new(name, PartData::Raw(Bytes(data.to_vec()))));
+        let file = file.write().expect("bytes are always written");
+        let container = Container::parse(&file).expect("what was written can be read");
+        let source = TokenSource::Container(container);
+        for raw in [false, true] {
+            let mut text = String::new();
+            let listed =
+                token_program("fuzz", &source, raw, &mut text, &mut unshade_core::Diagnostics::new());
+            assert!(listed.is_ok() && text.len() < 128 * file.len(), "{} bytes: {listed:?}", text.len());
+        }
+    }
+}
+
 /// A token program: what is read comes back, from tokens and from text.
 pub fn dxbc_tokens(data: &[u8]) {
-    use unshade::dxbc::print::{Dialect, Options, print};
+    use unshade::dxbc::decode::Instructions;
+    use unshade::dxbc::print::{Dialect, Options, print, print_fxc};
     let mut diagnostics = unshade_core::Diagnostics::new();
     let Ok(program) = unshade::dxbc::decode(unshade_core::Reader::new(data), &mut diagnostics) else {
         return;
@@ -338,6 +369,10 @@ pub fn dxbc_tokens(data: &[u8]) {
     assert!(program.write().expect("what was read can be written") == data, "other tokens than were read");
     let mut text = String::new();
     print(&program, Options { dialect: Dialect::Fxc, ..Options::default() }, &mut text);
+    let mut streamed = String::new();
+    let instructions = Instructions::read(unshade_core::Reader::new(data), &mut diagnostics);
+    print_fxc(instructions.expect("as before"), None, 0, &mut streamed);
+    assert_eq!(streamed, text, "straight from the tokens");
     unshade::dxbc::control_flow::ControlFlow::of(&program);
     unshade::dxbc::statistics::Statistics::of(&program);
     text.clear();
@@ -365,7 +400,11 @@ pub fn d3d9_tokens(data: &[u8]) {
     {
         assert!(written.get(4..) == data.get(4..), "another part than was read");
     }
-    d3d9::measure(data);
+    let (embedded, _) = d3d9::measure_embedded(data);
+    assert!(
+        embedded.is_none_or(|size| d3d9::measure(data) == Some(size)),
+        "of another size among other bytes"
+    );
     let Ok(program) = d3d9::decode(Reader::new(data), &mut diagnostics) else { return };
     assert!(program.write().expect("what was read can be written") == data, "other tokens than were read");
     let mut text = String::new();
@@ -567,6 +606,7 @@ pub const ALL: &[Target] = &[
     ("rdat", rdat),
     ("root_signature", root_signature),
     ("rdef", rdef),
+    ("dx_debug", dx_debug),
     ("sass", sass),
     ("sass_text", sass_text),
     ("decompile", decompile),

@@ -11,6 +11,7 @@
 //! | [`fixtures`] | the synthetic files under `fixtures/` |
 //! | [`closed_loop`] | kernels that are run several ways, and compared |
 //! | [`corpus`] | real files, where there are any |
+//! | [`dx_debug`] | debug parts of token programs |
 //! | [`dxcontainers`] | containers of our own shaders, and everything done to any container |
 //! | [`nvidia`] | fat binaries and cubins of our own sources, and everything done to any of them |
 //! | [`mutate`] | changes to files |
@@ -22,6 +23,7 @@
 
 pub mod closed_loop;
 pub mod corpus;
+pub mod dx_debug;
 pub mod dx_edits;
 pub mod dxcontainers;
 pub mod encoder;

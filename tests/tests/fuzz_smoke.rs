@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use unshade_tests::fuzz_targets::{ALL, Target};
 use unshade_tests::metallib_builder::{ArchiveSpec, SourceFile, tar};
 use unshade_tests::mutate::{Random, mutate};
-use unshade_tests::{dxcontainers, fixtures, nvidia, parallel, reflections};
+use unshade_tests::{dx_debug, dxcontainers, fixtures, nvidia, parallel, reflections};
 
 /// Changes of each seed; `UNSHADE_EXHAUSTIVE` runs a hundred times as many.
 const ITERATIONS: u64 = 100;
@@ -52,6 +52,7 @@ fn seeds(target: &str) -> Vec<Seed> {
         "rdat" => dxcontainers::parts(b"RDAT").into_iter().map(words).collect(),
         "root_signature" => dxcontainers::parts(b"RTS0").into_iter().map(words).collect(),
         "rdef" => dxcontainers::parts(b"RDEF").into_iter().map(words).collect(),
+        "dx_debug" => [dx_debug::spdb(), dx_debug::sdbg()].map(words).to_vec(),
         "dxbc_tokens" => token_programs().into_iter().map(words).collect(),
         "dxbc_text" => token_programs().iter().map(|program| (text_of(program), Vec::new())).collect(),
         "d3d9_tokens" => direct3d9_programs().into_iter().map(words).collect(),

@@ -252,14 +252,12 @@ fn split_argument(argument: &str) -> (&str, Option<&str>) {
 }
 
 fn open_source(path: &Path) -> Result<Source> {
-    if path.is_dir() {
+    if path.extension().is_some_and(|extension| extension == "gputrace") && path.is_dir() {
         let part = |name| Bytes::open(&path.join(name)).with_context(|| format!("no Xcode capture: {name}"));
-        if path.extension().is_some_and(|extension| extension == "gputrace") {
-            return Ok(Source::Capture {
-                index: part(carve::GPUTRACE_INDEX)?,
-                store: part(carve::GPUTRACE_STORE)?,
-            });
-        }
+        return Ok(Source::Capture {
+            index: part(carve::GPUTRACE_INDEX)?,
+            store: part(carve::GPUTRACE_STORE)?,
+        });
     }
     Bytes::open(path).map(Source::File)
 }

@@ -25,9 +25,15 @@ impl<'a> Escaped<'a> {
     /// The text, borrowed where nothing has to be escaped.
     pub fn to_cow(self) -> Cow<'a, str> {
         match core::str::from_utf8(self.0) {
+            Ok(text) if self.is_plain_ascii() => Cow::Borrowed(text),
             Ok(text) if text.chars().all(|c| is_plain(c) && c != '\\') => Cow::Borrowed(text),
             _ => Cow::Owned(self.to_string()),
         }
+    }
+
+    /// Whether there are only characters that most names are made of, which show as they are.
+    fn is_plain_ascii(self) -> bool {
+        self.0.iter().all(|byte| matches!(byte, b' '..=b'~') && *byte != b'\\')
     }
 
     /// The text in double quotes, with quotes inside of it escaped.
@@ -49,6 +55,9 @@ impl<'a> Escaped<'a> {
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (true, Ok(text)) = (self.is_plain_ascii(), core::str::from_utf8(self.0)) {
+            return f.write_str(text);
+        }
         for chunk in self.0.utf8_chunks() {
             for c in chunk.valid().chars() {
                 match c {

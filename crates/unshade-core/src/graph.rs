@@ -187,6 +187,8 @@ impl DepthFirst {
 pub struct Dominators {
     /// By node, [`NONE`] for the entry and what is not reached.
     immediate: Vec<u32>,
+    /// By node: a node further up, so that any of them is reached in so many steps as the depth has digits.
+    jumps: Vec<u32>,
     /// By node: where its part of the tree of dominators starts and ends, in that tree's own order.
     starts: Vec<u32>,
     ends: Vec<u32>,
@@ -207,13 +209,34 @@ impl Dominators {
         walk.postorder.reverse();
         let mut dominators = Self {
             immediate,
+            jumps: vec![NONE; graph.len()],
             starts: vec![NONE; graph.len()],
             ends: vec![0; graph.len()],
             reverse_postorder: walk.postorder,
             preorder: walk.order,
         };
         dominators.number_tree();
+        dominators.find_jumps();
         dominators
+    }
+
+    /// A node jumps over two jumps of the same length above it, or else to the node above (Myers, "An Applicative Random-Access
+    /// Stack").
+    fn find_jumps(&mut self) {
+        let mut depth = vec![0u32; self.immediate.len()];
+        for &node in &self.preorder {
+            let above = at(&self.immediate, node);
+            if above == NONE {
+                continue;
+            }
+            let below = at(&depth, above).saturating_add(1);
+            put(&mut depth, node, below);
+            let first = at(&self.jumps, above);
+            let second = if first == NONE { NONE } else { at(&self.jumps, first) };
+            let length = |from: u32, to: u32| at(&depth, from).saturating_sub(at(&depth, to));
+            let is_pair = second != NONE && length(above, first) == length(first, second);
+            put(&mut self.jumps, node, if is_pair { second } else { above });
+        }
     }
 
     /// Gives every node a range in which those lie that it dominates. A dominator is met before what it dominates.
@@ -270,7 +293,8 @@ impl Dominators {
         }
         let mut above = b;
         while !self.dominates(above, a) {
-            above = self.immediate(above)?;
+            let jump = at(&self.jumps, above);
+            above = if jump == NONE || self.dominates(jump, a) { self.immediate(above)? } else { jump };
         }
         Some(above).filter(|_| self.is_reached(b))
     }

@@ -32,6 +32,7 @@ pub mod ways;
 
 use ir::Op;
 use ir::dominators::Graph;
+pub use pass::Tried;
 use types::{Known, Type, Types};
 
 /// Why a function was not decompiled.
@@ -161,8 +162,18 @@ pub const DEFAULT_BUDGET: usize = 200_000;
 ///
 /// When it is larger than the budget, or can't be followed at all.
 pub fn decompile(source: &Source<'_>, budget: usize) -> Result<Decompiled, Fault> {
+    decompile_more(source, budget, &mut Tried::default())
+}
+
+/// Decompiles one of several functions: what was tried out for one of them need not be tried again for the others. The text is
+/// that of [`decompile`].
+///
+/// # Errors
+///
+/// When it is larger than the budget, or can't be followed at all.
+pub fn decompile_more(source: &Source<'_>, budget: usize, tried: &mut Tried) -> Result<Decompiled, Fault> {
     let mut function = sass::lift(&source.code, budget)?;
-    pass::run(&mut function);
+    pass::run(&mut function, tried);
     let flushes = pass::flush::run(&mut function);
     let graph = Graph::new(&function);
     ways::join_ways(&mut function, &graph);

@@ -5,7 +5,7 @@
 //! bytes again.
 
 use crate::opcode::Opcode;
-use crate::operand::{Index, Operand, bits};
+use crate::operand::{Operand, bits};
 use crate::program::{Instruction, Program, Version};
 use alloc::boxed::Box;
 use alloc::format;
@@ -29,39 +29,105 @@ pub const MAX_OPERAND_DEPTH: usize = 8;
 ///
 /// # Errors
 /// [`ErrorKind::Truncated`] if there are fewer than two tokens.
-pub fn decode(mut data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Program> {
-    let base = data.offset();
-    let version = Version(data.u32().map_err(|error| error.within("version"))?);
-    let length = data.u32().map_err(|error| error.within("length"))?;
-    let available = data.rest().len() / 4;
-    let counted = usize::try_from(length).unwrap_or(usize::MAX).saturating_sub(2);
-    if counted > available {
-        diagnostics.error(
-            "dxbc-tokens",
-            Error::new(ErrorKind::OutOfRange, base.saturating_add(4), "the program is longer than its part")
+pub fn decode(data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Program> {
+    Instructions::read(data, diagnostics).map(|instructions| instructions.program())
+}
+
+/// The instructions of a program, which are taken apart one at a time: a listing needs no more than one.
+///
+/// ```
+/// use unshade_core::{Diagnostics, Reader};
+/// use unshade_dxbc::{Instruction, decode::Instructions};
+///
+/// let bytes: Vec<u8> = [0x50u32, 3, 0x0100_003e].iter().flat_map(|token| token.to_le_bytes()).collect();
+/// let mut instructions = Instructions::read(Reader::new(&bytes), &mut Diagnostics::default())?;
+/// let mut instruction = Instruction::default();
+/// assert!(instructions.next_into(&mut instruction) && instruction.position == 2);
+/// assert!(!instructions.next_into(&mut instruction));
+/// # Ok::<(), unshade_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Instructions<'a> {
+    version: Version,
+    length: u32,
+    /// As far as every instruction has a sensible length.
+    tokens: Tokens<'a>,
+    /// How many instructions that are.
+    count: usize,
+    /// What has none, and what follows the program.
+    trailing: [&'a [u8]; 2],
+}
+
+impl<'a> Instructions<'a> {
+    /// Finds where each instruction ends. What is not sound is told of.
+    ///
+    /// # Errors
+    /// As [`decode`].
+    pub fn read(mut data: Reader<'a>, diagnostics: &mut Diagnostics) -> Result<Self> {
+        let base = data.offset();
+        let version = Version(data.u32().map_err(|error| error.within("version"))?);
+        let length = data.u32().map_err(|error| error.within("length"))?;
+        let available = data.rest().len() / 4;
+        let counted = usize::try_from(length).unwrap_or(usize::MAX).saturating_sub(2);
+        if counted > available {
+            diagnostics.error(
+                "dxbc-tokens",
+                Error::new(
+                    ErrorKind::OutOfRange,
+                    base.saturating_add(4),
+                    "the program is longer than its part",
+                )
                 .expected(format!("at most {} tokens", available.saturating_add(2)))
                 .found(format!("{length}")),
-        );
-    }
-    let size = counted.min(available).saturating_mul(4);
-    let (code, after) = data.rest().split_at_checked(size).unwrap_or((data.rest(), &[]));
-    let mut tokens = Tokens { bytes: code, position: 0 };
-    let mut instructions = Vec::new();
-    let mut unread: &[u8] = &[];
-    while !tokens.is_empty() {
-        let start = tokens.position;
-        match instruction(version, &mut tokens) {
-            Ok(instruction) => instructions.push(instruction),
-            Err(fault) => {
-                let offset = base.saturating_add(8).saturating_add(byte_offset(start));
+            );
+        }
+        let size = counted.min(available).saturating_mul(4);
+        let (code, after) = data.rest().split_at_checked(size).unwrap_or((data.rest(), &[]));
+        let mut tokens = Tokens { bytes: code, position: 0 };
+        let mut count = 0usize;
+        while !tokens.is_empty() {
+            if let Err(fault) = tokens.split_instruction() {
+                let offset = base.saturating_add(8).saturating_add(byte_offset(tokens.position));
                 diagnostics.error("dxbc-tokens", fault.at(offset));
-                unread = code.get(start.saturating_mul(4)..).unwrap_or_default();
                 break;
             }
+            count = count.saturating_add(1);
         }
+        let sound = tokens.position.saturating_mul(4);
+        let (code, unread) = code.split_at_checked(sound).unwrap_or((code, &[]));
+        let tokens = Tokens { bytes: code, position: 0 };
+        Ok(Self { version, length, tokens, count, trailing: [unread, after] })
     }
-    let trailing = [unread, after].concat();
-    Ok(Program { version, length, instructions, trailing })
+
+    /// The version of the program.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The opcode tokens of the instructions that are left.
+    pub fn opcode_tokens(&self) -> impl Iterator<Item = u32> + use<'a> {
+        let mut tokens = self.tokens.clone();
+        core::iter::from_fn(move || tokens.split_instruction().ok()?.peek(0))
+    }
+
+    /// Takes the next instruction apart, in place of another one, whose memory it uses; says whether there was one.
+    pub fn next_into(&mut self, instruction: &mut Instruction) -> bool {
+        let position = self.tokens.position;
+        let Ok(body) = self.tokens.split_instruction() else { return false };
+        take_apart(self.version, position, body, instruction);
+        true
+    }
+
+    /// All that are left, as a program.
+    pub fn program(mut self) -> Program {
+        let mut instructions = Vec::with_capacity(self.count);
+        let mut instruction = Instruction::default();
+        while self.next_into(&mut instruction) {
+            instructions.push(core::mem::take(&mut instruction));
+        }
+        let Self { version, length, trailing, .. } = self;
+        Program { version, length, instructions, trailing: trailing.concat() }
+    }
 }
 
 fn byte_offset(tokens: usize) -> u64 {
@@ -84,6 +150,7 @@ impl Fault {
 }
 
 /// Tokens, of which some were read.
+#[derive(Clone, Debug)]
 struct Tokens<'a> {
     bytes: &'a [u8],
     /// In tokens.
@@ -118,35 +185,41 @@ impl<'a> Tokens<'a> {
         Some(Tokens { bytes, position: 0 })
     }
 
-    fn collect(&mut self) -> Vec<u32> {
+    /// The tokens of the next instruction as a run of their own.
+    fn split_instruction(&mut self) -> core::result::Result<Tokens<'a>, Fault> {
+        let token = Instruction { token: self.peek(0).unwrap_or(0), ..Instruction::default() };
+        let has_own_length = token.has_own_length();
+        let length = if has_own_length { self.peek(1).unwrap_or(0) } else { bits(token.token, 24, 7) };
+        let least = if has_own_length { 2 } else { 1 };
+        let available = self.rest().len() / 4;
+        let count = usize::try_from(length).unwrap_or(usize::MAX);
+        let body = if count < least { None } else { self.split(count) };
+        body.ok_or(Fault { length, available })
+    }
+
+    /// Appends those that are left.
+    fn collect_into(&mut self, list: &mut Vec<u32>) {
         let words = self.rest().chunks_exact(4);
-        let list =
-            words.filter_map(|word| word.first_chunk().map(|chunk| u32::from_le_bytes(*chunk))).collect();
+        list.extend(words.filter_map(|word| word.first_chunk().map(|chunk| u32::from_le_bytes(*chunk))));
         self.position = self.bytes.len() / 4;
-        list
     }
 }
 
-fn instruction(version: Version, tokens: &mut Tokens<'_>) -> core::result::Result<Instruction, Fault> {
-    let position = u32::try_from(tokens.position).unwrap_or(u32::MAX).saturating_add(2);
-    let token = tokens.peek(0).unwrap_or(0);
-    let mut instruction = Instruction { position, token, ..Instruction::default() };
-    let own_length = instruction.opcode() == Opcode::CUSTOM_DATA || instruction.is_long();
-    let length = if own_length { tokens.peek(1).unwrap_or(0) } else { bits(token, 24, 7) };
-    let least = if own_length { 2 } else { 1 };
-    let available = tokens.rest().len() / 4;
-    let count = usize::try_from(length).unwrap_or(usize::MAX);
-    let mut body =
-        if count < least { None } else { tokens.split(count) }.ok_or(Fault { length, available })?;
-    body.next();
+/// Takes the tokens of an instruction apart.
+fn take_apart(version: Version, position: usize, mut body: Tokens<'_>, instruction: &mut Instruction) {
+    instruction.position = u32::try_from(position).unwrap_or(u32::MAX).saturating_add(2);
+    instruction.extended.clear();
+    instruction.operands.clear();
+    instruction.values.clear();
+    instruction.rest.clear();
+    instruction.token = body.next().unwrap_or(0);
     if instruction.opcode() == Opcode::CUSTOM_DATA {
         body.next();
-        instruction.values = body.collect();
-        return Ok(instruction);
+        return body.collect_into(&mut instruction.values);
     }
     let start = body.position;
-    if extended_tokens(&mut instruction, &mut body)
-        .and_then(|()| fields(version, &mut instruction, &mut body))
+    if extended_tokens(instruction, &mut body)
+        .and_then(|()| fields(version, instruction, &mut body))
         .is_none()
     {
         instruction.extended.clear();
@@ -154,8 +227,7 @@ fn instruction(version: Version, tokens: &mut Tokens<'_>) -> core::result::Resul
         instruction.values.clear();
         body.position = start;
     }
-    instruction.rest = body.collect();
-    Ok(instruction)
+    body.collect_into(&mut instruction.rest);
 }
 
 fn extended_tokens(instruction: &mut Instruction, body: &mut Tokens<'_>) -> Option<()> {
@@ -174,12 +246,12 @@ fn fields(version: Version, instruction: &mut Instruction, body: &mut Tokens<'_>
     instruction.operands.reserve_exact(row.operand_letters().count());
     for letter in row.body.bytes() {
         match letter {
-            b'd' | b'f' | b'i' | b'm' | b'o' => instruction.operands.push(operand(body, 0)?),
+            b'd' | b'f' | b'i' | b'm' | b'o' => operand_onto(&mut instruction.operands, body)?,
             b'n' | b'g' | b'v' | b'y' | b'b' => instruction.values.push(body.next()?),
             b'p' | b'q' if version.has_spaces() => instruction.values.push(body.next()?),
             b'c' => {
                 instruction.values.push(body.next()?);
-                instruction.operands.push(operand(body, 0)?);
+                operand_onto(&mut instruction.operands, body)?;
             }
             b'x' => {
                 for _ in 0..3 {
@@ -208,12 +280,18 @@ fn list(letter: u8, instruction: &mut Instruction, body: &mut Tokens<'_>) -> Opt
     Some(())
 }
 
-/// An operand, in so many others.
-fn operand(tokens: &mut Tokens<'_>, depth: usize) -> Option<Operand> {
+/// Appends an operand.
+fn operand_onto(operands: &mut Vec<Operand>, tokens: &mut Tokens<'_>) -> Option<()> {
+    operands.push(Operand::default());
+    operand(operands.last_mut()?, tokens, 0)
+}
+
+/// Reads an operand, in so many others.
+fn operand(operand: &mut Operand, tokens: &mut Tokens<'_>, depth: usize) -> Option<()> {
     if depth > MAX_OPERAND_DEPTH {
         return None;
     }
-    let mut operand = Operand { token: tokens.next()?, ..Operand::default() };
+    operand.token = tokens.next()?;
     let mut more = bits(operand.token, 31, 1) == 1;
     while more {
         let token = tokens.next()?;
@@ -224,8 +302,9 @@ fn operand(tokens: &mut Tokens<'_>, depth: usize) -> Option<Operand> {
         *operand.immediate.get_mut(place)? = tokens.next()?;
     }
     for dimension in 0..operand.dimensions() {
-        let (words, relative) = operand.index_form(dimension).parts()?;
-        let number = match words {
+        let (words, is_relative) = operand.index_form(dimension).parts()?;
+        let index = operand.indices.get_mut(dimension)?;
+        index.number = match words {
             0 => 0,
             1 => u64::from(tokens.next()?),
             _ => {
@@ -233,13 +312,13 @@ fn operand(tokens: &mut Tokens<'_>, depth: usize) -> Option<Operand> {
                 u64::from(high) << 32 | u64::from(tokens.next()?)
             }
         };
-        let relative = match relative {
-            true => Some(Box::new(self::operand(tokens, depth.saturating_add(1))?)),
-            false => None,
-        };
-        *operand.indices.get_mut(dimension)? = Index { number, relative };
+        if is_relative {
+            let mut relative = Box::<Operand>::default();
+            self::operand(&mut relative, tokens, depth.saturating_add(1))?;
+            index.relative = Some(relative);
+        }
     }
-    Some(operand)
+    Some(())
 }
 
 /// The operands of a shader message, from its tokens.
@@ -248,7 +327,7 @@ pub(crate) fn operands_of(words: &[u32], count: u32) -> Option<Vec<Operand>> {
     let mut tokens = Tokens { bytes: &bytes, position: 0 };
     let mut operands = Vec::new();
     for _ in 0..count {
-        operands.push(operand(&mut tokens, 0)?);
+        operand_onto(&mut operands, &mut tokens)?;
     }
     tokens.is_empty().then_some(operands)
 }

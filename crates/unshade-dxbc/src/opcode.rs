@@ -24,6 +24,8 @@
 //! Source: `d3d12TokenizedProgramFormat.hpp` and `ShaderBinary.cpp` of DirectX Shader Compiler; how immediate values are
 //! shown was seen in the text of FXC for programs that have each opcode.
 
+use crate::operand::bits;
+
 /// What sort of thing an instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
@@ -465,6 +467,12 @@ unshade_core::open_enum! {
 }
 
 impl Opcode {
+    /// That of an opcode token.
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn of(token: u32) -> Self {
+        Self(bits(token, 0, 11) as u16)
+    }
+
     /// Its row, if the number is a known one.
     ///
     /// ```

@@ -117,9 +117,8 @@ fn nibble(token: u32, shift: u32) -> i8 {
 
 impl Instruction {
     /// The opcode.
-    #[allow(clippy::cast_possible_truncation)]
     pub fn opcode(&self) -> Opcode {
-        Opcode(bits(self.token, 0, 11) as u16)
+        Opcode::of(self.token)
     }
 
     /// Whether its opcode token is followed by an extended one.
@@ -135,6 +134,11 @@ impl Instruction {
     /// Whether its length stands in a token of its own.
     pub fn is_long(&self) -> bool {
         self.is_extended() && self.opcode().may_be_long()
+    }
+
+    /// Whether its length stands in its second token: it is long, or custom data.
+    pub(crate) fn has_own_length(&self) -> bool {
+        self.opcode() == Opcode::CUSTOM_DATA || self.is_long()
     }
 
     /// The opcode token but for the length. One whose length stands elsewhere has other bits there, without a meaning.

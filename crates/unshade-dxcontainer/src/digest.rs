@@ -194,28 +194,41 @@ const SINES: [u32; 64] = [
 ];
 
 /// MD5's compression of one block of 64 bytes.
-// Every index is a constant of the algorithm or taken modulo the length.
-#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 fn compress(state: &mut [u32; 4], block: &[u8]) {
     let mut words = [0u32; 16];
     for (word, bytes) in words.iter_mut().zip(block.chunks_exact(4)) {
         *word = bytes.try_into().map_or(0, u32::from_le_bytes);
     }
-    let [mut a, mut b, mut c, mut d] = *state;
-    for step in 0..64 {
-        let (mix, word) = match step / 16 {
-            0 => ((b & c) | (!b & d), step),
-            1 => ((d & b) | (!d & c), (5 * step + 1) % 16),
-            2 => (b ^ c ^ d, (3 * step + 5) % 16),
-            _ => (c ^ (b | !d), (7 * step) % 16),
-        };
-        let sum = a.wrapping_add(mix).wrapping_add(SINES[step]).wrapping_add(words[word]);
-        (a, d, c) = (d, c, b);
-        b = b.wrapping_add(sum.rotate_left(SHIFTS[step / 16][step % 4]));
-    }
-    for (word, add) in state.iter_mut().zip([a, b, c, d]) {
+    let mut mixed = *state;
+    // The second one's bits come from two sides that share none, so that the later of them can be added by itself.
+    mixed = round::<0, 1, 0>(mixed, &words, |b, c, d| (d ^ (b & (c ^ d)), 0));
+    mixed = round::<1, 5, 1>(mixed, &words, |b, c, d| (!d & c, d & b));
+    mixed = round::<2, 3, 5>(mixed, &words, |b, c, d| (b ^ c ^ d, 0));
+    mixed = round::<3, 7, 0>(mixed, &words, |b, c, d| (c ^ (b | !d), 0));
+    for (word, add) in state.iter_mut().zip(mixed) {
         *word = word.wrapping_add(add);
     }
+}
+
+/// One of the four rounds of sixteen steps, which take the words from `FIRST` on, each `STRIDE` after the one before. What
+/// is mixed is the sum of two.
+// Every index is taken modulo the length.
+#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#[inline(always)]
+fn round<const NUMBER: usize, const STRIDE: usize, const FIRST: usize>(
+    [mut a, mut b, mut c, mut d]: [u32; 4],
+    words: &[u32; 16],
+    mix: impl Fn(u32, u32, u32) -> (u32, u32),
+) -> [u32; 4] {
+    for step in 0..16 {
+        let (early, late) = mix(b, c, d);
+        let known =
+            a.wrapping_add(SINES[16 * NUMBER + step]).wrapping_add(words[(STRIDE * step + FIRST) % 16]);
+        let sum = known.wrapping_add(early).wrapping_add(late);
+        (a, d, c) = (d, c, b);
+        b = b.wrapping_add(sum.rotate_left(SHIFTS[NUMBER][step % 4]));
+    }
+    [a, b, c, d]
 }
 
 #[cfg(test)]

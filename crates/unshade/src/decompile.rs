@@ -1,10 +1,11 @@
 //! C of what is in a cubin: what the container tells of a function, put together for the decompiler.
 
 use crate::demangle;
+use std::collections::BTreeMap;
 use unshade_core::Diagnostics;
 use unshade_decompile::sass::{Code, Inner, Part, Place, Relocation, Variable};
 use unshade_decompile::types::{Kind, Type};
-use unshade_decompile::{Decompiled, Fault, Parameter, Source, c};
+use unshade_decompile::{Decompiled, Fault, Parameter, Source, Tried, c};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
@@ -46,6 +47,8 @@ pub fn cubin(
         return 0;
     };
     let mut count = 0;
+    let all = All::new(cubin);
+    let mut tried = Tried::default();
     for function in cubin.functions() {
         if function.kind == FunctionKind::Inner || !wanted(&function) {
             continue;
@@ -54,7 +57,7 @@ pub fn cubin(
         let Some(bytes) = diagnostics.take("sass-code", cubin.elf().bytes(section)) else { continue };
         count += 1;
         let name = String::from_utf8_lossy(function.name()).into_owned();
-        let text = Names::new(cubin, &function);
+        let text = Names::new(cubin, &function, &all);
         let resources = function.resources(cubin);
         let code = Code {
             isa,
@@ -75,7 +78,7 @@ pub fn cubin(
             code,
             shared_size: resources.shared,
         };
-        let result = unshade_decompile::decompile(&source, budget);
+        let result = unshade_decompile::decompile_more(&source, budget, &mut tried);
         take(FunctionC { name, demangled, instructions: instructions(isa, bytes.data()), result });
     }
     count
@@ -214,22 +217,64 @@ fn image<'a>(
     (Role::of(&section).0 == Role::Constant(0)).then_some((name, place, relocation.offset, size, &[][..]))
 }
 
-/// Names that code refers to: kept here, as the decompiler borrows them.
-struct Names<'a> {
-    relocations: Vec<(u64, String, u64, Part)>,
+/// So many variables are told of at most.
+const MAX_VARIABLES: usize = 4096;
+
+/// Names of a cubin: kept here, as the decompiler borrows them.
+struct All<'a> {
     variables: Vec<Named<'a>>,
-    functions: Vec<(u64, String)>,
+    /// By the section of their code: address and name.
+    functions: BTreeMap<u32, Vec<(u64, String)>>,
 }
 
-impl<'a> Names<'a> {
-    fn new(cubin: &Cubin<'a>, function: &Function<'_>) -> Self {
+impl<'a> All<'a> {
+    fn new(cubin: &Cubin<'a>) -> Self {
+        let mut variables = Vec::new();
+        for symbol in cubin.elf().symbols().iter().flat_map(|symbols| symbols.iter()) {
+            if symbol.size == 0 || variables.len() >= MAX_VARIABLES {
+                continue;
+            }
+            let Ok(section) = cubin.elf().section(u32::from(symbol.section)) else { continue };
+            let place = match Role::of(&section).0 {
+                Role::Constant(bank) if bank != 0 => Place::Constant(bank),
+                Role::Global => Place::Global,
+                Role::Shared => Place::Shared,
+                _ => continue,
+            };
+            let name = String::from_utf8_lossy(symbol.name).into_owned();
+            let bytes = held(cubin, &section, symbol.value, symbol.size);
+            variables.push((name, place, symbol.value, symbol.size, bytes));
+        }
+        let mut functions: BTreeMap<u32, Vec<(u64, String)>> = BTreeMap::new();
+        for function in cubin.functions() {
+            if let Some(section) = &function.section {
+                let name = String::from_utf8_lossy(function.name()).into_owned();
+                functions.entry(section.index).or_default().push((function.symbol.value, name));
+            }
+        }
+        Self { variables, functions }
+    }
+}
+
+/// Names that a function's code refers to.
+struct Names<'a, 'c> {
+    relocations: Vec<(u64, String, u64, Part)>,
+    images: Vec<Named<'a>>,
+    all: &'c All<'a>,
+    /// The functions in its section, and where it is itself.
+    functions: &'c [(u64, String)],
+    entry: u64,
+}
+
+impl<'a, 'c> Names<'a, 'c> {
+    fn new(cubin: &Cubin<'a>, function: &Function<'_>, all: &'c All<'a>) -> Self {
         let code = function.section.as_ref().map_or(0, |section| section.index);
         let symbols = cubin.elf().symbols();
         let mut relocations = Vec::new();
-        let mut variables = Vec::new();
+        let mut images = Vec::new();
         for (of, relocation) in function.relocations(cubin) {
             if of != code {
-                variables.extend(image(cubin, of, &relocation));
+                images.extend(image(cubin, of, &relocation));
                 continue;
             }
             let part = match relocation.kind {
@@ -251,32 +296,14 @@ impl<'a> Names<'a> {
                 symbol.map_or(String::new(), |symbol| String::from_utf8_lossy(symbol.name).into_owned());
             relocations.push((relocation.offset, name, relocation.addend.cast_unsigned(), part));
         }
-        for symbol in symbols.iter().flat_map(|symbols| symbols.iter()) {
-            let Ok(section) = cubin.elf().section(u32::from(symbol.section)) else { continue };
-            let place = match Role::of(&section).0 {
-                Role::Constant(bank) if bank != 0 => Place::Constant(bank),
-                Role::Global => Place::Global,
-                Role::Shared => Place::Shared,
-                _ => continue,
-            };
-            if symbol.size > 0 && variables.len() < 4096 {
-                let name = String::from_utf8_lossy(symbol.name).into_owned();
-                let bytes = held(cubin, &section, symbol.value, symbol.size);
-                variables.push((name, place, symbol.value, symbol.size, bytes));
-            }
-        }
-        let inside = cubin.functions().filter(|other| {
-            other.section.as_ref().is_some_and(|section| section.index == code)
-                && other.symbol.value != function.symbol.value
-        });
-        let functions = inside
-            .map(|other| (other.symbol.value, String::from_utf8_lossy(other.name()).into_owned()))
-            .collect();
-        Self { relocations, variables, functions }
+        let functions = all.functions.get(&code).map_or(&[][..], Vec::as_slice);
+        Self { relocations, images, all, functions, entry: function.symbol.value }
     }
 
+    /// The functions of its section but for itself.
     fn functions(&self) -> Vec<Inner<'_>> {
-        self.functions.iter().map(|(address, name)| Inner { address: *address, name }).collect()
+        let others = self.functions.iter().filter(|function| function.0 != self.entry);
+        others.map(|(address, name)| Inner { address: *address, name }).collect()
     }
 
     fn relocations(&self) -> Vec<Relocation<'_>> {
@@ -291,7 +318,7 @@ impl<'a> Names<'a> {
     }
 
     fn variables(&self) -> Vec<Variable<'_>> {
-        let all = self.variables.iter();
+        let all = self.images.iter().chain(&self.all.variables).take(MAX_VARIABLES);
         all.map(|(name, place, offset, size, bytes)| Variable {
             name,
             place: *place,

@@ -7,6 +7,7 @@
 //!
 //! Source: the text of FXC for programs that it compiled with `/Zi`.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use unshade_core::{Diagnostics, Escaped};
@@ -20,15 +21,18 @@ use unshade_dxcontainer::debug::{DebugInfo, Lines, Location, SourceLine};
 /// Text is at most this many times the container's size: one long name may be told of any number of instructions.
 const MAX_RATIO: usize = 16;
 
-/// What a container tells of its program's instructions; nothing, if it has no debug information.
-pub(crate) fn notes(
+/// What a container tells of its program's instructions; nothing, if it has no debug information, and then the program
+/// is not asked for.
+pub(crate) fn notes<P: Borrow<Program>>(
     container: &Container<'_>,
-    program: &Program,
+    program: impl FnOnce() -> P,
     dialect: Dialect,
     diagnostics: &mut Diagnostics,
 ) -> Notes {
     let mut notes = Notes::default();
     let Some(info) = read(container, diagnostics) else { return notes };
+    let program = program();
+    let program = program.borrow();
     let mut room = container.bytes().len().saturating_mul(MAX_RATIO);
     let writer = Writer { info: &info, dialect };
     tell_variables(&mut notes, &mut room, program, &writer);

@@ -141,13 +141,18 @@ pub enum Container {
     },
     /// The index of an Xcode `.gputrace`; the programs are in the file `store0` beside it.
     GpuTraceIndex,
+    /// A Direct3D effect by itself. From fx_4_0 on compilers put effects into DXContainers; this is what stands in one.
+    Effect {
+        /// The name of its version: `fx_5_0`.
+        profile: &'static str,
+    },
 }
 
 impl Container {
-    /// Whether it is a file for a linker or loader: one run of bytes that is divided into named sections, rather than
-    /// a set of members.
+    /// Whether it is one run of bytes, such as a file for a linker or loader with its named sections, rather than a set of
+    /// members.
     pub fn is_object(self) -> bool {
-        matches!(self, Self::MachO { .. } | Self::Elf { .. } | Self::Pe { .. })
+        matches!(self, Self::MachO { .. } | Self::Elf { .. } | Self::Pe { .. } | Self::Effect { .. })
     }
 }
 
@@ -164,6 +169,7 @@ impl fmt::Display for Container {
             Self::Archive => f.pad("static archive"),
             Self::MachOUniversal => f.pad("Mach-O universal binary"),
             Self::GpuTraceIndex => f.pad("index of a .gputrace"),
+            Self::Effect { profile } => write!(f, "Direct3D effect {profile} without a container"),
             Self::MachO { is_64, cpu } => match mach_cpu_name(cpu) {
                 Some(name) => write!(f, "Mach-O {}-bit {name}", bits(is_64)),
                 None => write!(f, "Mach-O {}-bit, processor {cpu:#x}", bits(is_64)),

@@ -37,7 +37,7 @@ const fn target(name: &'static str, parts: Parts, whole: bool) -> Target {
     Target { name, parts, whole }
 }
 
-const TARGETS: [Target; 11] = [
+const TARGETS: [Target; 12] = [
     target("reflection", |file| of_library(file, reflections), true),
     target("sources", |file| of_library(file, sources), true),
     target("bitcode", |file| of_library(file, bitcode), true),
@@ -45,6 +45,7 @@ const TARGETS: [Target; 11] = [
     target("rdat", |file| of_container(file, b"RDAT"), false),
     target("dxbc_tokens", token_programs, false),
     target("d3d9_tokens", |file| of_container(file, b"Aon9"), true),
+    target("dx_debug", debug_parts, false),
     target("rdef", |file| of_container(file, b"RDEF"), false),
     target("root_signature", |file| of_container(file, b"RTS0"), false),
     target("sass", |file| of_cubin(file, 16, machine_words), true),
@@ -119,6 +120,10 @@ fn of_container(file: &[u8], name: &[u8; 4]) -> Vec<Vec<u8>> {
 
 fn token_programs(file: &[u8]) -> Vec<Vec<u8>> {
     [of_container(file, b"SHEX"), of_container(file, b"SHDR")].concat()
+}
+
+fn debug_parts(file: &[u8]) -> Vec<Vec<u8>> {
+    [of_container(file, b"SPDB"), of_container(file, b"SDBG")].concat()
 }
 
 /// The content of every `RBUF`.

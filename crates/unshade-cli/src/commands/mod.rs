@@ -28,7 +28,7 @@ mod walk;
 mod written;
 
 use crate::Outcome;
-use crate::args::{Args, Command};
+use crate::args::{Args, Command, Deferred};
 use crate::input::Input;
 use crate::progress::Progress;
 use anyhow::Result;
@@ -46,31 +46,31 @@ const UNITS_AT_ONCE: usize = 4_096;
 /// Runs what the command line says.
 pub(crate) fn run(args: Args) -> Result<Outcome> {
     let global = args.global;
-    match args.command.unwrap_or(Command::Info(args.info)) {
-        Command::Info(args) => info::run(&args, &global),
-        Command::List(args) => list::run(&args, &global),
-        Command::Show(args) => show::run(&args, &global),
-        Command::Extract(args) => extract::run(&args, &global),
-        Command::Explore(args) => explore::run(&args),
-        Command::Html(args) => html::run(&args),
-        Command::Verify(args) => verify::run(&args, &global),
-        Command::Check(args) => check::run(&args, &global),
-        Command::Diff(args) => diff::run(&args, &global),
-        Command::Disassemble(args) => disassemble::run(&args, &global),
-        Command::Decompile(args) => decompile::run(&args, &global),
-        Command::Run(args) => run::run(&args, &global),
-        Command::Assemble(args) => assemble::run(&args, &global),
-        Command::Ghidra(args) => ghidra::run(&args, &global),
+    match args.command.unwrap_or(Command::Info(Deferred(args.info))) {
+        Command::Info(Deferred(args)) => info::run(&args, &global),
+        Command::List(Deferred(args)) => list::run(&args, &global),
+        Command::Show(Deferred(args)) => show::run(&args, &global),
+        Command::Extract(Deferred(args)) => extract::run(&args, &global),
+        Command::Explore(Deferred(args)) => explore::run(&args, &global),
+        Command::Html(Deferred(args)) => html::run(&args),
+        Command::Verify(Deferred(args)) => verify::run(&args, &global),
+        Command::Check(Deferred(args)) => check::run(&args, &global),
+        Command::Diff(Deferred(args)) => diff::run(&args, &global),
+        Command::Disassemble(Deferred(args)) => disassemble::run(&args, &global),
+        Command::Decompile(Deferred(args)) => decompile::run(&args, &global),
+        Command::Run(Deferred(args)) => run::run(&args, &global),
+        Command::Assemble(Deferred(args)) => assemble::run(&args, &global),
+        Command::Ghidra(Deferred(args)) => ghidra::run(&args, &global),
         Command::Isa { mnemonic } => isa::run(mnemonic.as_deref(), &global),
-        Command::Dump(args) => dump::run(&args, &global),
-        Command::Scan(args) => scan::run(&args, &global),
-        Command::Survey(args) => survey::run(&args, &global),
-        Command::ToYaml(args) => written::to_yaml(&args, &global),
-        Command::FromYaml(args) => written::from_yaml(&args),
-        Command::Sign(args) => written::sign(&args, &global),
-        Command::Edit(args) => written::edit(&args, &global),
-        Command::Build(args) => written::build(&args),
-        Command::Types(args) => types::run(&args, &global),
+        Command::Dump(Deferred(args)) => dump::run(&args, &global),
+        Command::Scan(Deferred(args)) => scan::run(&args, &global),
+        Command::Survey(Deferred(args)) => survey::run(&args, &global),
+        Command::ToYaml(Deferred(args)) => written::to_yaml(&args, &global),
+        Command::FromYaml(Deferred(args)) => written::from_yaml(&args),
+        Command::Sign(Deferred(args)) => written::sign(&args, &global),
+        Command::Edit(Deferred(args)) => written::edit(&args, &global),
+        Command::Build(Deferred(args)) => written::build(&args),
+        Command::Types(Deferred(args)) => types::run(&args, &global),
         Command::Completions { shell } => shell::completions(shell),
         Command::Man { output } => shell::manual(&output),
     }

@@ -48,6 +48,35 @@ pub(super) fn threads(wanted: usize, work: usize) -> usize {
     threads.min(work.max(1))
 }
 
+/// Does `work` for each item, on this thread and on others, and gives the results in the items' order.
+pub(super) fn spread<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let take_part = || {
+        let mut done = Vec::new();
+        while let (index, Some(item)) = take_next(&next, items) {
+            done.push((index, work(item)));
+        }
+        done
+    };
+    let mut done = std::thread::scope(|scope| {
+        let others = threads(0, items.len()).saturating_sub(1);
+        let others: Vec<_> = (0..others).map(|_| scope.spawn(take_part)).collect();
+        let mut done = take_part();
+        for other in others {
+            done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The next item that nobody has taken yet, and its number.
+fn take_next<'i, T>(next: &AtomicUsize, items: &'i [T]) -> (usize, Option<&'i T>) {
+    let index = next.fetch_add(1, Ordering::Relaxed);
+    (index, items.get(index))
+}
+
 /// Does `work` for each item on several threads and hands the results to `take` in the items' order.
 pub(super) fn in_order<T: Sync, R: Send>(
     items: &[T],
@@ -62,9 +91,7 @@ pub(super) fn in_order<T: Sync, R: Send>(
             let sender = sender.clone();
             scope.spawn(|| {
                 let sender = sender;
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(index) else { break };
+                while let (index, Some(item)) = take_next(&next, items) {
                     if sender.send((index, work(item))).is_err() {
                         break;
                     }

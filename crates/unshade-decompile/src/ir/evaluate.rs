@@ -1,6 +1,7 @@
 //! What an expression gives for numbers that are put in for its leaves.
 
 use super::fold::fold;
+use super::hash::Table;
 use super::{Function, Id, Op};
 
 /// What an operator gives for numbers; `widths` are those of its inputs. None for what has no value by itself, and where
@@ -114,45 +115,52 @@ fn below(number: u64) -> f32 {
     if near as u128 > u128::from(number) { near.next_down() } else { near }
 }
 
-/// An expression: its values, each after its inputs, down to leaves for which numbers are put in.
-#[derive(Debug)]
-pub struct Expression {
-    leaves: Vec<Id>,
-    steps: Vec<Step>,
-}
-
-#[derive(Debug)]
-struct Step {
-    id: Id,
-    op: Op,
-    width: u8,
-    out: u8,
-    /// Places among leaves and steps.
-    inputs: Vec<usize>,
-}
-
 /// So many values an expression may have.
 const MAX_STEPS: usize = 160;
 
+/// So many inputs a value of an expression may have.
+const MAX_INPUTS: usize = 6;
+
+/// An expression: its values, each after its inputs, down to leaves for which numbers are put in. Two that are equal give the
+/// same for the same numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Expression {
+    /// How many leaves there are.
+    leaves: usize,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Step {
+    op: Op,
+    width: u8,
+    out: u8,
+    count: u8,
+    /// Places among leaves and steps.
+    inputs: [u16; MAX_INPUTS],
+}
+
 impl Expression {
-    /// The expression of a value. `inputs` gives what a value is made of and how, or nothing if it can't be told.
+    /// The expression of a value. `inputs` puts what a value is made of into a list, and says how, or nothing if it can't be
+    /// told.
     pub fn new(
         function: &Function,
         root: Id,
         leaves: &[Id],
-        inputs: &dyn Fn(Id) -> Option<(Op, Vec<Id>)>,
+        inputs: &dyn Fn(Id, &mut Vec<Id>) -> Option<Op>,
     ) -> Option<Self> {
-        let mut found = Self { leaves: leaves.to_vec(), steps: Vec::new() };
-        let mut places: std::collections::HashMap<Id, usize> =
-            leaves.iter().enumerate().map(|(place, leaf)| (*leaf, place)).collect();
+        let mut found = Self { leaves: leaves.len(), steps: Vec::new() };
+        let mut places: Table<Id, u16> = (0..).zip(leaves).map(|(place, leaf)| (*leaf, place)).collect();
         let mut stack = vec![(root, false)];
+        let mut parts = Vec::new();
         while let Some((id, is_done)) = stack.pop() {
             if places.contains_key(&id) {
                 continue;
             }
-            let (op, parts) = inputs(id)?;
+            parts.clear();
+            let op = inputs(id, &mut parts)?;
             if !is_done {
-                if stack.len() + found.steps.len() > MAX_STEPS {
+                if stack.len() + found.steps.len() > MAX_STEPS || parts.len() > MAX_INPUTS {
                     return None;
                 }
                 stack.push((id, true));
@@ -162,38 +170,37 @@ impl Expression {
                 continue;
             }
             let width = parts.first().map_or(0, |first| function.width(*first));
-            let inputs = parts.iter().map(|part| places.get(part).copied()).collect::<Option<_>>()?;
-            places.insert(id, found.leaves.len() + found.steps.len());
-            found.steps.push(Step { id, op, width, out: function.width(id), inputs });
+            let mut inputs = [0; MAX_INPUTS];
+            for (input, part) in inputs.iter_mut().zip(&parts) {
+                *input = *places.get(part)?;
+            }
+            places.insert(id, u16::try_from(found.leaves + found.steps.len()).ok()?);
+            let out = function.width(id);
+            found.steps.push(Step { op, width, out, count: parts.len() as u8, inputs });
         }
         Some(found)
-    }
-
-    /// Whether a value is a part of it.
-    pub fn has(&self, id: Id) -> bool {
-        self.steps.iter().any(|step| step.id == id)
     }
 
     /// What it gives; `values` is memory that is used again. A side of a choice that is not taken need not have a value.
     pub fn value(&self, numbers: &[u64], values: &mut Vec<Option<u64>>) -> Option<u64> {
         values.clear();
-        values.extend(numbers.iter().take(self.leaves.len()).map(|number| Some(*number)));
-        let mut inputs = Vec::with_capacity(4);
+        values.extend(numbers.iter().take(self.leaves).map(|number| Some(*number)));
         for step in &self.steps {
+            let at = |index: usize| values.get(usize::from(step.inputs[index])).copied().flatten();
             let value = match step.op {
                 Op::Constant(number) => Some(number),
-                Op::Select => {
-                    let condition = step.inputs.first().and_then(|place| values[*place]);
-                    condition.and_then(|holds| {
-                        let side = if holds & 1 != 0 { 1 } else { 2 };
-                        values[*step.inputs.get(side)?]
-                    })
-                }
+                Op::Select => at(0).and_then(|holds| at(if holds & 1 != 0 { 1 } else { 2 })),
                 op => {
-                    inputs.clear();
-                    inputs.extend(step.inputs.iter().map_while(|place| values[*place]));
-                    let is_whole = inputs.len() == step.inputs.len();
-                    if is_whole { operate(op, &inputs, step.width, step.out) } else { None }
+                    let count = usize::from(step.count);
+                    let mut inputs = [0; MAX_INPUTS];
+                    let mut is_whole = true;
+                    for (index, input) in inputs.iter_mut().enumerate().take(count) {
+                        match at(index) {
+                            Some(value) => *input = value,
+                            None => is_whole = false,
+                        }
+                    }
+                    if is_whole { operate(op, &inputs[..count], step.width, step.out) } else { None }
                 }
             };
             values.push(value.map(|value| super::fold::masked(value, step.out)));

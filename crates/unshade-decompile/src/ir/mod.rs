@@ -380,6 +380,45 @@ impl Function {
         }
     }
 
+    /// Forgets all values but these, which use no others; those that stay are numbered anew in their order. What was
+    /// replaced has to be settled.
+    pub fn compact(&mut self, kept: &[bool]) {
+        let is_kept = |id: Id| kept.get(id as usize) == Some(&true);
+        let mut number = vec![NONE; self.values.len()];
+        let mut next = 0;
+        for (id, number) in number.iter_mut().enumerate() {
+            if is_kept(id as Id) {
+                *number = next;
+                self.values[next as usize] = self.values[id];
+                next += 1;
+            }
+        }
+        self.values.truncate(next as usize);
+        self.forward.clear();
+        self.forward.extend(0..next);
+        let renamed = |id: Id| if id == NONE { NONE } else { number[id as usize] };
+        let mut inputs = Vec::with_capacity(2 * self.values.len());
+        for value in &mut self.values {
+            let old = value.start as usize..(value.start + value.count) as usize;
+            value.start = inputs.len() as u32;
+            inputs.extend(self.inputs[old].iter().map(|input| renamed(*input)));
+        }
+        self.inputs = inputs;
+        for block in &mut self.blocks {
+            for list in [&mut block.phis, &mut block.effects] {
+                list.retain_mut(|id| {
+                    *id = renamed(*id);
+                    *id != NONE
+                });
+            }
+            match &mut block.end {
+                End::Branch { condition, .. } => *condition = renamed(*condition),
+                End::Switch { selector, .. } => *selector = renamed(*selector),
+                _ => {}
+            }
+        }
+    }
+
     /// Whether it was replaced by another.
     pub fn is_replaced(&self, id: Id) -> bool {
         self.forward[id as usize] != id

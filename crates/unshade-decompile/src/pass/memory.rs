@@ -5,6 +5,10 @@ use crate::ir::{Function, Id, NONE, Op, Space};
 
 /// Takes them apart; whether there were any.
 pub fn run(function: &mut Function) -> bool {
+    let mut effects = function.blocks.iter().flat_map(|block| &block.effects);
+    if !effects.any(|effect| is_wide(function, *effect)) {
+        return false;
+    }
     let used = super::used(function);
     // How often a value is used other than by its halves.
     let mut whole = vec![false; function.values.len()];
@@ -12,7 +16,7 @@ pub fn run(function: &mut Function) -> bool {
     let mut of = vec![NONE; function.values.len()];
     for block in 0..function.blocks.len() {
         for &effect in &function.blocks[block].effects {
-            if matches!(function.op(effect), Op::Load(_)) && function.width(effect) == 64 {
+            if matches!(function.op(effect), Op::Load(_)) && is_wide(function, effect) {
                 of[effect as usize] = halves.len() as Id;
                 halves.push(Vec::new());
             }
@@ -116,6 +120,15 @@ fn offset(function: &Function, address: Id) -> (Id, u64) {
     match (function.op(address), number) {
         (Op::Add, Some(number)) => (function.input(address, 0), number),
         _ => (address, 0),
+    }
+}
+
+/// Whether it is an access that may be two.
+fn is_wide(function: &Function, effect: Id) -> bool {
+    match function.op(effect) {
+        Op::Load(_) => function.width(effect) == 64,
+        Op::Store(_) => is_pair(function, function.input(effect, 1)),
+        _ => false,
     }
 }
 

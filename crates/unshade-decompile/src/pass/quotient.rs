@@ -8,7 +8,9 @@
 
 use crate::ir::dominators::Graph;
 use crate::ir::evaluate::{Expression, operate};
+use crate::ir::hash::Table;
 use crate::ir::{BlockId, End, Function, Id, NONE, Op};
+use std::rc::Rc;
 
 /// So many values that rest on one estimate are looked at.
 const MAX_DEPENDENTS: usize = 96;
@@ -35,14 +37,38 @@ const MAX_EVALUATIONS: usize = 400_000;
 /// On so many pairs of numbers, several of each kind.
 const TRIALS: usize = 60;
 
-/// Looks for quotients; true if there were some.
-pub fn run(function: &mut Function, graph: &Graph, used: &[bool]) -> bool {
+/// Pairs of numbers.
+type Pairs = Rc<[[u64; 2]]>;
+
+/// So many expressions are kept.
+const MAX_TRIED: usize = 1024;
+
+/// What was tried: an expression that is there again, in this function or another, is what it was before.
+#[derive(Debug, Default)]
+pub struct Tried {
+    /// The division of two leaves that an expression is, and whether the second leaf is the number.
+    divisions: Table<Expression, Option<(Op, bool)>>,
+    /// Whether an expression always gives what another does.
+    choices: Table<(Expression, Expression), bool>,
+    /// Numbers to try, by width and whether they are floats.
+    pairs: Vec<(u8, bool, Pairs)>,
+    /// Memory that is used again.
+    values: Vec<Option<u64>>,
+}
+
+/// Looks for quotients; true if there were some. All values have to be used: see [`super::sweep`].
+pub fn run(function: &mut Function, graph: &Graph, tried: &mut Tried) -> bool {
     let count = function.values.len();
-    let mut search = Search { function, graph, users: vec![Vec::new(); count], budget: MAX_EVALUATIONS };
-    search.find_users(used);
+    if tried.divisions.len() + tried.choices.len() > MAX_TRIED {
+        tried.divisions.clear();
+        tried.choices.clear();
+    }
+    let mut search =
+        Search { function, graph, users: Vec::new(), first: Vec::new(), budget: MAX_EVALUATIONS, tried };
+    search.find_users();
     let mut found = Vec::new();
     for id in 0..count as Id {
-        if !used[id as usize] || search.function.is_replaced(id) {
+        if search.function.is_replaced(id) {
             continue;
         }
         if search.is_estimate(id) {
@@ -74,27 +100,52 @@ type Found = Vec<(Id, Op, Vec<Id>)>;
 struct Search<'a> {
     function: &'a Function,
     graph: &'a Graph,
-    users: Vec<Vec<Id>>,
+    /// What uses values, those of one value in a row; where the row of each begins.
+    users: Vec<Id>,
+    first: Vec<u32>,
     budget: usize,
+    tried: &'a mut Tried,
 }
 
 impl Search<'_> {
-    fn find_users(&mut self, used: &[bool]) {
-        for id in 0..self.function.values.len() as Id {
-            if !used[id as usize] || self.function.is_replaced(id) {
-                continue;
+    fn find_users(&mut self) {
+        let count = self.function.values.len();
+        let mut parts = Vec::new();
+        let mut pairs: Vec<(Id, Id)> = Vec::new();
+        self.first = vec![0; count + 1];
+        for id in 0..count as Id {
+            parts.clear();
+            if self.parts(id, &mut parts).is_some() {
+                for &input in &parts {
+                    self.first[input as usize + 1] += 1;
+                    pairs.push((input, id));
+                }
             }
-            for input in self.parts(id).map_or(Vec::new(), |parts| parts.1) {
-                self.users[input as usize].push(id);
-            }
+        }
+        for index in 0..count {
+            self.first[index + 1] += self.first[index];
+        }
+        let mut next = self.first.clone();
+        self.users = vec![NONE; pairs.len()];
+        for (input, id) in pairs {
+            let place = &mut next[input as usize];
+            self.users[*place as usize] = id;
+            *place += 1;
         }
     }
 
-    /// What a value is made of: a phi of two ways is a choice by the branch before them.
-    fn parts(&self, id: Id) -> Option<(Op, Vec<Id>)> {
+    fn users(&self, id: Id) -> &[Id] {
+        &self.users[self.first[id as usize] as usize..self.first[id as usize + 1] as usize]
+    }
+
+    /// Puts what a value is made of into a list, and says how: a phi of two ways is a choice by the branch before them.
+    fn parts(&self, id: Id, parts: &mut Vec<Id>) -> Option<Op> {
         let op = self.function.op(id);
         match op {
-            Op::Phi => self.choice(id).map(|inputs| (Op::Select, inputs.to_vec())),
+            Op::Phi => {
+                parts.extend(self.choice(id)?);
+                Some(Op::Select)
+            }
             Op::Undefined
             | Op::Parameter(_)
             | Op::Special(_)
@@ -105,9 +156,10 @@ impl Search<'_> {
             | Op::Result(_) => None,
             Op::Call(call) if !call.is_pure() => None,
             op => {
+                let start = parts.len();
                 let inputs = 0..self.function.inputs(id).len();
-                let inputs: Vec<Id> = inputs.map(|index| self.function.input(id, index)).collect();
-                (!inputs.contains(&NONE)).then_some((op, inputs))
+                parts.extend(inputs.map(|index| self.function.input(id, index)));
+                (!parts[start..].contains(&NONE)).then_some(op)
             }
         }
     }
@@ -159,7 +211,7 @@ impl Search<'_> {
         let mut dependents = vec![estimate];
         let mut at = 0;
         while at < dependents.len() && dependents.len() < MAX_DEPENDENTS {
-            for &user in &self.users[dependents[at] as usize] {
+            for &user in self.users(dependents[at]) {
                 if !dependents.contains(&user) && !matches!(self.function.op(user), Op::Udiv | Op::Sdiv) {
                     dependents.push(user);
                 }
@@ -185,14 +237,16 @@ impl Search<'_> {
     fn leaves(&self, root: Id, dependents: &[Id]) -> Option<Vec<Id>> {
         let mut leaves: Vec<Id> = Vec::new();
         let mut seen = vec![root];
+        let mut inputs = Vec::new();
         let mut at = 0;
         while at < seen.len() {
             if seen.len() > 2 * MAX_DEPENDENTS {
                 return None;
             }
-            let (_, inputs) = self.parts(seen[at])?;
+            inputs.clear();
+            self.parts(seen[at], &mut inputs)?;
             at += 1;
-            for input in inputs {
+            for &input in &inputs {
                 if self.function.number(input).is_some() {
                 } else if dependents.contains(&input) {
                     if !seen.contains(&input) {
@@ -256,13 +310,24 @@ impl Search<'_> {
 
     /// What a value is made of besides numbers; none for what is not made of anything.
     fn variables_of(&self, id: Id) -> Option<Vec<Id>> {
-        let (_, mut inputs) = self.parts(id)?;
+        let mut inputs = Vec::new();
+        self.parts(id, &mut inputs)?;
         inputs.retain(|input| self.function.number(*input).is_none());
         (!inputs.is_empty()).then_some(inputs)
     }
 
+    /// Numbers to try.
+    fn pairs(&mut self, width: u8, is_float: bool) -> Pairs {
+        if let Some(known) = self.tried.pairs.iter().find(|known| (known.0, known.1) == (width, is_float)) {
+            return Rc::clone(&known.2);
+        }
+        let pairs = Rc::from(if is_float { floats(width) } else { integers(width) });
+        self.tried.pairs.push((width, is_float, Rc::clone(&pairs)));
+        pairs
+    }
+
     fn expression(&self, root: Id, leaves: &[Id]) -> Option<Expression> {
-        Expression::new(self.function, root, leaves, &|id| self.parts(id))
+        Expression::new(self.function, root, leaves, &|id, parts| self.parts(id, parts))
     }
 
     /// The division that an expression of two leaves of 32 bits is.
@@ -271,37 +336,56 @@ impl Search<'_> {
             return None;
         }
         let expression = self.expression(root, leaves)?;
-        let mut values = Vec::new();
+        let found = match self.tried.divisions.get(&expression) {
+            Some(found) => *found,
+            None => {
+                let found = self.try_division(&expression)?;
+                self.tried.divisions.insert(expression, found);
+                found
+            }
+        };
+        let (op, is_turned) = found?;
+        let inputs = if is_turned { vec![leaves[1], leaves[0]] } else { leaves.to_vec() };
+        Some((op, inputs))
+    }
+
+    /// The division that an expression is, if it is one; nothing if it could not be tried.
+    fn try_division(&mut self, expression: &Expression) -> Option<Option<(Op, bool)>> {
+        let pairs = self.pairs(32, false);
         let mut open: Vec<(Op, bool)> = [Op::Udiv, Op::Urem, Op::Sdiv, Op::Srem]
             .iter()
             .flat_map(|op| [(*op, false), (*op, true)])
             .collect();
-        for pair in integers(32) {
+        for pair in pairs.iter().copied() {
             self.budget = self.budget.checked_sub(1)?;
-            let given = expression.value(&pair, &mut values);
+            let given = expression.value(&pair, &mut self.tried.values);
             open.retain(|(op, is_turned)| {
                 let pair = if *is_turned { [pair[1], pair[0]] } else { pair };
                 operate(*op, &pair, 32, 32).is_none_or(|wanted| given == Some(wanted))
             });
             if open.is_empty() {
-                return None;
+                return Some(None);
             }
         }
-        let (op, is_turned) = *open.first()?;
-        let inputs = if is_turned { vec![leaves[1], leaves[0]] } else { leaves.to_vec() };
-        Some((op, inputs))
+        Some(open.first().copied())
     }
 
     /// A choice of which one side is a quotient or a root, if it gives that always.
     fn search_choice(&mut self, id: Id, found: &mut Found) {
-        let Some((_, inputs)) = self.parts(id) else { return };
+        let (mut inputs, mut operands) = (Vec::new(), Vec::new());
+        if self.parts(id, &mut inputs).is_none() {
+            return;
+        }
         for side in [inputs[1], inputs[2]] {
             let op = self.function.op(side);
             let is_float = matches!(op, Op::FloatDiv | Op::FloatSqrt);
             if !is_float && !matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem) {
                 continue;
             }
-            let Some((_, operands)) = self.parts(side) else { continue };
+            operands.clear();
+            if self.parts(side, &mut operands).is_none() {
+                continue;
+            }
             let mut leaves = operands.clone();
             leaves.retain(|leaf| self.function.number(*leaf).is_none());
             leaves.dedup();
@@ -321,21 +405,34 @@ impl Search<'_> {
         else {
             return false;
         };
-        let mut values = Vec::new();
+        let key = (whole, wanted);
+        if let Some(known) = self.tried.choices.get(&key) {
+            return *known;
+        }
+        let Some(is_always) = self.try_choice(&key.0, &key.1, width, is_float) else { return false };
+        self.tried.choices.insert(key, is_always);
+        is_always
+    }
+
+    /// Whether an expression gives what another does; nothing if it could not be tried.
+    fn try_choice(
+        &mut self,
+        whole: &Expression,
+        wanted: &Expression,
+        width: u8,
+        is_float: bool,
+    ) -> Option<bool> {
         let mut tried = 0;
-        for pair in if is_float { floats(width) } else { integers(width) } {
-            if self.budget == 0 {
-                return false;
-            }
-            self.budget -= 1;
-            let Some(wanted) = wanted.value(&pair, &mut values) else { continue };
-            let Some(given) = whole.value(&pair, &mut values) else { return false };
+        for pair in &*self.pairs(width, is_float) {
+            self.budget = self.budget.checked_sub(1)?;
+            let Some(wanted) = wanted.value(pair, &mut self.tried.values) else { continue };
+            let Some(given) = whole.value(pair, &mut self.tried.values) else { return Some(false) };
             if given != wanted && !(is_float && is_nan(given, width) && is_nan(wanted, width)) {
-                return false;
+                return Some(false);
             }
             tried += 1;
         }
-        tried >= TRIALS
+        Some(tried >= TRIALS)
     }
 }
 
@@ -410,8 +507,7 @@ mod tests {
             let large = value(&mut function, op, 64, &[a, b]);
             let chosen = value(&mut function, Op::Select, 64, &[is_small, small, large]);
             let graph = Graph::new(&function);
-            let used = vec![true; function.values.len()];
-            assert_eq!(run(&mut function, &graph, &used), is_quotient, "{op:?}");
+            assert_eq!(run(&mut function, &graph, &mut Tried::default()), is_quotient, "{op:?}");
             assert_eq!(function.op(function.resolve(chosen)) == op, is_quotient);
         }
     }

@@ -1,7 +1,7 @@
 //! The front end for NVIDIA's machine code: words to values and blocks.
 //!
 //! `flow` finds where control goes, with the reconvergence stack taken apart; `routine` which calls are the compiler's
-//! own and stand for an operator; `lift` turns the p-code of
+//! own and stand for an operator, which it tries out on a `machine`; `lift` turns the p-code of
 //! [`unshade_sass::semantics`] into values; `calls` says which functions of C the functions of p-code are; `outside` what the
 //! device runtime's are; `image` what the functions for textures and surfaces are; `banks` what stands in constant bank 0. Nothing outside of this module knows a register.
 
@@ -10,6 +10,7 @@ mod calls;
 mod flow;
 mod image;
 mod lift;
+mod machine;
 mod outside;
 mod routine;
 
@@ -54,6 +55,14 @@ impl<'a> Code<'a> {
             variables: Vec::new(),
             relocations: Vec::new(),
         }
+    }
+
+    /// What is known to stand in a constant bank, which is named above 16 bits of offset.
+    fn held(&self, place: u64, width: u8) -> Option<u64> {
+        let bytes = self.constants.iter().find(|entry| u64::from(entry.0) == place >> 16)?.1;
+        let start = usize::try_from(place & 0xffff).ok()?;
+        let found = bytes.get(start..start + usize::from(width / 8))?;
+        Some(found.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
     }
 }
 

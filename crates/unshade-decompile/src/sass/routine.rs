@@ -7,18 +7,15 @@
 //! gave the operator's result every time is it taken for the operator. A routine that fails is code like any other.
 
 use super::Code;
+use super::machine::{Machine, REGISTERS, Random, Reads};
 use crate::ir::Op;
-use crate::ir::hash::Table;
-use unshade_sass::listing::{Function, Word, instruction_target};
-use unshade_sass::semantics::{Fault, Host, Next, State, execute};
-use unshade_sass::semantics::{Lifted, Space};
-use unshade_sass::table::Flow as Kind;
-
-/// So many instructions a routine may run before it is given up.
-const MAX_STEPS: usize = 4000;
+use unshade_sass::listing::{Function, Word};
 
 /// So many registers that are read may be tried in every order.
 const MAX_INPUTS: usize = 6;
+
+/// So many runs speak for all orders at once.
+const SIFTED: usize = 6;
 
 /// On so many random numbers, besides those that are special, a routine is tried.
 const TRIALS: usize = 40;
@@ -86,6 +83,11 @@ impl Meaning {
     /// How many numbers it is given.
     pub(super) fn count(self) -> usize {
         if self.is_reciprocal || self.op == Op::FloatSqrt { 1 } else { 2 }
+    }
+
+    /// The halves that its numbers and its result have.
+    fn halves(self) -> &'static [Half32] {
+        if self.width == 64 { &[Half32::Low, Half32::High] } else { &[Half32::Low] }
     }
 
     /// The result; none where C leaves it open.
@@ -221,11 +223,67 @@ pub(super) fn find(code: &Code<'_>, words: &[Word], address: u64) -> Option<Rout
     let function = code.functions.iter().find(|function| function.address == address)?;
     let name = function.name.rsplit('$').next()?;
     let meaning = NAMES.iter().find(|entry| entry.0 == name)?.1;
-    let mut trial = Trial { code, words, lifted: Table::default() };
-    let read = trial.read(address, meaning)?;
-    let count = meaning.count() * if meaning.width == 64 { 2 } else { 1 };
+    let mut machine = Machine::new(code, words);
     let trials = meaning.trials();
-    orders(&read, count).into_iter().find_map(|inputs| trial.fits(address, meaning, &inputs, &trials))
+    let read = read(&mut machine, address, &trials)?;
+    machine.prune();
+    let count = meaning.count() * if meaning.width == 64 { 2 } else { 1 };
+    let mut orders = orders(&read, count);
+    sift(&mut machine, address, meaning, &read, &mut orders);
+    orders.iter().find_map(|inputs| fits(&mut machine, address, meaning, inputs, &trials))
+}
+
+/// Takes out orders that can't be right: whatever stands in what is read is the numbers of each order, so that one run
+/// speaks for all of them.
+fn sift(
+    machine: &mut Machine<'_>,
+    address: u64,
+    meaning: Meaning,
+    read: &[Half],
+    orders: &mut Vec<Vec<Half>>,
+) {
+    // These are given numbers of some kinds only.
+    if meaning.is_slow || meaning.is_reciprocal {
+        return;
+    }
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    for _ in 0..SIFTED {
+        machine.begin(Random(random.next()));
+        for half in read {
+            let word = random.next() >> 32 >> (random.next() % 32);
+            match half {
+                Half::Register(register) => machine.registers()[usize::from(*register)] = word,
+                Half::Parameter(offset) => machine.parameters.push((*offset, word as u32)),
+                Half::Zero => {}
+            }
+        }
+        let mut before = [0; REGISTERS];
+        before.copy_from_slice(machine.registers());
+        if machine.run(address, None).is_none() {
+            continue;
+        }
+        let parameters = std::mem::take(&mut machine.parameters);
+        let word = |half: &Half| match half {
+            Half::Register(register) => before[usize::from(*register)],
+            Half::Parameter(offset) => {
+                parameters.iter().find(|entry| entry.0 == *offset).map_or(0, |entry| u64::from(entry.1))
+            }
+            Half::Zero => 0,
+        };
+        let after = machine.registers();
+        orders.retain(|inputs| {
+            let mut numbers = [0; 2];
+            for (number, halves) in numbers.iter_mut().zip(inputs.chunks(usize::from(meaning.width / 32))) {
+                *number = halves.iter().rev().fold(0, |number, half| number << 32 | word(half));
+            }
+            meaning.result(numbers).is_none_or(|expected| {
+                meaning
+                    .halves()
+                    .iter()
+                    .all(|half| after.iter().any(|found| meaning.is_half(expected, *half, *found as u32)))
+            })
+        });
+    }
 }
 
 /// All ways to take so many of some halves; the registers of the calling convention first.
@@ -250,150 +308,82 @@ fn orders(read: &[Half], count: usize) -> Vec<Vec<Half>> {
     all
 }
 
-struct Trial<'a> {
-    code: &'a Code<'a>,
-    words: &'a [Word],
-    /// What was run before, by its slot: each trial runs the same instructions.
-    lifted: Table<usize, Lifted>,
-}
-
-/// What a run left.
-struct Run {
-    before: State,
-    after: State,
-    /// Registers that were read before they were written, and parameters.
-    read: Vec<Half>,
-}
-
-impl Trial<'_> {
-    /// What is read before it is written, on some of the numbers.
-    fn read(&mut self, address: u64, meaning: Meaning) -> Option<Vec<Half>> {
-        let mut read = Vec::new();
-        for pair in meaning.trials().iter().take(12) {
-            let mut random = Random(pair[0] ^ pair[1] | 1);
-            read.extend(self.run(address, random.state(), &[])?.read);
-        }
-        read.sort_unstable();
-        read.dedup();
-        Some(read)
+/// What is read before it is written, on some of the numbers.
+fn read(machine: &mut Machine<'_>, address: u64, trials: &[[u64; 2]]) -> Option<Vec<Half>> {
+    let mut reads = Reads::default();
+    for pair in trials.iter().take(12) {
+        machine.begin(Random(pair[0] ^ pair[1] | 1));
+        machine.run(address, Some(&mut reads))?;
     }
+    let mut read: Vec<Half> = reads.registers.into_iter().map(register).collect();
+    read.extend(reads.parameters.into_iter().map(Half::Parameter));
+    read.sort_unstable();
+    read.dedup();
+    Some(read)
+}
 
-    /// Tries a routine with its numbers in some registers.
-    fn fits(
-        &mut self,
-        address: u64,
-        meaning: Meaning,
-        inputs: &[Half],
-        trials: &[[u64; 2]],
-    ) -> Option<Routine> {
-        let halves = if meaning.width == 64 { vec![Half32::Low, Half32::High] } else { vec![Half32::Low] };
-        let mut results: Vec<(u8, Half32)> =
-            halves.iter().flat_map(|half| (0..255).map(move |register| (register, *half))).collect();
-        let mut changed = Vec::new();
-        if inputs.iter().step_by(2).any(|half| *half == Half::Zero) {
+/// Tries a routine with its numbers in some registers.
+fn fits(
+    machine: &mut Machine<'_>,
+    address: u64,
+    meaning: Meaning,
+    inputs: &[Half],
+    trials: &[[u64; 2]],
+) -> Option<Routine> {
+    let halves = meaning.halves();
+    let mut results: Option<Vec<(u8, Half32)>> = None;
+    let mut is_changed = [false; REGISTERS];
+    if inputs.iter().step_by(2).any(|half| *half == Half::Zero) {
+        return None;
+    }
+    for pair in trials {
+        let mut pair = *pair;
+        for (number, half) in pair.iter_mut().zip(inputs.iter().skip(1).step_by(2)) {
+            if *half == Half::Zero {
+                *number &= 0xffff_ffff;
+            }
+        }
+        let Some(expected) = meaning.result(pair) else { continue };
+        machine.begin(Random(pair[0].rotate_left(17) ^ pair[1] | 1));
+        let parts = match meaning.width {
+            64 => [pair[0], pair[0] >> 32, pair[1], pair[1] >> 32],
+            _ => [pair[0], pair[1], 0, 0],
+        };
+        for (half, part) in inputs.iter().zip(parts) {
+            match half {
+                Half::Register(register) => {
+                    machine.registers()[usize::from(*register)] = part & 0xffff_ffff;
+                }
+                Half::Parameter(offset) => machine.parameters.push((*offset, part as u32)),
+                Half::Zero => {}
+            }
+        }
+        derived(meaning, inputs, pair[0], machine.registers());
+        let mut before = [0; REGISTERS];
+        before.copy_from_slice(machine.registers());
+        machine.run(address, None)?;
+        let after = machine.registers();
+        let is_result = |(register, half): &(u8, Half32)| {
+            meaning.is_half(expected, *half, after[usize::from(*register)] as u32)
+        };
+        let results = results.get_or_insert_with(|| {
+            let all =
+                halves.iter().flat_map(|half| (0..REGISTERS as u8).map(move |register| (register, *half)));
+            all.filter(is_result).collect()
+        });
+        results.retain(is_result);
+        if !halves.iter().all(|half| results.iter().any(|result| result.1 == *half)) {
             return None;
         }
-        for pair in trials {
-            let mut pair = *pair;
-            for (number, half) in pair.iter_mut().zip(inputs.iter().skip(1).step_by(2)) {
-                if *half == Half::Zero {
-                    *number &= 0xffff_ffff;
-                }
-            }
-            let Some(expected) = meaning.result(pair) else { continue };
-            let mut state = Random(pair[0].rotate_left(17) ^ pair[1] | 1).state();
-            let parts = match meaning.width {
-                64 => vec![pair[0], pair[0] >> 32, pair[1], pair[1] >> 32],
-                _ => pair.to_vec(),
-            };
-            let mut parameters = Vec::new();
-            for (half, part) in inputs.iter().zip(parts) {
-                match half {
-                    Half::Register(register) => state.registers[usize::from(*register)] = part as u32,
-                    Half::Parameter(offset) => parameters.push((*offset, part as u32)),
-                    Half::Zero => {}
-                }
-            }
-            derived(meaning, inputs, pair[0], &mut state);
-            let run = self.run(address, state, &parameters)?;
-            results.retain(|(register, half)| {
-                meaning.is_half(expected, *half, run.after.registers[usize::from(*register)])
-            });
-            if !halves.iter().all(|half| results.iter().any(|result| result.1 == *half)) {
-                return None;
-            }
-            let is_new = |register: &u8| {
-                let index = usize::from(*register);
-                run.before.registers[index] != run.after.registers[index]
-            };
-            changed.extend((0..255).filter(is_new));
-            changed.sort_unstable();
-            changed.dedup();
+        for ((is_changed, before), after) in is_changed.iter_mut().zip(before).zip(after) {
+            *is_changed |= before != *after;
         }
-        changed.retain(|register| results.iter().all(|result| result.0 != *register));
-        Some(Routine { meaning, inputs: inputs.to_vec(), results, changed })
     }
-
-    /// Runs a routine up to its return.
-    fn run(&mut self, address: u64, state: State, parameters: &[(u16, u32)]) -> Option<Run> {
-        let mut run = Run { before: state.clone(), after: state, read: Vec::new() };
-        let mut written = [false; 256];
-        let mut outside = Outside {
-            code: self.code,
-            stack: Vec::new(),
-            popped: None,
-            parameters: parameters.to_vec(),
-            read: Vec::new(),
-        };
-        let bytes = self.code.isa.word_bytes as u64;
-        let mut at = address;
-        for _ in 0..MAX_STEPS {
-            let slot = usize::try_from(at.checked_sub(self.code.base)? / bytes).ok()?;
-            let here = at;
-            at += bytes;
-            let Word::Instruction(instruction) = self.words.get(slot)? else {
-                continue;
-            };
-            let lifted = self.lifted.entry(slot).or_insert_with(|| {
-                let mut lifted = Lifted::default();
-                lifted.lift(instruction, here);
-                lifted
-            });
-            for op in lifted.ops() {
-                for input in lifted.inputs(op).iter().filter(|input| input.space == Space::Register) {
-                    let first = usize::try_from(input.offset).ok()?;
-                    let last = first + usize::from(input.width > 32);
-                    run.read.extend((first..=last.min(254)).filter(|at| !written[*at]).map(register));
-                }
-                if let Some(output) = op.output.filter(|output| output.space == Space::Register) {
-                    let first = usize::try_from(output.offset).ok()?.min(254);
-                    written[first] = true;
-                    written[first + usize::from(output.width > 32)] = true;
-                }
-            }
-            let is_call = instruction.operation().flow == Kind::Call;
-            match execute(lifted, &mut run.after, &mut outside).ok()? {
-                Next::Following => {}
-                Next::Goto(to) => at = to,
-                Next::Call(to) => {
-                    outside.stack.push((Push::Return, at));
-                    at = if is_call { instruction_target(instruction, here)? } else { to };
-                }
-                Next::Return => match outside.pop(Push::Return) {
-                    Some(to) => at = to,
-                    None => {
-                        run.read.append(&mut outside.read);
-                        return Some(run);
-                    }
-                },
-                Next::Exit => return None,
-            }
-            if let Some(to) = outside.popped.take() {
-                at = to;
-            }
-        }
-        None
-    }
+    let results = results?;
+    let mut changed: Vec<u8> =
+        (0..=254).zip(is_changed).filter(|entry| entry.1).map(|entry| entry.0).collect();
+    changed.retain(|register| results.iter().all(|result| result.0 != *register));
+    Some(Routine { meaning, inputs: inputs.to_vec(), results, changed })
 }
 
 fn register(number: usize) -> Half {
@@ -401,115 +391,14 @@ fn register(number: usize) -> Half {
 }
 
 /// What some routines are given besides: the upper half of a reciprocal's number without its sign, one binade lower.
-fn derived(meaning: Meaning, inputs: &[Half], number: u64, state: &mut State) {
+fn derived(meaning: Meaning, inputs: &[Half], number: u64, registers: &mut [u64]) {
     if meaning.is_reciprocal && meaning.width == 64 {
         let value = ((number >> 32) as u32 & 0x7fff_ffff).wrapping_sub(0x10_0000);
-        for (index, slot) in state.registers.iter_mut().enumerate().take(255) {
+        for (index, slot) in registers.iter_mut().enumerate() {
             if !inputs.contains(&register(index)) {
-                *slot = value;
+                *slot = u64::from(value);
             }
         }
-    }
-}
-
-/// What an entry of the stack was pushed for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Push {
-    Join,
-    Break,
-    Return,
-}
-
-/// Constants, and the stack of joins and calls of one thread.
-struct Outside<'a> {
-    code: &'a Code<'a>,
-    stack: Vec<(Push, u64)>,
-    popped: Option<u64>,
-    /// Parameters of the kernel that are given, by their offsets in bank 0; others look random.
-    parameters: Vec<(u16, u32)>,
-    read: Vec<Half>,
-}
-
-impl Outside<'_> {
-    /// The topmost entry of a kind; it and what is above is taken off.
-    fn pop(&mut self, kind: Push) -> Option<u64> {
-        while let Some((pushed, to)) = self.stack.pop() {
-            if pushed == kind {
-                return Some(to);
-            }
-        }
-        None
-    }
-
-    fn parameter(&mut self, offset: u16) -> u64 {
-        self.read.push(Half::Parameter(offset));
-        let given = self.parameters.iter().find(|entry| entry.0 == offset);
-        given.map_or(Random(u64::from(offset) << 17 | 1).next() & 0xffff_ffff, |entry| u64::from(entry.1))
-    }
-}
-
-impl Host for Outside<'_> {
-    fn load(&mut self, space: Space, address: u64, width: u8) -> Result<u64, Fault> {
-        let fault = Fault::Address(space, address);
-        if space != Space::Constant {
-            return Err(fault);
-        }
-        if let Ok(offset) = u16::try_from(address)
-            && u64::from(offset) >= super::banks::PARAMETERS
-            && offset.is_multiple_of(4)
-        {
-            let low = self.parameter(offset);
-            return match width {
-                32 => Ok(low),
-                64 => Ok(self.parameter(offset.wrapping_add(4)) << 32 | low),
-                _ => Err(fault),
-            };
-        }
-        let bank = self.code.constants.iter().find(|entry| u64::from(entry.0) == address >> 16);
-        let start = usize::try_from(address & 0xffff).unwrap_or(usize::MAX);
-        let bytes = bank.and_then(|bank| bank.1.get(start..)?.get(..usize::from(width / 8)));
-        Ok(bytes.ok_or(fault)?.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
-    }
-
-    fn store(&mut self, space: Space, address: u64, _: u64, _: u8) -> Result<(), Fault> {
-        Err(Fault::Address(space, address))
-    }
-
-    fn call(&mut self, name: &'static str, inputs: &[u64]) -> Result<u64, Fault> {
-        match (name, inputs) {
-            ("push_reconvergence", [to]) => self.stack.push((Push::Join, *to)),
-            ("push_break", [to]) => self.stack.push((Push::Break, *to)),
-            ("pop_break", _) => return self.pop(Push::Break).ok_or(Fault::Function(name)),
-            ("reconverge", _) => match self.stack.pop() {
-                Some((Push::Join, to)) => self.popped = Some(to),
-                _ => return Err(Fault::Function(name)),
-            },
-            _ => return Err(Fault::Function(name)),
-        }
-        Ok(0)
-    }
-}
-
-/// Numbers that look random (xorshift), the same every time.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn state(&mut self) -> State {
-        let mut state = State::default();
-        for register in state.registers.iter_mut().take(255) {
-            *register = self.next() as u32;
-        }
-        for flag in &mut state.flags {
-            *flag = self.next() & 1 != 0;
-        }
-        state
     }
 }
 
@@ -518,4 +407,127 @@ pub(super) fn words(code: &Code<'_>) -> Vec<Word> {
     let function =
         Function { name: "", isa: code.isa, bytes: code.bytes, address: code.base, file_offset: 0 };
     function.words().map(|(_, word)| word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Inner;
+    use super::*;
+    use unshade_sass::{assemble, isa};
+
+    /// Long division of 64 bits: the numbers in R4 and R5, R6 and R7, the quotient in R4 and R5, the rest in R0 and R1.
+    const LONG_DIVISION: [&str; 20] = [
+        "MOV32I R0, 0x0",
+        "MOV32I R1, 0x0",
+        "MOV32I R2, 0x40",
+        "IADD R4.CC, R4, R4",
+        "IADD.X R5.CC, R5, R5",
+        "IADD.X R0.CC, R0, R0",
+        "IADD.X R1.CC, R1, R1",
+        "IADD.X R8, RZ, RZ",
+        "ISUB R9.CC, R0, R6",
+        "ISUB.X R10.CC, R1, R7",
+        "IADD.X R11, RZ, RZ",
+        "LOP.OR R11, R11, R8",
+        "ISETP.NE.AND P0, PT, R11, RZ, PT",
+        "@P0 MOV R0, R9",
+        "@P0 MOV R1, R10",
+        "@P0 LOP32I.OR R4, R4, 0x1",
+        "IADD32I R2, R2, -0x1",
+        "ISETP.NE.AND P1, PT, R2, RZ, PT",
+        "@P1 BRA 0x18",
+        "RET",
+    ];
+
+    /// The quotient of 16 bits by way of floats; the numbers in R7 and R3.
+    const SHORT_DIVISION: [&str; 9] = [
+        "LOP32I.AND R0, R7, 0xffff",
+        "LOP32I.AND R1, R3, 0xffff",
+        "I2F.F32.U32 R0, R0",
+        "I2F.F32.U32 R1, R1",
+        "FADD32I R0, R0, 0.5",
+        "MUFU.RCP R1, R1",
+        "FMUL R0, R0, R1",
+        "F2I.U32.F32.TRUNC R9, R0",
+        "RET",
+    ];
+
+    /// What is found in some text, with other registers in the place of some.
+    fn found(text: &[&str], renamed: &[(&str, &str)], name: &str) -> Option<Routine> {
+        let isa = isa::by_architecture(35).unwrap();
+        let word = |(index, line): (u64, &&str)| {
+            let parts = line.split_inclusive([' ', ',', '.']).map(|part| {
+                let end = part.trim_end_matches([' ', ',', '.']).len();
+                let (word, rest) = part.split_at(end);
+                let new = renamed.iter().find(|entry| entry.0 == word).map_or(word, |entry| entry.1);
+                format!("{new}{rest}")
+            });
+            let line: String = parts.collect();
+            let word = assemble::instruction(isa, &line, 8 * index, 0);
+            u64::try_from(word.unwrap_or_else(|error| panic!("{line}: {error}"))).unwrap().to_le_bytes()
+        };
+        let bytes: Vec<u8> = (0..).zip(text).flat_map(word).collect();
+        let name = format!("$kernel${name}");
+        let mut code = Code::new(isa, &bytes);
+        code.functions.push(Inner { address: 0, name: &name });
+        find(&code, &words(&code), 0)
+    }
+
+    fn registers(all: &[u8]) -> Vec<Half> {
+        all.iter().map(|register| Half::Register(*register)).collect()
+    }
+
+    #[test]
+    fn one_routine_is_what_its_name_says_and_it_does() {
+        let quotient = found(&LONG_DIVISION, &[], "__cuda_sm20_div_u64").unwrap();
+        assert_eq!(quotient.meaning.op, Op::Udiv);
+        assert_eq!(quotient.inputs, registers(&[4, 5, 6, 7]));
+        assert_eq!(quotient.results, [(4, Half32::Low), (5, Half32::High)]);
+        assert_eq!(quotient.changed, [0, 1, 2, 8, 9, 10, 11]);
+        let rest = found(&LONG_DIVISION, &[], "__cuda_sm20_rem_u64").unwrap();
+        assert_eq!(rest.results, [(0, Half32::Low), (1, Half32::High)]);
+        // It knows no sign, and other names are not known.
+        for name in ["__cuda_sm20_div_s64", "__cuda_sm20_rem_s64", "__cuda_sm20_div_u128"] {
+            assert!(found(&LONG_DIVISION, &[], name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn numbers_may_be_in_any_registers_in_any_order() {
+        let renamed = [("R4", "R21"), ("R5", "R3"), ("R6", "R17"), ("R7", "R2"), ("R2", "R30")];
+        let quotient = found(&LONG_DIVISION, &renamed, "__cuda_sm20_div_u64").unwrap();
+        assert_eq!(quotient.inputs, registers(&[21, 3, 17, 2]));
+        assert_eq!(quotient.results, [(21, Half32::Low), (3, Half32::High)]);
+    }
+
+    #[test]
+    fn a_number_may_be_a_parameter_and_an_upper_half_zero() {
+        let renamed = [("R6", "c[0x0][0x148]"), ("R7", "RZ")];
+        let quotient = found(&LONG_DIVISION, &renamed, "__cuda_sm20_div_u64").unwrap();
+        let inputs = [Half::Register(4), Half::Register(5), Half::Parameter(0x148), Half::Zero];
+        assert_eq!(quotient.inputs, inputs);
+    }
+
+    #[test]
+    fn numbers_of_16_bits() {
+        let quotient = found(&SHORT_DIVISION, &[], "__cuda_sm20_div_u16").unwrap();
+        assert_eq!(quotient.inputs, registers(&[7, 3]));
+        assert_eq!(quotient.results, [(9, Half32::Low)]);
+        assert_eq!((quotient.meaning.width, quotient.meaning.narrow), (32, 16));
+        // Without the half, quotients that come out even are one too small now and then.
+        let mut wrong = SHORT_DIVISION;
+        wrong[4] = "FADD32I R0, R0, -0.5";
+        assert!(found(&wrong, &[], "__cuda_sm20_div_u16").is_none());
+    }
+
+    #[test]
+    fn what_does_not_return_or_touches_memory_is_none() {
+        let mut endless = LONG_DIVISION;
+        endless[16] = "IADD32I R2, R2, 0x0";
+        assert!(found(&endless, &[], "__cuda_sm20_div_u64").is_none());
+        let mut storing = LONG_DIVISION;
+        storing[2] = "ST [R4], R2";
+        assert!(found(&storing, &[], "__cuda_sm20_div_u64").is_none());
+        assert!(found(&["EXIT"], &[], "__cuda_sm20_div_u64").is_none());
+    }
 }

@@ -5,7 +5,7 @@
 //! whatever it holds, so that writing what was read gives the same bytes again.
 
 use super::opcode::{Opcode, Row};
-use super::operand::{IS_OPERAND, Operand};
+use super::operand::{IS_OPERAND, Operand, RegisterKind};
 use super::program::{Instruction, Program, Version};
 use crate::operand::bits;
 use alloc::format;
@@ -77,6 +77,56 @@ pub fn measure(bytes: &[u8]) -> Option<usize> {
             return tokens.position.checked_mul(4)?.checked_add(4);
         }
     }
+}
+
+/// A program in the midst of other bytes is looked at for so many tokens: more than Shader Model 3 allows an effect's.
+const MAX_EMBEDDED: usize = 1 << 16;
+
+/// As [`measure`], but of bytes in the midst of others, where a version token may be anything: the version is one that
+/// there was, every instruction is one of it with as many operands as it takes, and of them some write. Also says how
+/// many tokens were looked at.
+///
+/// ```
+/// use unshade_dxbc::d3d9::measure_embedded;
+///
+/// let tokens = [0xffff_0200u32, 0x0200_0001, 0x800f_0800, 0xa0e4_0000, 0xffff, 0xffff];
+/// let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
+/// assert_eq!(measure_embedded(&bytes), (Some(20), 4));
+/// assert_eq!(measure_embedded(&bytes[..12]).0, None);
+/// ```
+pub fn measure_embedded(bytes: &[u8]) -> (Option<usize>, usize) {
+    let version = Version(bytes.first_chunk().map_or(0, |chunk| u32::from_le_bytes(*chunk)));
+    let mut tokens = Tokens { bytes: bytes.get(4..).unwrap_or_default(), position: 0 };
+    if !version.is_released() {
+        return (None, 0);
+    }
+    let mut writes = false;
+    while tokens.position < MAX_EMBEDDED {
+        let Some(instruction) = instruction(version, &mut tokens) else { break };
+        match instruction.opcode() {
+            Opcode::COMMENT => {}
+            Opcode::END if instruction.token != END_TOKEN => break,
+            Opcode::END => {
+                let size = tokens.position.saturating_add(1).saturating_mul(4);
+                return (Some(size).filter(|_| writes), tokens.position);
+            }
+            opcode => match opcode.row_of(version).filter(|row| has_operands_of(&instruction, row)) {
+                Some(row) => writes |= row.body.starts_with('d') && row.values() == 0,
+                None => break,
+            },
+        }
+    }
+    (None, tokens.position)
+}
+
+/// The token that ends every program.
+const END_TOKEN: u32 = 0xffff;
+
+/// Whether an instruction has as many operands as its row says, of known kinds, and no other tokens.
+fn has_operands_of(instruction: &Instruction, row: &Row) -> bool {
+    let expected = row.operands().saturating_add(usize::from(instruction.is_predicated()));
+    let known = instruction.operands.iter().all(|operand| operand.kind().0 <= RegisterKind::PREDICATE.0);
+    known && instruction.operands.len() == expected && instruction.rest.is_empty()
 }
 
 #[allow(clippy::cast_possible_truncation)]

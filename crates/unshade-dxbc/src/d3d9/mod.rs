@@ -32,6 +32,6 @@ pub mod statistics;
 pub use assemble::assemble;
 pub use constants::ConstantTable;
 pub use debug::DebugInfo;
-pub use decode::{decode, measure};
+pub use decode::{decode, measure, measure_embedded};
 pub use level9::Level9;
 pub use program::{Instruction, Program, Version};

@@ -251,6 +251,16 @@ impl Opcode {
         own.or_else(|| same().find(|row| has(row.pixel))).or_else(|| same().last())
     }
 
+    /// Its row in a version; none, if that version has no such opcode.
+    pub fn row_of(self, version: super::Version) -> Option<&'static Row> {
+        let number = version.number();
+        let has = |row: &&Row| {
+            let versions = if version.is_pixel() { row.pixel } else { row.vertex };
+            (versions.0..=versions.1).contains(&number)
+        };
+        self.row(version).filter(has)
+    }
+
     /// Whether a comparison stands in its controls.
     pub fn compares(self) -> bool {
         matches!(self, Self::IF_COMPARE | Self::BREAK_COMPARE | Self::SET_PREDICATE)

@@ -30,6 +30,15 @@ impl Version {
         KINDS.iter().any(|(kind, _)| *kind == self.0 >> 16) && (1..=3).contains(&self.major())
     }
 
+    /// Whether it is of a pixel or vertex shader, in a version that hardware had.
+    pub fn is_released(self) -> bool {
+        match self.0 >> 16 {
+            0xffff => matches!(self.number(), 0x101..=0x104 | 0x200 | 0x201 | 0x300),
+            0xfffe => matches!(self.number(), 0x101 | 0x200 | 0x201 | 0x300),
+            _ => false,
+        }
+    }
+
     /// Whether it is of a pixel shader; if not, it is of a vertex shader.
     pub fn is_pixel(self) -> bool {
         matches!(self.0 >> 16, 0xffff | 0x4c50)

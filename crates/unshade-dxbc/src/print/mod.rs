@@ -12,6 +12,7 @@ mod operand;
 
 pub(crate) use declaration::IMMEDIATE_CONSTANT_BUFFER;
 
+use crate::decode::Instructions;
 use crate::implied::{self, Position};
 use crate::names::{MASKS, RETURN_TYPES, UNKNOWN_DIMENSION, UNKNOWN_RETURN_TYPE, name_of};
 use crate::opcode::{Class, Controls, Opcode, Row};
@@ -79,13 +80,45 @@ impl Default for Options<'_> {
 /// # Ok::<(), unshade_core::Error>(())
 /// ```
 pub fn print(program: &Program, options: Options<'_>, sink: &mut dyn TokenSink) {
-    let mut printer =
-        Printer { sink, options, version: program.version, depth: 0, link: None, scratch: String::new() };
-    printer.header(program);
+    let mut printer = Printer::new(program.version, options, sink);
+    printer.head();
+    printer.unusual_head(program);
+    printer.put(TokenKind::Space, "\n");
     for instruction in &program.instructions {
         printer.statement(instruction);
     }
     printer.trailing(program);
+    printer.finish();
+}
+
+/// Writes a program as [`print()`] does with [`Dialect::Fxc`], but straight from its tokens, so that it is not kept:
+/// of what stands in that text nothing depends on what follows it.
+///
+/// ```
+/// use unshade_core::{Diagnostics, Reader};
+/// use unshade_dxbc::{decode::Instructions, print::print_fxc};
+///
+/// let bytes: Vec<u8> = [0x50u32, 3, 0x0100_003e].iter().flat_map(|token| token.to_le_bytes()).collect();
+/// let mut text = String::new();
+/// print_fxc(Instructions::read(Reader::new(&bytes), &mut Diagnostics::default())?, None, 0, &mut text);
+/// assert_eq!(text, "ps_5_0\nret \n");
+/// # Ok::<(), unshade_core::Error>(())
+/// ```
+pub fn print_fxc(
+    mut instructions: Instructions<'_>,
+    notes: Option<&Notes>,
+    offset: u64,
+    sink: &mut dyn TokenSink,
+) {
+    let options = Options { dialect: Dialect::Fxc, names: None, notes, offset };
+    let mut printer = Printer::new(instructions.version(), options, sink);
+    printer.head();
+    printer.put(TokenKind::Space, "\n");
+    let mut instruction = Instruction::default();
+    while instructions.next_into(&mut instruction) {
+        printer.statement(&instruction);
+    }
+    printer.finish();
 }
 
 /// Writes one instruction, without indentation and line end.
@@ -95,8 +128,9 @@ pub fn print_instruction(
     options: Options<'_>,
     sink: &mut dyn TokenSink,
 ) {
-    let mut printer = Printer { sink, options, version, depth: 0, link: None, scratch: String::new() };
+    let mut printer = Printer::new(version, options, sink);
     printer.instruction(instruction);
+    printer.finish();
 }
 
 struct Printer<'s> {
@@ -109,10 +143,33 @@ struct Printer<'s> {
     link: Option<Link>,
     /// For the text of a token, made once for all of them.
     scratch: String,
+    /// Whether the sink keeps nothing but text, so that it may be given many tokens as one.
+    is_plain: bool,
+    /// The tokens that such a sink was not given yet.
+    gathered: String,
 }
 
 /// How deep lines are indented at most: blocks of hostile programs may never end.
 const MAX_INDENT: usize = 500;
+
+/// So much text is gathered for a sink that keeps nothing else.
+const GATHERED: usize = 8 << 10;
+
+impl<'s> Printer<'s> {
+    fn new(version: Version, options: Options<'s>, sink: &'s mut dyn TokenSink) -> Self {
+        let is_plain = sink.is_plain_text() && !sink.wants_sources();
+        let (scratch, gathered) = (String::new(), String::new());
+        Self { sink, options, version, depth: 0, link: None, scratch, is_plain, gathered }
+    }
+
+    /// Gives the sink what was gathered.
+    fn finish(&mut self) {
+        if !self.gathered.is_empty() {
+            self.sink.put(TokenKind::Text, &self.gathered);
+            self.gathered.clear();
+        }
+    }
+}
 
 impl Printer<'_> {
     fn dialect(&self) -> Dialect {
@@ -123,17 +180,27 @@ impl Printer<'_> {
         self.version
     }
 
+    #[inline(always)]
     fn put(&mut self, kind: TokenKind, text: &str) {
-        self.sink.put(kind, text);
+        if self.is_plain {
+            self.gathered.push_str(text);
+        } else {
+            self.sink.put(kind, text);
+        }
     }
 
     /// Puts a text and empties it.
     fn put_text(&mut self, kind: TokenKind, text: &mut String) {
-        if !text.is_empty() {
+        if text.is_empty() {
+            return;
+        }
+        if self.is_plain {
+            self.gathered.push_str(text);
+        } else {
             let link = if kind == TokenKind::Register { self.link.take() } else { None };
             self.sink.token(Token { kind, text, link });
-            text.clear();
         }
+        text.clear();
     }
 
     fn number(&mut self, number: u32) {
@@ -144,19 +211,24 @@ impl Printer<'_> {
         self.scratch = text;
     }
 
-    fn header(&mut self, program: &Program) {
-        let (major, minor) = program.version.model();
+    /// The kind of program and its version.
+    fn head(&mut self) {
+        let (major, minor) = self.version.model();
         let mut text = String::new();
-        let _ = match program.version.kind_name() {
+        let _ = match self.version.kind_name() {
             Some(name) => write!(text, "{name}_{major}_{minor}"),
-            None => write!(text, "kind{}_{major}_{minor}", program.version.kind()),
+            None => write!(text, "kind{}_{major}_{minor}", self.version.kind()),
         };
         self.put_text(TokenKind::Keyword, &mut text);
+    }
+
+    /// The first two tokens, where the text implies others.
+    fn unusual_head(&mut self, program: &Program) {
         if self.dialect() == Dialect::Exact && program.has_unusual_head() {
+            let mut text = String::new();
             let _ = write!(text, "<0x{:08x},0x{:08x}>", program.version.0, program.length);
             self.put_text(TokenKind::Attribute, &mut text);
         }
-        self.put(TokenKind::Space, "\n");
     }
 
     fn trailing(&mut self, program: &Program) {
@@ -185,6 +257,9 @@ impl Printer<'_> {
         let opcode = instruction.opcode();
         if matches!(opcode, Opcode::ELSE | Opcode::ENDIF | Opcode::ENDLOOP | Opcode::ENDSWITCH) {
             self.depth = self.depth.saturating_sub(1);
+        }
+        if self.gathered.len() >= GATHERED {
+            self.finish();
         }
         for _ in 0..self.depth.min(MAX_INDENT) {
             self.put(TokenKind::Space, "  ");
@@ -221,7 +296,9 @@ impl Printer<'_> {
 
     fn operation(&mut self, instruction: &Instruction, row: &Row) {
         let extension = instruction.extension();
-        let mut text = String::from(row.mnemonic);
+        let mut text = core::mem::take(&mut self.scratch);
+        text.clear();
+        text.push_str(row.mnemonic);
         if extension.offsets.is_some() {
             text.push_str("_aoffimmi");
         }
@@ -232,6 +309,7 @@ impl Printer<'_> {
             text.push_str("_sat");
         }
         self.put_text(TokenKind::Keyword, &mut text);
+        self.scratch = text;
         self.precise(instruction);
         self.extension(&extension);
         self.put(TokenKind::Keyword, control_suffix(instruction, row.controls));

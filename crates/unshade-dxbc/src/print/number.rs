@@ -6,6 +6,7 @@
 //! as are needed instead.
 
 use super::Dialect;
+use crate::operand::byte;
 use alloc::string::String;
 use core::fmt::Write;
 
@@ -56,14 +57,31 @@ fn write_integer(out: &mut String, value: u32) {
         }
         write_decimal(out, number.unsigned_abs().into());
     } else {
-        // Writing to a string can't fail.
-        let _ = write!(out, "0x{value:08x}");
+        write_hexadecimal(out, value);
     }
+}
+
+/// `0x` and eight digits.
+fn write_hexadecimal(out: &mut String, value: u32) {
+    let mut text = *b"0x00000000";
+    for (digit, shift) in text.iter_mut().rev().take(8).zip([0, 4, 8, 12, 16, 20, 24, 28]) {
+        let number = byte(value, shift, 4);
+        *digit = if number < 10 {
+            b'0'.saturating_add(number)
+        } else {
+            b'a'.saturating_add(number.wrapping_sub(10))
+        };
+    }
+    out.push_str(core::str::from_utf8(&text).unwrap_or_default());
 }
 
 /// The digits of a number. Listings are made of them, and the formatting of the standard library does much else.
 pub(super) fn write_decimal(out: &mut String, mut number: u64) {
     const LONGEST: usize = 20;
+    if let Ok(digit @ 0..10) = u8::try_from(number) {
+        out.push(char::from(b'0'.saturating_add(digit)));
+        return;
+    }
     let mut digits = [0u8; LONGEST];
     let mut length = 0;
     for digit in digits.iter_mut().rev() {

@@ -30,9 +30,8 @@ pub(super) fn component_letters(components: Components, buffer: &mut String) -> 
     match components {
         Components::Mask(mask) => buffer.push_str(MASKS.get(usize::from(mask)).copied().unwrap_or_default()),
         Components::Swizzle(order) => {
-            for component in order {
-                buffer.push_str(COMPONENTS.get(usize::from(component)).copied().unwrap_or_default());
-            }
+            let letters = order.map(|component| b"xyzw".get(usize::from(component)).copied().unwrap_or(b'x'));
+            buffer.push_str(core::str::from_utf8(&letters).unwrap_or_default());
         }
         Components::Select(component) => {
             buffer.push_str(COMPONENTS.get(usize::from(component)).copied().unwrap_or_default());
@@ -57,7 +56,9 @@ impl Printer<'_> {
             self.immediate(operand, context.looks);
             None
         } else {
-            self.link = Some(link(operand, context.position));
+            if !self.is_plain {
+                self.link = Some(link(operand, context.position));
+            }
             self.register(operand, declares_binding)
         };
         self.precision(modifiers, context);

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `scan` | the formats that are found, and the search for them |
 //! | [`path`] | where a program stands, as text that can be read back |
-//! | `zip`, `tar`, `archive`, `compressed`, `object`, `gputrace` | one kind of container each |
+//! | `zip`, `tar`, `archive`, `compressed`, `object`, `effect`, `gputrace` | one kind of container each |
 //! | `stream` | unpacking within limits |
 //!
 //! # What is searched once, and what twice
@@ -29,6 +29,7 @@
 
 mod archive;
 mod compressed;
+mod effect;
 mod fields;
 mod gputrace;
 mod limits;
@@ -167,6 +168,9 @@ pub(crate) fn detect_container(data: &[u8]) -> Option<Container> {
     if let Some(object) = object::detect(data) {
         return Some(object);
     }
+    if let Some(effect) = effect::detect(data) {
+        return Some(effect);
+    }
     if gputrace::is_index(data) {
         return Some(Container::GpuTraceIndex);
     }
@@ -259,7 +263,7 @@ impl<'c> Carver<'c> {
             limits,
             selector,
             visit,
-            scanner: Some(Scanner::new()),
+            scanner: Some(Scanner::default()),
             diagnostics: Diagnostics::new(),
             file: name.to_vec(),
             segments: Vec::new(),
@@ -336,7 +340,7 @@ impl<'c> Carver<'c> {
             return Continue(());
         }
         // The scanner is lent out, so that a hit can be reported through `self`; nothing scans meanwhile.
-        let mut scanner = self.scanner.take().unwrap_or_else(Scanner::new);
+        let mut scanner = self.scanner.take().unwrap_or_default();
         let mut flow = Continue(());
         let mut covered = range.end;
         let false_starts = scanner.scan(run.data, range, &mut |hit| {
@@ -350,6 +354,11 @@ impl<'c> Carver<'c> {
             covered = covered.max(next);
             Some(next)
         });
+        if std::mem::take(&mut scanner.is_overtaxed) {
+            let message = "too many beginnings of Direct3D 9 shaders: not all were looked at";
+            let error = self.within(Error::new(ErrorKind::Limit, covered as u64, message));
+            self.diagnostics.error("carve-limit", error);
+        }
         self.scanner = Some(scanner);
         self.unpacked_total =
             self.unpacked_total.saturating_add(false_starts.saturating_mul(FALSE_START_COST));

@@ -190,7 +190,7 @@ pub fn token_program(
         let names = dxbc_names::Names::of(&container, &program);
         let name = |instruction: &_, operand| names.operand(instruction, operand);
         let options = Options::default();
-        let notes = dxbc_debug::notes(&container, &program, options.dialect, diagnostics);
+        let notes = dxbc_debug::notes(&container, || &program, options.dialect, diagnostics);
         let options =
             Options { names: Some(&name), notes: Some(&notes), offset: part.data.offset(), ..options };
         print(&program, options, sink);

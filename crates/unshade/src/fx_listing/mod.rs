@@ -63,7 +63,7 @@ fn quoted(text: &[u8]) -> String {
     let is_safe = |c: char| unshade_core::escape::is_plain(c) || matches!(c, '\n' | '\t');
     match str::from_utf8(text) {
         Ok(text) if text.chars().all(is_safe) => text.to_owned(),
-        _ => shown(text),
+        _ => shown(text).into_owned(),
     }
 }
 
@@ -167,7 +167,7 @@ impl Listing<'_, '_> {
     }
 
     fn name(&self, offset: u32) -> Result<String> {
-        Ok(shown(self.data.string(offset)?))
+        Ok(shown(self.data.string(offset)?).into_owned())
     }
 
     /// Annotations in angle brackets, the last one closed if `closed`; whether there are any.

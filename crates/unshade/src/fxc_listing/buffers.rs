@@ -1,6 +1,7 @@
 //! Constant buffers and the elements of structured buffers, down to the members of their structures.
 
 use super::shown;
+use std::borrow::Cow;
 use std::fmt::Write;
 use unshade_dxcontainer::rdef::{Buffer, DataType, ResourceDefinitions, Variable};
 
@@ -109,24 +110,24 @@ impl Writer<'_> {
 }
 
 /// The name of a type of a class, a structure or an interface.
-fn type_name(data_type: &DataType, otherwise: &str) -> String {
+fn type_name<'a>(data_type: &'a DataType, otherwise: &'a str) -> Cow<'a, str> {
     match &data_type.name {
         Some(name) if !name.0.is_empty() => shown(&name.0),
-        _ => otherwise.to_owned(),
+        _ => otherwise.into(),
     }
 }
 
 /// A type as HLSL has it.
-fn type_text(data_type: &DataType) -> String {
+fn type_text(data_type: &DataType) -> Cow<'_, str> {
     let fields = &data_type.fields;
     let base = base_name(fields.base);
     match fields.class {
-        SCALAR => base.to_owned(),
-        VECTOR => format!("{base}{}", fields.columns),
-        ROW_MAJOR => format!("row_major {base}{}x{}", fields.rows, fields.columns),
-        COLUMN_MAJOR => format!("{base}{}x{}", fields.rows, fields.columns),
-        INTERFACE => format!("interface {}", type_name(data_type, "")),
-        STRUCTURE | CLASS => format!("struct {}", type_name(data_type, "")),
+        SCALAR => base.into(),
+        VECTOR => format!("{base}{}", fields.columns).into(),
+        ROW_MAJOR => format!("row_major {base}{}x{}", fields.rows, fields.columns).into(),
+        COLUMN_MAJOR => format!("{base}{}x{}", fields.rows, fields.columns).into(),
+        INTERFACE => format!("interface {}", type_name(data_type, "")).into(),
+        STRUCTURE | CLASS => format!("struct {}", type_name(data_type, "")).into(),
         _ => type_name(data_type, base),
     }
 }

@@ -1,8 +1,7 @@
 //! What the device has to be able to do: from SFI0 and from the flags of the program.
 
 use std::fmt::Write;
-use unshade_dxbc::Program;
-use unshade_dxbc::opcode::Controls;
+use unshade_dxbc::opcode::{Controls, Opcode};
 use unshade_dxcontainer::container::Container;
 
 /// Bits of SFI0, bits of the program's flags, words.
@@ -23,18 +22,20 @@ const FEATURES: [(Option<u32>, Option<u32>, &str); 14] = [
     (Some(13), None, "SV_RenderTargetArrayIndex or SV_ViewportArrayIndex from any shader feeding rasterizer"),
 ];
 
-pub(super) fn write(text: &mut String, container: &Container<'_>, features: u64, program: &Program) {
+pub(super) fn write(
+    text: &mut String,
+    container: &Container<'_>,
+    features: u64,
+    opcode_tokens: impl Iterator<Item = u32>,
+) {
     let digest = container.header().digest;
-    if digest != container.computed_digest() && digest.sign().is_none() {
+    // A digest takes as long as most of the listing.
+    if digest.sign().is_none() && digest != container.computed_digest() {
         text.push_str("//\n// Note: SHADER WILL ONLY WORK WITH THE DEBUG SDK LAYER ENABLED.\n//\n");
     }
-    let flags = program
-        .instructions
-        .iter()
-        .filter(|instruction| {
-            instruction.opcode().row().is_some_and(|row| row.controls == Controls::GlobalFlags)
-        })
-        .fold(0, |flags, instruction| flags | instruction.token);
+    let flags = opcode_tokens
+        .filter(|token| Opcode::of(*token).row().is_some_and(|row| row.controls == Controls::GlobalFlags))
+        .fold(0, |flags, token| flags | token);
     let mut head = "//\n// Note: shader requires additional functionality:\n";
     for (feature, flag, words) in FEATURES {
         let needed = feature.is_some_and(|bit| features >> bit & 1 == 1);

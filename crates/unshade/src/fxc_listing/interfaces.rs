@@ -32,7 +32,7 @@ impl<'a> Part<'a> {
     fn name(&self, offset: u32) -> Option<String> {
         let bytes = self.at(offset)?;
         let end = bytes.iter().position(|byte| *byte == 0)?;
-        Some(shown(bytes.get(..end)?))
+        Some(shown(bytes.get(..end)?).into_owned())
     }
 
     /// The records of a table, as offsets; nothing, if there is not room for as many.

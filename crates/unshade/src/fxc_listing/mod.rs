@@ -19,9 +19,11 @@ mod level9;
 mod signatures;
 
 use crate::{dxbc_debug, fx_listing};
+use std::borrow::Cow;
 use std::fmt::Write;
 use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result, TokenKind, TokenSink};
-use unshade_dxbc::print::{Dialect, Options, print};
+use unshade_dxbc::decode::Instructions;
+use unshade_dxbc::print::Dialect;
 use unshade_dxcontainer::container::{Container, Part};
 use unshade_dxcontainer::part::PartData;
 use unshade_dxcontainer::stat::Statistics;
@@ -31,6 +33,9 @@ const PROGRAMS: [&[u8; 4]; 2] = [b"SHEX", b"SHDR"];
 
 /// The compiler that FXC names where a container does not.
 const NO_COMPILER: &str = "Microsoft (R) D3D Shader Disassembler";
+
+/// So long are the tables of most programs.
+const TABLES: usize = 4 << 10;
 
 /// The part of a container that holds its token program.
 pub fn token_program<'a>(container: &Container<'a>) -> Option<Part<'a>> {
@@ -62,18 +67,20 @@ pub fn print_fxc(
     let Some(part) = token_program(container) else {
         return Err(Error::new(ErrorKind::Unsupported, 0, "the container has no token program"));
     };
-    let program = unshade_dxbc::decode(part.data, diagnostics).map_err(|error| error.within(part.label()))?;
-    let mut text = String::new();
+    let instructions =
+        Instructions::read(part.data, diagnostics).map_err(|error| error.within(part.label()))?;
+    let kind = instructions.version().kind();
+    let mut text = String::with_capacity(TABLES);
     let parts = Parts::read(container, diagnostics);
     parts.header(&mut text);
-    features::write(&mut text, container, parts.features, &program);
+    features::write(&mut text, container, parts.features, instructions.opcode_tokens());
     if let Some(resources) = &parts.resources {
         buffers::write(&mut text, resources);
         bindings::write(&mut text, resources);
         text.push_str("//\n");
     }
-    signatures::write(&mut text, &parts, program.version.kind());
-    parts.statistics(&mut text, program.version.kind());
+    signatures::write(&mut text, &parts, kind);
+    parts.statistics(&mut text, kind);
     if let Some(part) = container.find(b"IFCE")
         && interfaces::write(&mut text, part.data.data()).is_none()
     {
@@ -89,14 +96,9 @@ pub fn print_fxc(
             }
         }
     }
-    let notes = dxbc_debug::notes(container, &program, Dialect::Fxc, diagnostics);
-    let options = Options {
-        dialect: Dialect::Fxc,
-        notes: Some(&notes),
-        offset: part.data.offset(),
-        ..Options::default()
-    };
-    print(&program, options, sink);
+    let program = || instructions.clone().program();
+    let notes = dxbc_debug::notes(container, program, Dialect::Fxc, diagnostics);
+    unshade_dxbc::print::print_fxc(instructions.clone(), Some(&notes), part.data.offset(), sink);
     let count = parts.counter(0);
     sink.source(part.range().end..part.range().end);
     sink.put(TokenKind::Comment, &format!("// Approximately {count} instruction slots used\n"));
@@ -236,6 +238,6 @@ fn named<'a>(names: &[&'a str], number: u32) -> &'a str {
 }
 
 /// A name from a file, safe to show.
-pub(crate) fn shown(name: &[u8]) -> String {
-    unshade_core::Escaped(name).to_string()
+pub(crate) fn shown(name: &[u8]) -> Cow<'_, str> {
+    unshade_core::Escaped(name).to_cow()
 }

@@ -86,7 +86,7 @@ fn row(text: &mut String, element: &Element, streams: bool, direction: Direction
     let core = &element.core;
     let mut name = shown(&element.name.0);
     if streams {
-        name = format!("m{}:{name}", element.stream);
+        name = format!("m{}:{name}", element.stream).into();
     }
     let used = match direction {
         Direction::Read => core.exclusive_mask,
@@ -108,9 +108,12 @@ fn row(text: &mut String, element: &Element, streams: bool, direction: Direction
 }
 
 /// The components of a mask, each in its place.
-fn letters(mask: u8) -> String {
-    let letter = |(bit, letter)| if mask >> bit & 1 == 1 { letter } else { ' ' };
-    "xyzw".chars().enumerate().map(letter).collect()
+fn letters(mask: u8) -> &'static str {
+    const LETTERS: [&str; 16] = [
+        "    ", "x   ", " y  ", "xy  ", "  z ", "x z ", " yz ", "xyz ", "   w", "x  w", " y w", "xy w",
+        "  zw", "x zw", " yzw", "xyzw",
+    ];
+    LETTERS.get(usize::from(mask & 15)).copied().unwrap_or_default()
 }
 
 fn special(element: &Element) -> Option<&'static (&'static str, u32, &'static str)> {

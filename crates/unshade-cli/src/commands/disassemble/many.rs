@@ -5,7 +5,7 @@
 //! folder, named like the file and below the folders that it was found in; else a line tells the file above each.
 //! Files of folders without a GPU program are passed over.
 
-use super::super::walk::list_files;
+use super::super::walk::{list_files, spread};
 use super::writer::{Listing, Text, Writer};
 use super::{list, other_form};
 use crate::Outcome;
@@ -36,15 +36,14 @@ struct Source {
     found: Option<PathBuf>,
     /// What its listing is called, without what such names end with; may have folders.
     name: String,
-    is_large: bool,
+    /// Whether it may be of any size: standard input, or a member of an archive.
+    is_unsized: bool,
 }
 
 impl Source {
     fn new(argument: String, found: Option<PathBuf>, name: String) -> Self {
-        let path = found.as_deref().unwrap_or(Path::new(&argument));
-        // What has no size, such as standard input or a member of an archive, may be of any.
-        let is_large = std::fs::metadata(path).map_or(true, |metadata| metadata.len() >= LARGE);
-        Self { argument, found, name, is_large }
+        let is_unsized = found.is_none() && !Path::new(&argument).is_file();
+        Self { argument, found, name, is_unsized }
     }
 
     fn open(&self) -> Result<Input> {
@@ -83,44 +82,58 @@ pub(super) fn run(
     let limits = global.limits();
     let mut output = Output::new(args, outcome, !global.no_pager)?;
     let in_color = args.output.is_none() && paint::stdout_has_color();
-    let one = |source: &Source| {
-        let mut writer = Writer::keeping(args, in_color);
-        list_one(source, selection, args, &limits, &mut writer).map(|()| writer.into_listing())
+    let kept = |opened, source: &Source| {
+        let writer = Writer::keeping(args, in_color);
+        list_one(opened, source, selection, args, &limits, writer).map(Writer::into_listing)
     };
-    for group in sources.chunk_by(|one, next| !one.is_large && !next.is_large) {
-        for batch in group.chunks(BATCH) {
-            let (source, stdout) = match batch {
-                [source] if source.is_large => (source, output.stdout.take()),
-                _ => {
-                    let listings: Result<Vec<Listing>> = batch.par_iter().map(one).collect();
-                    output.write(batch, listings?)?;
-                    continue;
+    let small = |source: &Source| {
+        let opened = if source.is_unsized { return Ok(Worked::Large) } else { source.open() };
+        let is_large = opened.as_ref().is_ok_and(|input| input.bytes().len() as u64 >= LARGE);
+        if is_large { Ok(Worked::Large) } else { kept(opened, source).map(Worked::Listed) }
+    };
+    for batch in sources.chunks(BATCH) {
+        let mut listed = Vec::new();
+        for (source, worked) in batch.iter().zip(spread(batch, small)) {
+            match worked? {
+                Worked::Listed(listing) => listed.push((source, listing)),
+                Worked::Large => {
+                    output.write(std::mem::take(&mut listed))?;
+                    match output.stdout.take() {
+                        Some(stdout) => {
+                            let writer = Writer::over(args, stdout, output.heading(source));
+                            let writer = list_one(source.open(), source, selection, args, &limits, writer)?;
+                            output.take_back(writer);
+                        }
+                        None => output.write(vec![(source, kept(source.open(), source)?)])?,
+                    }
                 }
-            };
-            let Some(stdout) = stdout else {
-                output.write(batch, vec![one(source)?])?;
-                continue;
-            };
-            let mut writer = Writer::over(args, stdout, output.heading(source));
-            list_one(source, selection, args, &limits, &mut writer)?;
-            output.take_back(writer);
+            }
         }
+        output.write(listed)?;
     }
     output.finish(sources.len(), selection)
 }
 
-/// Lists a file. What goes wrong is told, so that the others go on, unless nobody reads what is printed any more.
-fn list_one(
+/// What came of a file.
+enum Worked {
+    Listed(Listing),
+    /// Nothing yet: it is listed by itself.
+    Large,
+}
+
+/// Lists a file, and gives the writer back. What goes wrong is told, so that the others go on, unless nobody reads what is
+/// printed any more.
+fn list_one<'a>(
+    opened: Result<Input>,
     source: &Source,
     selection: &Selection,
     args: &DisassembleArgs,
     limits: &Limits,
-    writer: &mut Writer<'_>,
-) -> Result<()> {
+    mut writer: Writer<'a>,
+) -> Result<Writer<'a>> {
     let mut carving = Diagnostics::new();
-    let opened = source.open();
     let listed = opened.and_then(|input| {
-        let listed = list(&input, selection, args, limits, writer, &mut carving);
+        let listed = list(&input, selection, args, limits, &mut writer, &mut carving);
         for diagnostic in &carving {
             writer.tell(paint::diagnostic(&input.name, diagnostic));
         }
@@ -131,7 +144,7 @@ fn list_one(
         Err(error) if !source.is_passed_over(&error) => writer.fail(&error),
         _ => {}
     }
-    Ok(())
+    Ok(writer)
 }
 
 /// What is asked for rather than listings, of one file after the other.
@@ -219,9 +232,9 @@ impl Output {
     }
 
     /// Writes the listings of files.
-    fn write(&mut self, sources: &[Source], listings: Vec<Listing>) -> Result<()> {
+    fn write(&mut self, listings: Vec<(&Source, Listing)>) -> Result<()> {
         let mut files = Vec::new();
-        for (source, listing) in sources.iter().zip(listings) {
+        for (source, listing) in listings {
             for line in &listing.told {
                 anstream::eprintln!("{line}");
             }

@@ -31,7 +31,7 @@ use crate::large_text::LargeText;
 use crate::paint::{self, PaintedTokens};
 use anyhow::{Result, bail};
 use byte_lines::ByteLines;
-use modules::{Opened, Units, each_program_untold, in_batches, is_bitcode};
+use modules::{Opened, Units, each_program_untold, in_batches};
 use std::path::Path;
 use unshade::carve::Limits;
 use unshade::core::{Diagnostics, FourCc};
@@ -91,12 +91,6 @@ fn list(
     writer: &mut Writer<'_>,
     carving: &mut Diagnostics,
 ) -> Result<()> {
-    if !selection.is_everything() && is_bitcode(input) {
-        bail!(
-            "{} is one module, which is printed as a whole; --stats and --cfg take functions of it",
-            input.name
-        );
-    }
     each_program_untold(input, selection, args.part.map(FourCc), limits, carving, |program| {
         list_program(program, selection, args, writer)
     })
@@ -117,7 +111,7 @@ fn list_program(
     if let Some(find) = program.nvidia {
         return nvidia::program(find, selection, args, writer);
     }
-    let is_whole = |library: &Units<'_>| matches!(library.units[..], [Unit::Part(_), ..]);
+    let is_whole = |library: &Units<'_>| matches!(library.units[..], [Unit::Part(_) | Unit::File { .. }, ..]);
     if !selection.is_everything() && program.libraries.iter().any(is_whole) {
         bail!(
             "{} is one module, which is printed as a whole; --stats and --cfg take functions of it",

@@ -51,7 +51,8 @@ pub(super) fn text(
             sink.0
         }
         (false, false) => {
-            let mut sink = String::new();
+            // Most programs have more text than bytes, and little of them has twice as much.
+            let mut sink = String::with_capacity(bytes.len().saturating_mul(2));
             token_program(path, source, args.raw, &mut sink, diagnostics)?;
             sink
         }

@@ -16,7 +16,7 @@ mod http;
 pub(super) mod page;
 
 use crate::Outcome;
-use crate::args::ExploreArgs;
+use crate::args::{ExploreArgs, GlobalArgs};
 use crate::output::Stdout;
 use anyhow::{Context, Result, anyhow, ensure};
 use files::{Files, MAX_DROPPED};
@@ -43,9 +43,9 @@ const STACK: usize = 8 << 20;
 /// What browsers ask for by themselves, without the token.
 const FAVICON: &str = "/favicon.ico";
 
-pub(crate) fn run(args: &ExploreArgs) -> Result<Outcome> {
+pub(crate) fn run(args: &ExploreArgs, global: &GlobalArgs) -> Result<Outcome> {
     let files = Files::list(&args.paths)?;
-    if args.json {
+    if global.json {
         return answer_lines(&files);
     }
     let listener =

@@ -34,6 +34,26 @@ impl Pairs<'_> {
         terms
     }
 
+    /// Whether one of the summands of an upper half is of a kind.
+    fn any_term(&self, id: Id, is_wanted: impl Fn(Id) -> bool) -> bool {
+        let mut list = [id; MAX_TERMS + 2];
+        let (mut waiting, mut taken) = (1, 0);
+        while waiting > 0 {
+            waiting -= 1;
+            let id = list[waiting];
+            if self.op(id) == Op::Add && taken + waiting < MAX_TERMS {
+                list[waiting] = self.input(id, 1);
+                list[waiting + 1] = self.input(id, 0);
+                waiting += 2;
+            } else if is_wanted(id) {
+                return true;
+            } else {
+                taken += 1;
+            }
+        }
+        false
+    }
+
     /// The condition that a summand counts.
     fn counted(&self, id: Id) -> Option<Id> {
         (self.op(id) == Op::ZeroExtend).then(|| self.input(id, 0))
@@ -68,11 +88,11 @@ impl Pairs<'_> {
     pub(super) fn is_sum_of(&self, high: Id, low: Id) -> bool {
         self.op(low) == Op::Add
             && high != NONE
-            && self
-                .terms(high)
-                .into_iter()
-                .filter_map(|term| self.counted(term))
-                .any(|carry| self.is_carry(carry, low) || self.carry_of_three(carry, low).is_some())
+            && self.any_term(high, |term| {
+                self.counted(term).is_some_and(|carry| {
+                    self.is_carry(carry, low) || self.carry_of_three(carry, low).is_some()
+                })
+            })
     }
 
     /// Whether two values look like halves of one that is not found yet.
@@ -179,10 +199,12 @@ impl Pairs<'_> {
     /// Whether an upper half has in it that nothing was borrowed below.
     fn is_difference_of(&self, high: Id, low: Id) -> bool {
         self.op(low) == Op::Sub
-            && self.terms(high).into_iter().filter_map(|term| self.counted(term)).any(|kept| {
-                self.op(kept) == Op::LessEqual
-                    && self.input(kept, 0) == self.input(low, 1)
-                    && self.input(kept, 1) == self.input(low, 0)
+            && self.any_term(high, |term| {
+                self.counted(term).is_some_and(|kept| {
+                    self.op(kept) == Op::LessEqual
+                        && self.input(kept, 0) == self.input(low, 1)
+                        && self.input(kept, 1) == self.input(low, 0)
+                })
             })
     }
 
@@ -191,7 +213,7 @@ impl Pairs<'_> {
         let is_scaled = self.scaled(low).is_some();
         (is_scaled || self.op(low) == Op::Mul)
             && self.op(high) == Op::Add
-            && self.terms(high).into_iter().any(|term| self.joins(term, low))
+            && self.any_term(high, |term| self.joins(term, low))
     }
 
     /// A sum whose upper half is put together of the upper halves of both summands, and nothing else.
@@ -456,10 +478,10 @@ mod tests {
         let both = add(uppers, with_second);
         let high = add(both, carries[0]);
         let whole = function.raw(Op::Concat, 64, block, NONE, &[high, low]);
-        let store = function.add(Op::Store(Space::Generic), 0, block, NONE, &[a, whole]);
+        function.add(Op::Store(Space::Generic), 0, block, NONE, &[a, whole]);
         function.blocks[0].end = End::Return;
-        crate::pass::run(&mut function);
-        let sum = function.input(store, 1);
+        crate::pass::run(&mut function, &mut crate::pass::Tried::default());
+        let sum = function.input(function.blocks[0].effects[0], 1);
         let mut terms = Vec::new();
         let mut list = vec![sum];
         while let Some(id) = list.pop() {

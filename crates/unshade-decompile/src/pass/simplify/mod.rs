@@ -15,24 +15,24 @@ use crate::ir::fold::fold;
 use crate::ir::hash::Table;
 use crate::ir::{Function, Id, Intrinsic, NONE, Op};
 
-/// A pure value: operator, width, inputs.
-type Key = (Op, u8, [Id; 4]);
+/// A pure value: operator, width, inputs in pairs.
+type Key = (Op, u8, u64, u64);
 
-/// Goes over all values once; whether anything changed. Sums are put together anew only where that is said.
-pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
-    function.settle();
-    let used = super::used(function);
+/// Goes over all values once, in some order, and then over what was made of them; whether anything changed.
+/// Sums are put together anew only where that is said. All values have to be used: see [`super::sweep`].
+pub fn run(function: &mut Function, graph: &Graph, order: &[Id], reassociate: bool) -> bool {
+    let old = function.values.len() as Id;
     let mut known: Table<Key, Id> = Table::default();
     known.reserve(function.values.len());
     let mut changed = false;
-    let mut id = 0;
-    while (id as usize) < function.values.len() {
-        let at = id;
-        id += 1;
-        if function.is_replaced(at)
-            || used.get(at as usize) == Some(&false)
-            || graph.place.get(function.values[at as usize].block as usize).is_none_or(|place| *place == NONE)
-        {
+    let mut order = order.iter().copied();
+    let mut new = old;
+    while let Some(at) = order.next().or_else(|| {
+        new += 1;
+        (new as usize <= function.values.len()).then(|| new - 1)
+    }) {
+        let block = function.values[at as usize].block;
+        if function.is_replaced(at) || graph.place.get(block as usize).is_none_or(|place| *place == NONE) {
             continue;
         }
         if let Some(other) = rewrite(function, at, reassociate)
@@ -42,7 +42,8 @@ pub fn run(function: &mut Function, graph: &Graph, reassociate: bool) -> bool {
             changed = true;
             continue;
         }
-        changed |= number(function, graph, &mut known, at);
+        // What is new has changed something where it was put; what was only tried is in no place.
+        changed |= number(function, graph, &mut known, at) && at < old;
     }
     function.settle();
     changed
@@ -63,7 +64,8 @@ fn number(function: &mut Function, graph: &Graph, known: &mut Table<Key, Id>, id
     if value.op.is_commutative() && inputs[0] > inputs[1] {
         inputs.swap(0, 1);
     }
-    let other = *known.entry((value.op, value.width, inputs)).or_insert(id);
+    let pair = |index: usize| u64::from(inputs[index]) << 32 | u64::from(inputs[index + 1]);
+    let other = *known.entry((value.op, value.width, pair(0), pair(2))).or_insert(id);
     if other == id || function.is_replaced(other) {
         return false;
     }
@@ -195,10 +197,10 @@ mod tests {
         let parameter = function.raw(Op::Parameter(0), 32, block, NONE, &[]);
         let value = make(&mut function, parameter);
         let address = function.raw(Op::Parameter(8), 64, block, NONE, &[]);
-        let store = function.add(Op::Store(Space::Generic), 0, block, NONE, &[address, value]);
+        function.add(Op::Store(Space::Generic), 0, block, NONE, &[address, value]);
         function.blocks[0].end = End::Return;
-        crate::pass::run(&mut function);
-        let value = function.input(store, 1);
+        crate::pass::run(&mut function, &mut crate::pass::Tried::default());
+        let value = function.input(function.blocks[0].effects[0], 1);
         (function, value)
     }
 

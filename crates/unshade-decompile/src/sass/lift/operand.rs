@@ -84,11 +84,7 @@ impl<'a> Lifting<'a> {
                 return self.leaf(Op::Special(special), width);
             }
         }
-        let bytes = self.code.constants.iter().find(|entry| entry.0 == bank).map_or(&[][..], |entry| entry.1);
-        let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let size = usize::from(width / 8);
-        if let Some(found) = start.checked_add(size).and_then(|end| bytes.get(start..end)) {
-            let value = found.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
+        if let Some(value) = self.code.held(place, width) {
             return self.number(value, width);
         }
         if let Some(address) = self.variable(bank, offset, None) {

@@ -1,0 +1,432 @@
+//! The command line.
+//!
+//! | module | arguments of commands that |
+//! |---|---|
+//! | `reading` | tell what is in files, look for it, take it out, or compare it |
+//! | `code` | disassemble, decompile and assemble |
+//! | `emulation` | run kernels |
+//! | `writing` | make or change files |
+//! | `shared` | … arguments that several commands have, or all |
+
+mod code;
+mod emulation;
+mod reading;
+mod shared;
+mod writing;
+
+pub(crate) use code::*;
+pub(crate) use emulation::*;
+pub(crate) use reading::*;
+pub(crate) use shared::*;
+pub(crate) use writing::*;
+
+use clap::error::Error;
+use clap::{ArgMatches, Args as ClapArgs, FromArgMatches, Parser, Subcommand};
+use unshade::load_check::Target;
+
+const EXIT_STATUS: &str = "\
+Exit status:
+  0  done
+  1  nothing found, or a check failed
+  2  misuse, or an input that could not be read";
+
+const EXAMPLES: &str = "\
+Examples:
+  unshade default.metallib                      what it is
+  unshade list default.metallib --type kernel   its kernels, a row each
+  unshade show default.metallib reduce_sum      everything known of a function
+  unshade verify default.metallib               is it sound?
+  unshade scan ~/wheels                         what is inside of all these files?
+  unshade list 'torch.whl!torch/lib/libtorch_cpu.dylib!__TEXT,metal_40@0x4000'
+
+FILE may be anything that holds a GPU program: a library, an executable, an archive, a
+capture, at any depth; `-` is standard input. What `unshade` prints of a program's path
+after `!` selects it.";
+
+/// Open any compiled GPU program
+#[derive(Debug, Parser)]
+#[command(
+    name = "unshade",
+    version,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = true,
+    subcommand_negates_reqs = true,
+    after_help = format!("{EXAMPLES}\n\n{EXIT_STATUS}"),
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) info: FilesArgs,
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say what files are: target, versions, functions, hashes (the default)
+    #[command(after_help = EXIT_STATUS)]
+    Info(Deferred<FilesArgs>),
+    /// List functions, a row each
+    #[command(after_help = format!("\
+Examples:
+  unshade list default.metallib
+  unshade list default.metallib '/^reduce_/' --type kernel
+  unshade list app.ipa --json | jq '.programs[].libraries[].functions[].name'
+
+{EXIT_STATUS}"))]
+    List(Deferred<ListArgs>),
+    /// Look at files in the browser: everything linked, nothing uploaded
+    ///
+    /// Serves the page on this computer alone, at an address that nobody can guess, and opens the browser. Files stay
+    /// where they are. With --json no server is started: questions are read from standard input, a line of JSON each,
+    /// and answered (docs/query.md).
+    #[command(after_help = format!("\
+Examples:
+  unshade explore default.metallib
+  unshade explore before.metallib after.metallib
+  unshade explore build/shaders                    every file that may hold a program
+  unshade explore kernel.cubin --no-open           print the address only
+  unshade explore kernel.cubin --json              answer questions, a line of JSON each
+
+{EXIT_STATUS}"))]
+    Explore(Deferred<ExploreArgs>),
+    /// Write files as one page that needs nothing else, to send to somebody
+    ///
+    /// The page is that of `unshade explore`, with all answers in it: functions, listings, decompiled C, facts, structure,
+    /// control flow, bytes. It opens from the disk, fetches nothing, and runs nothing but itself.
+    #[command(after_help = format!("\
+Examples:
+  unshade html default.metallib -o report.html
+  unshade html shader.dxil kernel.cubin -o report.html
+  unshade edit mlx.metallib --keep '/^softmax/' -o few.metallib && unshade html few.metallib -o softmax.html
+
+{EXIT_STATUS}"))]
+    Html(Deferred<HtmlArgs>),
+    /// Show everything known of functions
+    #[command(after_help = format!("\
+Examples:
+  unshade show default.metallib reduce_sum_f32
+  unshade show default.metallib '#12' --json
+
+{EXIT_STATUS}"))]
+    Show(Deferred<ShowArgs>),
+    /// Print, count or draw the code of functions: LLVM's, and NVIDIA's machine code
+    #[command(name = "dis", after_help = format!("\
+Examples:
+  unshade dis default.metallib reduce_sum_f32
+  unshade dis default.metallib -o out              a file for each function
+  unshade dis default.metallib --stats             what functions are made of
+  unshade dis default.metallib sort_f16 --cfg dot | dot -Tsvg -o sort.svg
+  unshade dis default.metallib reduce_sum_f32 --bytes
+  unshade dis shader.dxil                          under the tables that DXC prints
+  unshade dis shaders/ -o listings                 a listing for each file below a folder
+  unshade dis --raw a.dxbc b.dxbc                  one after the other
+  unshade dis kernel.air --raw | diff - <(llvm-dis-14 < kernel.air)
+  unshade dis kernel.cubin --raw | diff - <(cuobjdump -sass kernel.cubin)
+  unshade dis kernel.cubin --cfg dot | dot -Tsvg -o kernel.svg
+  unshade dis kernel.cubin --life                  live registers, where they begin and end
+  unshade dis kernel.cubin --json                  instructions as data
+  unshade dis --sm 30 --words 2800400110005de4 8000000000001de7
+
+{EXIT_STATUS}"))]
+    Disassemble(Deferred<DisassembleArgs>),
+    /// CUDA C of NVIDIA's machine code
+    ///
+    /// Kernels of Kepler (sm_30 to sm_37) are written as C that compilers of CUDA accept and that does what the machine
+    /// code does. What can't be expressed is a comment in its place. docs/decompiler.md tells how it is made.
+    #[command(after_help = format!("\
+Examples:
+  unshade decompile kernel.cubin
+  unshade decompile libtorch.so /softmax/ -o softmax.cu
+  unshade decompile kernel.cubin axpy --lines        which instructions each line comes from
+  unshade decompile kernel.cubin axpy --json
+
+{EXIT_STATUS}"))]
+    Decompile(Deferred<DecompileArgs>),
+    /// Run a kernel of a cubin, without a GPU
+    ///
+    /// Kepler's machine code (sm_30 to sm_37) is run as the tables of instructions have it: every block, warp and lane.
+    /// What a kernel does that it should not, such as reading outside of its buffers, is told with the instruction and
+    /// the thread. docs/emulator.md tells how far it is the chip.
+    #[command(after_help = format!("\
+Examples:
+  unshade run axpy.cubin axpy --block 32 --arg 2.0 --arg 'f32[32]' --arg 'f32[32]=range' --out 1=print
+  unshade run kernels.cubin matmul --grid 2,2 --block 16,16 --arg 'f32[1024]=random:1' \\
+      --arg 'f32[1024]=random:2' --arg 'f32[1024]' --arg 32 --out 2=c.bin
+  unshade run app.exe reduce --block 256 --arg 'i32[256]=file:in.bin' --arg buf:4 --trace --trace-lane 3
+
+Arguments, one --arg for each parameter:
+  5, -1, 0x10, 1.5        a number of the parameter's size; with a point or an exponent a float
+  i32:5, u64:1, f64:0.5   a number of a type
+  hex:0100000000000040    bytes, of a structure passed by value
+  buf:4096                the address of so many zero bytes
+  f32[64]                 the address of zeros of a type: i8 to i64, u8 to u64, f32, f64
+  f32[64]=0.5,1           … of numbers, the last one repeated
+  u32[64]=range           … of 0, 1, 2 and so on
+  i32[64]=random:7        … of random numbers of a seed; floats from -1 to 1
+  f32[]=file:data.bin     … of what is in a file; file:data.bin if its type is of no interest
+
+Exit status:
+  0  the kernel ended
+  1  a fault, or a limit was reached
+  2  misuse, no such kernel, or an input that could not be read"))]
+    Run(Deferred<RunArgs>),
+    /// Assemble a listing: NVIDIA's machine code, or a token program of Direct3D
+    ///
+    /// Reads what `dis` prints, with --raw or without. Machine code becomes words, or goes into a copy of the cubin. A
+    /// token program (Shader Model 4 to 5.1) becomes a DXContainer, or goes into a copy of one, with STAT counted anew
+    /// and signed.
+    #[command(name = "asm", after_help = format!("\
+Examples:
+  echo 'FMUL R0, R2, c[0x0][0x140];' | unshade asm --sm 35 -
+  unshade dis kernel.cubin --raw > kernel.sass
+  unshade asm kernel.sass --into kernel.cubin -o changed.cubin
+  unshade dis shader.dxbc -o shader.asm
+  unshade asm shader.asm --into shader.dxbc -o changed.dxbc
+
+{EXIT_STATUS}"))]
+    Assemble(Deferred<AssembleArgs>),
+    /// Show the reference page of an instruction of NVIDIA's, or name them all
+    #[command(after_help = format!("\
+Examples:
+  unshade isa
+  unshade isa ISCADD
+
+{EXIT_STATUS}"))]
+    Isa {
+        /// The mnemonic
+        mnemonic: Option<String>,
+    },
+    /// Write the processor module for Ghidra that knows Kepler's machine code
+    #[command(after_help = format!("\
+Examples:
+  unshade ghidra -o ~/ghidra/Ghidra/Processors
+  unshade ghidra --import kernels.cubin -o programs
+  analyzeHeadless /tmp project -import programs/*.xml
+
+docs/ghidra.md tells how to install and use it.
+
+{EXIT_STATUS}"))]
+    Ghidra(Deferred<GhidraArgs>),
+    /// Write modules as .air and .cubin files, embedded sources as the files that they were, and .ptx
+    #[command(after_help = format!("\
+Examples:
+  unshade extract default.metallib -o out
+  unshade extract default.metallib -o out --only sources
+  unshade extract torch.whl -o out --only programs
+
+{EXIT_STATUS}"))]
+    Extract(Deferred<ExtractArgs>),
+    /// Check structure, sizes and every hash
+    #[command(after_help = format!("\
+Examples:
+  unshade verify default.metallib
+  unshade verify --strict *.metallib
+
+The rules are told in docs/verify.md.
+
+Exit status:
+  0  sound (warnings and notes may have been printed)
+  1  an error was found, or nothing to check
+  2  misuse, or an input that could not be read"))]
+    Verify(Deferred<VerifyArgs>),
+    /// Say whether Metal libraries load on an OS, and why not
+    #[command(after_help = format!("\
+Examples:
+  unshade check default.metallib                    what it was made for, and needs
+  unshade check default.metallib --os macos-13.0    and there?
+  unshade check app.ipa --os ios-16.0 --os ios-simulator-16.0
+  unshade check default.metallib --os macos-13.0 --verbose
+
+Platforms: {}.
+The rules, and how sure each is, are told in docs/check.md.
+
+Exit status:
+  0  no rule is broken (some may be unclear)
+  1  a library will not load, or not all of its functions will; or there is none
+  2  misuse, or an input that could not be read", Target::platform_names().collect::<Vec<_>>().join(", ")))]
+    Check(Deferred<CheckArgs>),
+    /// Show what is different between two programs: fields, functions, code
+    #[command(after_help = "\
+Examples:
+  unshade diff old.metallib new.metallib
+  unshade diff old.metallib new.metallib --stat
+  unshade diff old.dxil new.dxil --context 0
+  unshade diff a.whl!mlx/lib/mlx.metallib b.whl!mlx/lib/mlx.metallib --json
+
+Functions are matched by name, parts of containers by theirs. What only says where things
+stand is left out, and so are numbers of values and metadata that only shifted.
+
+Exit status:
+  0  the same, to the byte
+  1  different, or nothing to compare
+  2  misuse, or an input that could not be read")]
+    Diff(Deferred<DiffArgs>),
+    /// Attribute every byte of a file
+    #[command(after_help = format!("\
+Examples:
+  unshade dump default.metallib | less
+  unshade dump default.metallib --depth 1
+  unshade dump default.metallib --range 0x58..0x120
+
+{EXIT_STATUS}"))]
+    Dump(Deferred<DumpArgs>),
+    /// Find GPU programs in files and folders, a row each
+    #[command(after_help = format!("\
+Examples:
+  unshade scan /Applications
+  unshade scan ~/wheels --json > finds.jsonl
+
+Links are not followed; devices and pipes are skipped; what can't be read is told on
+standard error.
+
+{EXIT_STATUS}"))]
+    Scan(Deferred<ScanArgs>),
+    /// Count what many files have in common: the values of each field, and what goes together
+    #[command(after_help = format!("\
+Examples:
+  unshade survey ~/wheels | less
+  unshade survey a.metallib b.metallib --depth 3
+  unshade survey ~/shaders --unknown            what has nobody named yet?
+  unshade survey ~/shaders --json | jq '.fields[] | select(.path | endswith(\"TYPE/function type\"))'
+  unshade survey *.air                          records of bitcode
+
+A field decides another one if each of its values comes with one value of the other only.
+
+{EXIT_STATUS}"))]
+    Survey(Deferred<SurveyArgs>),
+    /// Write a DXContainer or a Metal library as YAML
+    ///
+    /// Of a DXContainer the first document is that of LLVM's obj2yaml, the second what that leaves out.
+    #[command(after_help = format!("\
+Examples:
+  unshade to-yaml shader.dxil | less
+  unshade to-yaml shader.dxil -o shader.yaml
+  unshade to-yaml default.metallib -o default.yaml --modules modules
+
+What is read back with `from-yaml` is the same to the byte.
+
+{EXIT_STATUS}"))]
+    ToYaml(Deferred<ToYamlArgs>),
+    /// Make a DXContainer or a Metal library from YAML
+    #[command(after_help = format!("\
+Examples:
+  unshade from-yaml shader.yaml -o shader.dxil
+  unshade from-yaml changed.yaml -o changed.dxil --sign
+  unshade from-yaml default.yaml -o default.metallib
+
+{EXIT_STATUS}"))]
+    FromYaml(Deferred<FromYamlArgs>),
+    /// Compute the digest of a DXContainer anew
+    #[command(after_help = format!("\
+Examples:
+  unshade sign shader.dxil -o signed.dxil
+
+{EXIT_STATUS}"))]
+    Sign(Deferred<SignArgs>),
+    /// Change a DXContainer or a Metal library: parts, functions, target, what is stripped
+    ///
+    /// Parts of a DXContainer are added, replaced, removed and reordered, and it is signed. Functions of a Metal
+    /// library are merged, kept, removed and renamed, in this order, and modules replaced; then things are stripped and
+    /// the target is set. It gets a new UUID. Without an edit the file comes back as it is.
+    #[command(after_help = format!("\
+Examples:
+  unshade edit default.metallib --keep '/^reduce_/' --strip sources,debug -o small.metallib
+  unshade edit default.metallib --rename sum=sum_f32 --os macos-13.0 -o other.metallib
+  unshade edit a.metallib --merge b.metallib -o both.metallib
+  unshade edit shader.dxil --strip debug,reflection -o small.dxil
+  unshade edit shader.dxil --set RTS0=root_signature.bin -o bound.dxil
+  unshade edit shader.dxil --private note.txt -o noted.dxil
+
+{EXIT_STATUS}"))]
+    Edit(Deferred<EditArgs>),
+    /// Make a file from its parts: a Metal library from modules or a manifest, a DXContainer from parts
+    ///
+    /// Of a module of a Metal library only the file is needed: what the library says of its functions is read from
+    /// it. A manifest is YAML (docs/formats/metallib.md).
+    #[command(after_help = format!("\
+Examples:
+  unshade build metallib kernel.bc vertex.bc --os macos-14.0 -o default.metallib
+  unshade build metallib manifest.yaml -o default.metallib
+  unshade build dxcontainer SFI0=sfi0.bin DXIL=program.bin -o shader.dxil
+
+{EXIT_STATUS}"))]
+    Build(Deferred<BuildArgs>),
+    /// Print the table of Metal data types
+    #[command(after_help = "\
+Examples:
+  unshade types --columns 2
+  unshade types --format swift > MetalDataType.swift")]
+    Types(Deferred<TypesArgs>),
+    /// Print a completion script for a shell
+    #[command(after_help = "\
+Examples:
+  unshade completions bash > /etc/bash_completion.d/unshade
+  unshade completions zsh > ~/.zfunc/_unshade")]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages
+    Man {
+        #[command(flatten)]
+        output: FolderArgs,
+    },
+}
+
+/// Arguments of a command that are only described when that command is given: to describe those of all takes longer
+/// than many a file.
+#[derive(Debug)]
+pub(crate) struct Deferred<A>(pub(crate) A);
+
+impl<A: ClapArgs> Deferred<A> {
+    /// Adds them, under what is told of the command.
+    fn described(command: clap::Command) -> clap::Command {
+        let (about, long_about) = (command.get_about().cloned(), command.get_long_about().cloned());
+        let mut command = A::augment_args(command);
+        if let Some(about) = about {
+            command = command.about(about);
+        }
+        if let Some(long_about) = long_about {
+            command = command.long_about(long_about);
+        }
+        command
+    }
+}
+
+impl<A: ClapArgs> ClapArgs for Deferred<A> {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command.defer(Self::described)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        A::augment_args_for_update(command)
+    }
+}
+
+impl<A: FromArgMatches> FromArgMatches for Deferred<A> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        A::from_arg_matches(matches).map(Self)
+    }
+
+    fn from_arg_matches_mut(matches: &mut ArgMatches) -> Result<Self, Error> {
+        A::from_arg_matches_mut(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+}

@@ -1,0 +1,249 @@
+//! Telling what is in files.
+
+use super::{FileArgs, FilesArgs, FolderArgs, SelectionArgs, size};
+use anyhow::Result;
+use clap::{Args as ClapArgs, ValueEnum};
+use std::path::PathBuf;
+use unshade::load_check::Target;
+use unshade::select::Selection;
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ListArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    pub(crate) file: String,
+    /// Functions: a name, /regular expression/ or #index
+    #[arg(value_name = "FUNCTION")]
+    selectors: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    /// Show names as they stand in the file
+    #[arg(long)]
+    pub(crate) mangled: bool,
+}
+
+impl ListArgs {
+    pub(crate) fn selection(&self) -> Result<Selection> {
+        self.selection.with(&self.selectors)
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ShowArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    pub(crate) file: String,
+    /// Functions: a name, /regular expression/ or #index; a DXContainer is shown as a whole
+    #[arg(value_name = "FUNCTION")]
+    selectors: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
+}
+
+impl ShowArgs {
+    /// Whether functions were named.
+    pub(crate) fn names_functions(&self) -> bool {
+        !self.selectors.is_empty()
+    }
+
+    pub(crate) fn selection(&self) -> Result<Selection> {
+        self.selection.with(&self.selectors)
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExtractArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    pub(crate) file: String,
+    /// Functions: a name, /regular expression/ or #index
+    #[arg(value_name = "FUNCTION")]
+    selectors: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    #[command(flatten)]
+    pub(crate) output: FolderArgs,
+    /// What to write [default: modules and sources]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub(crate) only: Vec<Extracted>,
+}
+
+impl ExtractArgs {
+    pub(crate) fn selection(&self) -> Result<Selection> {
+        self.selection.with(&self.selectors)
+    }
+
+    pub(crate) fn wants(&self, what: Extracted) -> bool {
+        if self.only.is_empty() { what != Extracted::Programs } else { self.only.contains(&what) }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Extracted {
+    /// The bitcode module of each function, as NAME.air; the cubins of fat binaries
+    Modules,
+    /// Embedded sources, in a folder for each archive; the PTX of fat binaries
+    Sources,
+    /// The libraries themselves, out of what they are embedded in
+    Programs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) files: FilesArgs,
+    /// Fail on warnings, too
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) files: FilesArgs,
+    /// Where it is to be loaded, such as macos-13.0; may be given several times [default: where it was made for]
+    #[arg(long, value_name = "PLATFORM-VERSION", value_delimiter = ',')]
+    pub(crate) os: Vec<Target>,
+    /// Show rules that are kept, too, and where each is known from
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DiffArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    #[arg(value_name = "BEFORE")]
+    pub(crate) before: String,
+    /// Another one
+    #[arg(value_name = "AFTER")]
+    pub(crate) after: String,
+    /// Show how much has changed rather than what
+    #[arg(long)]
+    pub(crate) stat: bool,
+    /// How many lines are shown around each change of code
+    #[arg(long, short = 'U', value_name = "N", default_value_t = 3)]
+    pub(crate) context: usize,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DumpArgs {
+    /// A file, `file!path/inside`, or `-` for standard input
+    pub(crate) file: String,
+    /// Show fields down to this depth
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    pub(crate) depth: usize,
+    /// Show only fields that touch these bytes: START..END, START..+SIZE, or one offset
+    #[arg(long, value_name = "RANGE", value_parser = byte_range)]
+    pub(crate) range: Option<std::ops::Range<u64>>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExploreArgs {
+    /// Files and folders [default: those that are dropped on the page]
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Print the address, and start no browser
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) no_open: bool,
+    /// The port to listen on [default: any that is free]
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value_t = 0,
+        hide_default_value = true,
+        conflicts_with = "json"
+    )]
+    pub(crate) port: u16,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct HtmlArgs {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: FileArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ScanArgs {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Threads [default: as many as there are processors]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) threads: usize,
+    /// Tell also what is odd about files, such as archives that are damaged
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SurveyArgs {
+    /// Files and folders
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Show only what nobody has named yet, and what goes together with it
+    #[arg(long)]
+    pub(crate) unknown: bool,
+    /// Count the records of bitcode inside of programs, and the instructions of NVIDIA's machine code, too
+    #[arg(long, visible_alias = "code")]
+    pub(crate) bitcode: bool,
+    /// Show fields down to this depth
+    #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
+    pub(crate) depth: usize,
+    /// How many values are shown of a field
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) values: usize,
+    /// Threads [default: as many as there are processors]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) threads: usize,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TypesArgs {
+    /// The form of the table
+    #[arg(long, value_enum, default_value_t = TypesFormat::Markdown)]
+    pub(crate) format: TypesFormat,
+    /// Pairs of columns side by side, for markdown
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub(crate) columns: u8,
+    #[command(flatten)]
+    pub(crate) output: FileArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TypesFormat {
+    Markdown,
+    Json,
+    Rust,
+    Swift,
+    C,
+}
+
+/// `START..END`, `START..+SIZE`, or one offset.
+fn byte_range(text: &str) -> Result<std::ops::Range<u64>, String> {
+    let bad = || "expected START..END, START..+SIZE, or an offset".to_owned();
+    let Some((start, end)) = text.split_once("..") else {
+        let start = size(text)?;
+        return Ok(start..start.checked_add(1).ok_or_else(bad)?);
+    };
+    let start = if start.is_empty() { 0 } else { size(start)? };
+    let end = match end.strip_prefix('+') {
+        Some(count) => start.checked_add(size(count)?).ok_or_else(bad)?,
+        None if end.is_empty() => u64::MAX,
+        None => size(end)?,
+    };
+    if start < end { Ok(start..end) } else { Err(bad()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        assert_eq!(byte_range("0x58..0x60"), Ok(0x58..0x60));
+        assert_eq!(byte_range("16..+4"), Ok(16..20));
+        assert_eq!(byte_range("7"), Ok(7..8));
+        assert_eq!(byte_range("8.."), Ok(8..u64::MAX));
+        assert!(byte_range("9..8").is_err());
+    }
+}

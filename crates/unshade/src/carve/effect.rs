@@ -1,0 +1,46 @@
+//! Direct3D effects by themselves: what stands in an FX10 part, or a file of the compilers for Direct3D 9.
+//!
+//! | offset | type | meaning |
+//! |---|---|---|
+//! | 0 | u32 | version: `0xFEFF0901` fx_2_0, `0xFEFF1001` fx_4_0, `0xFEFF1011` fx_4_1, `0xFEFF2001` fx_5_0 |
+//! | 4 | u32 | fx_2_0: where the tables stand, behind the eight bytes of this head |
+//! | 32 | u32 | from fx_4_0 on: size of the data, behind a head of 76 bytes, in fx_5_0 of 96 |
+//!
+//! Their shaders stand in them as they are: token programs of Shader Model 1 to 3, later DXContainers. So they are found
+//! as in any other bytes; the names of techniques and passes are only told of effects in containers.
+//!
+//! Source: Wine's `d3dx9_36/effect.c` and `d3d10/effect.c`.
+
+use super::fields::Fields;
+use crate::format::Container;
+
+/// What the bytes are, if they begin like an effect.
+pub(super) fn detect(data: &[u8]) -> Option<Container> {
+    let fields = Fields::little(data);
+    let (profile, head, size_at) = match fields.u32(0)? {
+        0xfeff_0901 => ("fx_2_0", 8, 4),
+        0xfeff_1001 => ("fx_4_0", 76, 32),
+        0xfeff_1011 => ("fx_4_1", 76, 32),
+        0xfeff_2001 => ("fx_5_0", 96, 32),
+        _ => return None,
+    };
+    let size = u64::from(fields.u32(size_at)?);
+    (size.checked_add(head)? <= data.len() as u64).then_some(Container::Effect { profile })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn effects_are_named() {
+        let mut effect = 0xfeff_2001_u32.to_le_bytes().to_vec();
+        effect.resize(96 + 12, 0);
+        effect[32] = 12;
+        let named = detect(&effect).map(|effect| effect.to_string());
+        assert_eq!(named.as_deref(), Some("Direct3D effect fx_5_0 without a container"));
+        effect[32] = 13;
+        assert_eq!(detect(&effect), None, "its data leave the file");
+        assert_eq!(detect(&effect[..32]), None);
+    }
+}
