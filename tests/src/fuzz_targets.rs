@@ -451,7 +451,7 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// Words of both instruction sets as a kernel: C, or a reason why not.
 pub fn decompile(data: &[u8]) {
-    use unshade::decompiler::{Source, decompile, sass};
+    use unshade::decompiler::{Options, Source, decompile, sass};
     for isa in unshade::sass::isa::ALL {
         let code = sass::Code {
             isa,
@@ -471,7 +471,8 @@ pub fn decompile(data: &[u8]) {
             code,
             shared_size: 0,
         };
-        if let Ok(decompiled) = decompile(&source, 4_000) {
+        let options = Options { budget: 4_000, ..Options::default() };
+        if let Ok(decompiled) = decompile(&source, &options) {
             assert!(!decompiled.lines.is_empty(), "a function has at least its head");
         }
     }

@@ -8,7 +8,7 @@
 //! anywhere to anywhere. What may go back counts down, and leaves at zero.
 
 use unshade::decompiler::sass::Code;
-use unshade::decompiler::{Fault, Source, decompile};
+use unshade::decompiler::{Fault, Options, Source, decompile};
 use unshade::sass::semantics::table::Code as Pcode;
 use unshade::sass::semantics::{Lifted, Space, functions};
 use unshade::sass::table::{Encoding, Flow, Isa, Kind, NONE};
@@ -16,6 +16,7 @@ use unshade::sass::{Instruction, assemble, isa};
 use unshade_emulate::{Argument, Device, Grid, Limits, Module};
 
 use crate::closed_loop::cases::Random;
+use crate::closed_loop::host::run_otherwise;
 use crate::closed_loop::placed::Case;
 
 /// Words that a thread loads and stores: 8 integers, 8 floats, 4 doubles, and 12 of nothing.
@@ -411,7 +412,10 @@ pub fn case_of(code: &[u8], number: u64) -> Result<Case, Skipped> {
     let sizes = [8_u16, 8, 4, 4, 4, 4, 4, 4];
     let isa = isa::by_architecture(35).expect("it is a table of ours");
     let source = Source::kernel(name.clone(), Code::new(isa, code), &sizes.map(u32::from));
-    let found = decompile(&source, 20_000).map_err(Skipped::Refused)?;
+    let mut found = decompile(&source, &Options::default()).map_err(Skipped::Refused)?;
+    if let Some(options) = run_otherwise(&found) {
+        found = decompile(&source, &options).map_err(Skipped::Refused)?;
+    }
     if found.unlifted > 0 {
         let notes = found.lines.iter().filter_map(|line| line.text.split_once("/* "));
         let first = notes.map(|note| note.1).next().unwrap_or("");

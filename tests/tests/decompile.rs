@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use unshade::decompiler::types::{Kind, Type};
-use unshade::decompiler::{DEFAULT_BUDGET, Parameter, Source, decompile, sass};
+use unshade::decompiler::{Options, Parameter, Source, decompile, sass};
 use unshade::nv::Cubin;
 use unshade_core::{Diagnostics, Reader};
 use unshade_tests::closed_loop::{cases, compare, emulated, folder, host};
@@ -25,7 +25,7 @@ fn example(words: &[u64], name: &str, parameters: &[(u32, u32, Option<Type>)]) -
         relocations: Vec::new(),
     };
     let source = Source { name: String::from(name), is_kernel: true, parameters, code, shared_size: 0 };
-    decompile(&source, DEFAULT_BUDGET).unwrap().text()
+    decompile(&source, &Options::default()).unwrap().text()
 }
 
 const AXPY: [u64; 16] = [
@@ -109,7 +109,7 @@ fn kernel(file: &str, name: &str) -> String {
     let cubin = Cubin::read(Reader::new(&cubin)).unwrap();
     let wanted = |function: &unshade::nv::function::Function<'_>| function.name() == name.as_bytes();
     let mut text = String::new();
-    unshade::decompile::cubin(&cubin, &wanted, DEFAULT_BUDGET, &mut Diagnostics::new(), &mut |function| {
+    unshade::decompile::cubin(&cubin, &wanted, &Options::default(), &mut Diagnostics::new(), &mut |function| {
         text = function.result.unwrap().text();
     });
     text
@@ -225,7 +225,7 @@ fn the_c_does_what_the_source_and_the_machine_code_do() {
         let wanted =
             |function: &unshade::nv::function::Function<'_>| function.name() == case.kernel.as_bytes();
         let mut diagnostics = Diagnostics::new();
-        unshade::decompile::cubin(&cubin, &wanted, DEFAULT_BUDGET, &mut diagnostics, &mut |function| {
+        unshade::decompile::cubin(&cubin, &wanted, &Options::default(), &mut diagnostics, &mut |function| {
             match function.result {
                 Err(fault) => left_out.push(format!("{}: {fault}", case.kernel)),
                 // What has no C is said in the text.

@@ -153,16 +153,32 @@ impl Decompiled {
     }
 }
 
-/// So many instructions a function may have, those of functions that it calls counted at each call.
+/// The budget that is taken when nobody names one.
 pub const DEFAULT_BUDGET: usize = 200_000;
+
+/// How functions become C.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// So many instructions a function may have, those of functions that it calls counted at each call.
+    pub budget: usize,
+    /// Whether each operation that takes a subnormal float for zero shows it as a call, also in functions where all do and
+    /// the text could name `-ftz=true` instead.
+    pub explicit_flushes: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { budget: DEFAULT_BUDGET, explicit_flushes: false }
+    }
+}
 
 /// Decompiles a function.
 ///
 /// # Errors
 ///
 /// When it is larger than the budget, or can't be followed at all.
-pub fn decompile(source: &Source<'_>, budget: usize) -> Result<Decompiled, Fault> {
-    decompile_more(source, budget, &mut Tried::default())
+pub fn decompile(source: &Source<'_>, options: &Options) -> Result<Decompiled, Fault> {
+    decompile_more(source, options, &mut Tried::default())
 }
 
 /// Decompiles one of several functions: what was tried out for one of them need not be tried again for the others. The text is
@@ -171,10 +187,14 @@ pub fn decompile(source: &Source<'_>, budget: usize) -> Result<Decompiled, Fault
 /// # Errors
 ///
 /// When it is larger than the budget, or can't be followed at all.
-pub fn decompile_more(source: &Source<'_>, budget: usize, tried: &mut Tried) -> Result<Decompiled, Fault> {
-    let mut function = sass::lift(&source.code, budget)?;
+pub fn decompile_more(
+    source: &Source<'_>,
+    options: &Options,
+    tried: &mut Tried,
+) -> Result<Decompiled, Fault> {
+    let mut function = sass::lift(&source.code, options.budget)?;
     pass::run(&mut function, tried);
-    let flushes = pass::flush::run(&mut function);
+    let flushes = !options.explicit_flushes && pass::flush::run(&mut function);
     let graph = Graph::new(&function);
     ways::join_ways(&mut function, &graph);
     ways::split_edges(&mut function);

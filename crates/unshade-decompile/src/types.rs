@@ -481,7 +481,7 @@ impl Types {
     /// Whether an integer has a sign: as its class votes; a sum or product as what it is made of.
     fn has_sign(&self, function: &Function, id: Id, votes: Votes) -> bool {
         match function.op(id) {
-            Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem | Op::FloatToSigned => return true,
+            Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem => return true,
             Op::Shr | Op::ZeroExtend | Op::Udiv | Op::Urem | Op::High | Op::Concat | Op::Special(_) => {
                 return false;
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unshade_core::Diagnostics;
 use unshade_decompile::sass::{Code, Inner, Part, Place, Relocation, Variable};
 use unshade_decompile::types::{Kind, Type};
-use unshade_decompile::{Decompiled, Fault, Parameter, Source, Tried, c};
+use unshade_decompile::{Decompiled, Fault, Options, Parameter, Source, Tried, c};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
@@ -36,7 +36,7 @@ pub struct FunctionC {
 pub fn cubin(
     cubin: &Cubin<'_>,
     wanted: &dyn Fn(&Function<'_>) -> bool,
-    budget: usize,
+    options: &Options,
     diagnostics: &mut Diagnostics,
     take: &mut dyn FnMut(FunctionC),
 ) -> usize {
@@ -78,7 +78,7 @@ pub fn cubin(
             code,
             shared_size: resources.shared,
         };
-        let result = unshade_decompile::decompile_more(&source, budget, &mut tried);
+        let result = unshade_decompile::decompile_more(&source, options, &mut tried);
         take(FunctionC { name, demangled, instructions: instructions(isa, bytes.data()), result });
     }
     count

@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use unshade::decompiler::{Decompiled, Options};
+
 use super::cases::{Case, Inputs, Parameter, Results};
 
 /// Why the host could not run the cases.
@@ -79,6 +81,13 @@ impl Program {
             Ok(_) => Ok(program),
         }
     }
+}
+
+/// How a function that was decompiled is decompiled again, if the host could not run it: its processor flushes subnormal
+/// doubles with the floats, so that only calls can say what is flushed.
+pub fn run_otherwise(found: &Decompiled) -> Option<Options> {
+    let has_doubles = || found.lines.iter().any(|line| line.text.contains("double"));
+    (found.flushes && has_doubles()).then(|| Options { explicit_flushes: true, ..Options::default() })
 }
 
 /// A kernel in the list of a program: its name, and how it is called. One whose source says that it is compiled with

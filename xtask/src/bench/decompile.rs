@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, ensure};
 use unshade::core::{Diagnostics, Reader};
 use unshade::decompiler::sass::Code;
-use unshade::decompiler::{DEFAULT_BUDGET, Source, decompile};
+use unshade::decompiler::{Options, Source, decompile};
 use unshade::nv::Cubin;
 use unshade::sass::{assemble, isa};
 
@@ -55,7 +55,7 @@ fn real(runs: usize) -> Result<bool> {
                 continue;
             }
             let mut faults = Diagnostics::new();
-            unshade::decompile::cubin(&cubin, &|_| true, DEFAULT_BUDGET, &mut faults, &mut |function| {
+            unshade::decompile::cubin(&cubin, &|_| true, &Options::default(), &mut faults, &mut |function| {
                 functions += 1;
                 instructions += function.instructions;
                 lines += function.result.map_or(0, |found| found.lines.len());
@@ -80,7 +80,7 @@ fn curve(runs: usize) -> Result<bool> {
         let mut lines = 0;
         for _ in 0..runs {
             let start = Instant::now();
-            lines = decompile(&source(&code)?, DEFAULT_BUDGET)?.lines.len();
+            lines = decompile(&source(&code)?, &Options::default())?.lines.len();
             best = best.min(start.elapsed().as_secs_f64());
         }
         println!(
@@ -109,7 +109,7 @@ fn curve(runs: usize) -> Result<bool> {
 fn refusal() -> Result<bool> {
     let code = body(5_000)?;
     let start = Instant::now();
-    let fault = decompile(&source(&code)?, 1_000).err().context("the budget does not hold")?;
+    let fault = decompile(&source(&code)?, &Options { budget: 1_000, ..Options::default() }).err().context("the budget does not hold")?;
     println!(
         "a budget of 1,000 instructions: \"{fault}\" after {:.1} ms",
         start.elapsed().as_secs_f64() * 1e3

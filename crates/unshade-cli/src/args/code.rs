@@ -149,6 +149,9 @@ pub(crate) struct DecompileArgs {
     /// The most instructions of a function, those of functions that it calls counted at each call
     #[arg(long, value_name = "N", default_value_t = unshade::decompiler::DEFAULT_BUDGET)]
     pub(crate) budget: usize,
+    /// Show each flush of a subnormal float as a call, also where `-ftz=true` says it of the whole function
+    #[arg(long)]
+    pub(crate) explicit_ftz: bool,
     /// The file to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

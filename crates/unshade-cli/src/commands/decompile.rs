@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use unshade::core::Diagnostics;
 use unshade::decompile::{self, FunctionC};
-use unshade::decompiler::Line;
+use unshade::decompiler::{Line, Options};
 use unshade::nv::function::Function;
 use unshade::nv_units::{Unit, each_unit};
 use unshade::program::Program;
@@ -57,6 +57,7 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
     let selection = args.selection()?;
     let mut functions: Vec<FunctionC> = Vec::new();
     let mut outcome = Outcome::Done;
+    let options = Options { budget: args.budget, explicit_flushes: args.explicit_ftz };
     input.each_program(&global.limits(), |find| {
         let mut diagnostics = Diagnostics::new();
         if let Some(program) = diagnostics.take("program", Program::open(find)) {
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
                 if let Unit::Cubin(cubin) = unit {
                     let wanted =
                         |function: &Function<'_>| selection.matches_name(function.index, function.name());
-                    decompile::cubin(cubin, &wanted, args.budget, &mut faults, &mut |function| {
+                    decompile::cubin(cubin, &wanted, &options, &mut faults, &mut |function| {
                         functions.push(function);
                     });
                 }

@@ -308,16 +308,6 @@ impl Printer<'_> {
                 let from = Type::Integer(self.function.width(a), false);
                 self.cast(a, Type::Float(width), tight, from)
             }
-            Op::FloatToSigned => {
-                let text = self.value(a, 0, Type::Float(self.function.width(a)));
-                let name = match (self.function.width(a), width) {
-                    (64, 64) => "__double2ll_rz",
-                    (64, _) => "__double2int_rz",
-                    (_, 64) => "__float2ll_rz",
-                    _ => "__float2int_rz",
-                };
-                format!("{name}({text})")
-            }
             Op::Select => {
                 let condition = self.value(a, CHOICE + 1, Type::Bool);
                 let yes = self.value(b, CHOICE + 1, ty);

@@ -121,7 +121,6 @@ pub enum Op {
     FloatConvert,
     SignedToFloat,
     UnsignedToFloat,
-    FloatToSigned,
     /// The same: where a variable gets a number before the branch that leads to its phi.
     Copy,
     /// The second input if the first holds, or else the third.

@@ -75,7 +75,7 @@ impl Op {
     pub fn is_integer(self) -> bool {
         match self {
             Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::ZeroExtend | Op::SignExtend => true,
-            Op::Special(_) | Op::PopCount | Op::LeadingZeros | Op::FloatToSigned => true,
+            Op::Special(_) | Op::PopCount | Op::LeadingZeros => true,
             Op::Call(call) => matches!(call.result(), b'i' | b'I' | b'U'),
             op => op.is_arithmetic(),
         }
@@ -84,7 +84,7 @@ impl Op {
     /// What it says of the sign of what it gives.
     pub fn result_sign(self) -> Sign {
         match self {
-            Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem | Op::FloatToSigned => Sign::Signed,
+            Op::Sar | Op::SignExtend | Op::Sdiv | Op::Srem => Sign::Signed,
             Op::Shr | Op::ZeroExtend | Op::Udiv | Op::Urem | Op::High => Sign::Unsigned,
             Op::Call(call) if matches!(call.result(), b'i' | b'I') => Sign::Signed,
             _ => Sign::Any,
@@ -114,7 +114,7 @@ impl Op {
     pub fn takes_float(self, index: usize) -> bool {
         match self {
             Op::FloatEqual | Op::FloatNotEqual | Op::FloatLess | Op::FloatLessEqual => true,
-            Op::FloatNan | Op::FloatToSigned => true,
+            Op::FloatNan => true,
             Op::SignedToFloat | Op::UnsignedToFloat => false,
             Op::Call(intrinsic) => matches!(intrinsic.input(index), b'f' | b'd'),
             op => op.gives_float(),

@@ -166,7 +166,7 @@ fn kind(function: &Function, id: Id) -> Kind {
         Op::FloatDiv if function.number(function.input(id, 0)) == Some(0x3f80_0000) => Kind::Any,
         Op::FloatAdd | Op::FloatSub | Op::FloatMul | Op::FloatDiv | Op::FloatSqrt => Kind::Flushing,
         Op::FloatEqual | Op::FloatNotEqual | Op::FloatLess | Op::FloatLessEqual => Kind::Taking,
-        Op::FloatNan | Op::FloatToSigned | Op::SignedToFloat | Op::UnsignedToFloat => Kind::Any,
+        Op::FloatNan | Op::SignedToFloat | Op::UnsignedToFloat => Kind::Any,
         _ => Kind::None,
     }
 }

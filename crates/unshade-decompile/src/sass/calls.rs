@@ -171,6 +171,16 @@ impl Lifting<'_> {
         }
     }
 
+    /// A float without its fraction as an integer; the tables have it in a double, in which it is exact.
+    pub(super) fn truncated(&mut self, double: Id, width: u8) -> Id {
+        let function = &self.builder.function;
+        let source = function.input(function.resolve(double), 0);
+        if width != 32 || function.op(function.resolve(double)) != Op::FloatConvert || function.width(source) != 32 {
+            return self.unlifted(width);
+        }
+        self.call("__float2int_rz", width, &[source])
+    }
+
     /// Modes 0 nearest, 1 down, 2 up, 3 to zero; types U8 U16 U32 U64 S8 S16 S32 S64.
     fn double_to_integer(&mut self, inputs: &[Id]) -> Id {
         const TYPES: [(&str, u8); 4] = [("uint", 32), ("ull", 64), ("int", 32), ("ll", 64)];

@@ -22,6 +22,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use unshade_core::outline::{Field, OutlineSink};
 use unshade_core::{Diagnostics, Escaped, FourCc, TokenKind, TokenSink};
+use unshade_decompile::Options;
 use unshade_dxcontainer::{Container, PartData};
 use unshade_llvm as llvm;
 use unshade_metallib::{Function, Library};
@@ -362,7 +363,8 @@ fn decompiled(
     let wanted = function.index;
     let mut found = None;
     let is_wanted = |function: &unshade_nv::function::Function<'_>| function.index == wanted;
-    decompile::cubin(cubin, &is_wanted, MAX_DECOMPILED, diagnostics, &mut |one| found = Some(one.result));
+    let options = Options { budget: MAX_DECOMPILED, ..Options::default() };
+    decompile::cubin(cubin, &is_wanted, &options, diagnostics, &mut |one| found = Some(one.result));
     let decompiled = found.ok_or_else(no_function)?.map_err(|fault| Fault::new(fault.to_string()))?;
     let mut text = CText::new(tape);
     for line in decompiled.prelude.iter().flat_map(|definition| definition.lines()) {

@@ -14,12 +14,13 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use unshade::core::{Diagnostics, Reader};
-use unshade::decompiler::{DEFAULT_BUDGET, Decompiled, c};
+use unshade::decompiler::{Decompiled, Options, c};
 use unshade::nv::Cubin;
 use unshade::nv::cubin::Role;
 use unshade::nv::function::Function;
 use unshade::sass::Instruction;
 use unshade_emulate::module::Variable;
+use unshade_tests::closed_loop::host::run_otherwise;
 use unshade_tests::closed_loop::placed::{Case, Verdict, Workshop};
 
 use super::super::kernel_runs::{FILLINGS, Loaded, fields, hash, kind};
@@ -149,11 +150,17 @@ impl Counts {
 fn prepare(loaded: &Loaded, data: &[u8], name: &str) -> Result<Prepared, String> {
     let cubin = Cubin::read(Reader::new(data)).map_err(|error| error.to_string())?;
     let wanted = |function: &Function<'_>| function.name() == name.as_bytes();
-    let mut found: Option<Result<Decompiled, String>> = None;
-    unshade::decompile::cubin(&cubin, &wanted, DEFAULT_BUDGET, &mut Diagnostics::new(), &mut |function| {
-        found = Some(function.result.map_err(|fault| fault.to_string()));
-    });
-    let found = found.ok_or("there is no such function")??;
+    let decompile = |options: &Options| {
+        let mut found: Option<Result<Decompiled, String>> = None;
+        unshade::decompile::cubin(&cubin, &wanted, options, &mut Diagnostics::new(), &mut |function| {
+            found = Some(function.result.map_err(|fault| fault.to_string()));
+        });
+        found.ok_or("there is no such function")?
+    };
+    let mut found = decompile(&Options::default())?;
+    if let Some(options) = run_otherwise(&found) {
+        found = decompile(&options)?;
+    }
     if found.unlifted > 0 {
         return Err("not all of it is C".into());
     }

@@ -24,7 +24,7 @@ use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
 use unshade::core::{Diagnostics, Reader};
 use unshade::decompile::FunctionC;
-use unshade::decompiler::DEFAULT_BUDGET;
+use unshade::decompiler::Options;
 use unshade::nv::Cubin;
 
 use self::batches::{Batches, Refused};
@@ -181,7 +181,7 @@ fn of_cubin(data: &[u8], shared: &Shared<'_>) -> Result<Tally> {
     let mut diagnostics = Diagnostics::new();
     let mut fault = None;
     let mut start = Instant::now();
-    unshade::decompile::cubin(&cubin, &wanted, DEFAULT_BUDGET, &mut diagnostics, &mut |function| {
+    unshade::decompile::cubin(&cubin, &wanted, &Options::default(), &mut diagnostics, &mut |function| {
         tally.seconds += start.elapsed().as_secs_f64();
         tally.kernels += usize::from(kernels.get(&function.name).copied().unwrap_or(false));
         if let Err(error) = tally.take(&function, shared) {

@@ -11,7 +11,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
 use unshade::core::{Diagnostics, Reader};
-use unshade::decompiler::DEFAULT_BUDGET;
+use unshade::decompiler::Options;
 use unshade::nv::Cubin;
 use unshade::nv::function::Function;
 
@@ -96,7 +96,7 @@ fn run_in(scratch: &Path, library: &Path, sample: usize, failures: Option<&Path>
 fn text(cubin: &Cubin<'_>, name: &str) -> Option<String> {
     let mut found = None;
     let wanted = |function: &Function<'_>| function.name() == name.as_bytes();
-    unshade::decompile::cubin(cubin, &wanted, DEFAULT_BUDGET, &mut Diagnostics::new(), &mut |function| {
+    unshade::decompile::cubin(cubin, &wanted, &Options::default(), &mut Diagnostics::new(), &mut |function| {
         found = function.result.ok().filter(|found| found.unlifted == 0).map(|found| found.text());
     });
     found

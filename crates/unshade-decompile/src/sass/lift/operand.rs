@@ -133,6 +133,7 @@ impl<'a> Lifting<'a> {
                     Given::Nothing => self.unlifted(width),
                 }
             }
+            Pcode::FloatTruncate => self.truncated(inputs[0], width),
             code => match operator(code) {
                 Some(op) => self.make(op, width, inputs),
                 None => NONE,
@@ -279,7 +280,6 @@ fn operator(code: Pcode) -> Option<Op> {
         Pcode::FloatNan => Op::FloatNan,
         Pcode::FloatToFloat => Op::FloatConvert,
         Pcode::IntegerToFloat => Op::SignedToFloat,
-        Pcode::FloatTruncate => Op::FloatToSigned,
         _ => return None,
     })
 }
