@@ -4,21 +4,21 @@ use crate::ir::dominators::Graph;
 use crate::ir::{BlockId, End, Function, Id, NONE};
 
 /// Leads ways into a block that bring the same for all of its phis through one new block, if all of them go round the same
-/// loop or leave the same one: what they set is written once.
+/// loop, leave the same one, or go into one: what they set is written once.
 pub fn join_ways(function: &mut Function, graph: &Graph) {
     for block in 0..function.blocks.len() as BlockId {
         if !graph.is_reached(block) || function.blocks[block as usize].phis.is_empty() {
             continue;
         }
         let before = function.blocks[block as usize].before.clone();
-        let mut groups: Vec<(Option<BlockId>, Vec<Id>, Vec<BlockId>)> = Vec::new();
+        let mut groups: Vec<(Option<Turn>, Vec<Id>, Vec<BlockId>)> = Vec::new();
         for (place, &from) in before.iter().enumerate() {
             let phis = &function.blocks[block as usize].phis;
             let brought: Vec<Id> = phis.iter().map(|phi| function.input(*phi, place)).collect();
-            let turned = turned(graph, from, block);
-            match groups.iter_mut().find(|group| turned.is_some() && group.0 == turned && group.1 == brought) {
+            let turn = turn(graph, from, block);
+            match groups.iter_mut().find(|group| turn.is_some() && group.0 == turn && group.1 == brought) {
                 Some(group) => group.2.push(from),
-                None => groups.push((turned, brought, vec![from])),
+                None => groups.push((turn, brought, vec![from])),
             }
         }
         if groups.len() < 2 || groups.len() == before.len() {
@@ -37,11 +37,28 @@ pub fn join_ways(function: &mut Function, graph: &Graph) {
     }
 }
 
-/// The header of the loop that a way goes round or leaves.
-fn turned(graph: &Graph, from: BlockId, to: BlockId) -> Option<BlockId> {
+/// What a way does to a loop.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// It goes round the one of this header.
+    Round(BlockId),
+    /// It leaves the one of this header.
+    Out(BlockId),
+    /// It goes into one.
+    Into,
+}
+
+fn turn(graph: &Graph, from: BlockId, to: BlockId) -> Option<Turn> {
     let header = graph.header[from as usize];
-    let is_turn = header != NONE && (to == header || !graph.is_in_loop(to, header));
-    is_turn.then_some(header)
+    if graph.is_in_loop(from, to) {
+        Some(Turn::Round(to))
+    } else if header != NONE && !graph.is_in_loop(to, header) {
+        Some(Turn::Out(header))
+    } else if graph.header[to as usize] == to {
+        Some(Turn::Into)
+    } else {
+        None
+    }
 }
 
 /// A block that some of the ways into another lead through.

@@ -377,22 +377,35 @@ impl Search<'_> {
             return;
         }
         for side in [inputs[1], inputs[2]] {
-            let op = self.function.op(side);
+            let plain = self.unflushed(side);
+            let op = self.function.op(plain);
             let is_float = matches!(op, Op::FloatDiv | Op::FloatSqrt);
             if !is_float && !matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem) {
                 continue;
             }
             operands.clear();
-            if self.parts(side, &mut operands).is_none() {
+            if self.parts(plain, &mut operands).is_none() {
                 continue;
             }
-            let mut leaves = operands.clone();
+            let mut leaves: Vec<Id> = operands.iter().map(|operand| self.unflushed(*operand)).collect();
             leaves.retain(|leaf| self.function.number(*leaf).is_none());
             leaves.dedup();
             if self.is_always(id, side, &leaves, is_float) {
-                found.push((id, op, operands));
+                if plain != side {
+                    operands.clear();
+                    operands.push(plain);
+                }
+                found.push((id, self.function.op(side), operands));
                 return;
             }
+        }
+    }
+
+    /// What a subnormal number is flushed of, or else the value itself.
+    fn unflushed(&self, id: Id) -> Id {
+        match self.function.op(id) {
+            Op::Call(call) if call.entry().name == "flush_to_zero" => self.function.input(id, 0),
+            _ => id,
         }
     }
 

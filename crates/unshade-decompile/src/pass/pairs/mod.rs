@@ -53,6 +53,7 @@ impl Pairs<'_> {
             .or_else(|| self.difference(like, high, low))
             .or_else(|| self.product(like, high, low))
             .or_else(|| self.shift_left(like, high, low))
+            .or_else(|| self.shift_right(like, high, low))
             .or_else(|| self.shift_by_value(like, high, low))
             .or_else(|| self.shift(like, high, low))
             .or_else(|| self.bitwise(like, high, low))

@@ -93,6 +93,27 @@ impl Pairs<'_> {
         None
     }
 
+    /// Shifts by a number to the right: `h >> n` above, `(h << 32 - n) + (l >> n)` below.
+    pub(super) fn shift_right(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+        let (op, upper) = (self.op(high), self.input(high, 0));
+        let shift = self.number(self.input(high, 1)).filter(|shift| (1..32).contains(shift))?;
+        if !matches!(op, Op::Shr | Op::Sar) || !matches!(self.op(low), Op::Add | Op::Or | Op::Xor) {
+            return None;
+        }
+        for (one, other) in [(0, 1), (1, 0)] {
+            let (lost, lower) = (self.input(low, one), self.input(low, other));
+            if self.scaled(lost) == Some((upper, 32 - shift))
+                && self.op(lower) == Op::Shr
+                && self.is_number(lower, 1, shift)
+            {
+                let whole = self.make(like, Op::Concat, 64, &[upper, self.input(lower, 0)]);
+                let amount = self.function.constant(shift, 32);
+                return Some(self.make(like, op, 64, &[whole, amount]));
+            }
+        }
+        None
+    }
+
     /// Shifts by a value: `n <= 32 ? (l >> n) + (h << 32 - n) : h >> n - 32` below and `h >> n` above; to the left with
     /// both halves exchanged.
     pub(super) fn shift_by_value(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {

@@ -182,10 +182,11 @@ impl Rewriter<'_> {
                 }
             }
         }
-        if op == Op::BoolOr {
-            return self.less_or_equal(a, b).or_else(|| self.less_or_equal(b, a));
+        match op {
+            Op::BoolOr => self.less_or_equal(a, b).or_else(|| self.less_or_equal(b, a)),
+            Op::BoolAnd => self.less_and_unequal(a, b).or_else(|| self.less_and_unequal(b, a)),
+            _ => None,
         }
-        None
     }
 
     /// `a < b || a == b`.
@@ -195,11 +196,23 @@ impl Rewriter<'_> {
             Op::SignedLess => Op::SignedLessEqual,
             _ => return None,
         };
-        if self.op(equal) != Op::Equal {
-            return None;
-        }
-        let (a, b) = (self.input(less, 0), self.input(less, 1));
-        let (x, y) = (self.input(equal, 0), self.input(equal, 1));
+        (self.op(equal) == Op::Equal).then(|| self.of_the_same(op, less, equal))?
+    }
+
+    /// `a <= b && a != b`.
+    fn less_and_unequal(&mut self, less: Id, unequal: Id) -> Option<Id> {
+        let op = match self.op(less) {
+            Op::LessEqual => Op::Less,
+            Op::SignedLessEqual => Op::SignedLess,
+            _ => return None,
+        };
+        (self.op(unequal) == Op::NotEqual).then(|| self.of_the_same(op, less, unequal))?
+    }
+
+    /// A comparison of the two values that two others are of.
+    fn of_the_same(&mut self, op: Op, one: Id, other: Id) -> Option<Id> {
+        let (a, b) = (self.input(one, 0), self.input(one, 1));
+        let (x, y) = (self.input(other, 0), self.input(other, 1));
         (a == x && b == y || a == y && b == x).then(|| self.make(op, 1, &[a, b]))
     }
 }

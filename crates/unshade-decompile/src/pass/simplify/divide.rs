@@ -1,6 +1,7 @@
 //! Quotients and remainders out of what compilers make of them.
 
 use super::Rewriter;
+use crate::ir::fold::masked;
 use crate::ir::{Id, Op};
 
 impl Rewriter<'_> {
@@ -72,6 +73,60 @@ impl Rewriter<'_> {
         }
         let divisor = self.constant(u64::try_from(divisor).ok()?, 32);
         Some(self.make(op, 32, &[number, divisor]))
+    }
+
+    /// A number with a sign that is shifted to the right, and rounded to zero by what was added to it before, is a quotient by
+    /// a power of two.
+    pub(super) fn shifted_quotient(&mut self, width: u8, sum: Id, shift: u64) -> Option<Id> {
+        let number = self.rounded_to_zero(width, sum, shift)?;
+        let divisor = self.constant(1 << shift, width);
+        Some(self.make(Op::Sdiv, width, &[number, divisor]))
+    }
+
+    /// The same without its last bits is the quotient, multiplied again.
+    pub(super) fn masked_quotient(&mut self, width: u8, sum: Id, mask: u64) -> Option<Id> {
+        let shift = u64::from(mask.trailing_zeros());
+        if masked(u64::MAX << (shift & 63), width) != mask {
+            return None;
+        }
+        let number = self.rounded_to_zero(width, sum, shift)?;
+        let divisor = self.constant(1 << shift, width);
+        let quotient = self.make(Op::Sdiv, width, &[number, divisor]);
+        Some(self.make(Op::Mul, width, &[quotient, divisor]))
+    }
+
+    /// A number that `2^shift - 1` is added to where it is negative.
+    fn rounded_to_zero(&self, width: u8, sum: Id, shift: u64) -> Option<Id> {
+        if self.op(sum) != Op::Add || !matches!(width, 32 | 64) || !(1..31).contains(&shift) {
+            return None;
+        }
+        let (a, b) = (self.input(sum, 0), self.input(sum, 1));
+        [(a, b), (b, a)]
+            .into_iter()
+            .find_map(|(number, bias)| self.is_bias(number, bias, shift).then_some(number))
+    }
+
+    /// Whether a value is `2^shift - 1` where another is negative, or else 0.
+    fn is_bias(&self, number: Id, bias: Id, shift: u64) -> bool {
+        if self.op(bias) == Op::ZeroExtend {
+            return self.is_bias(number, self.input(bias, 0), shift);
+        }
+        let source = self.input(bias, 0);
+        let is_top = self.op(bias) == Op::Shr
+            && self.num(self.input(bias, 1)) == Some(u64::from(self.width(bias)) - shift);
+        is_top && (self.is_sign_of(number, source) || shift == 1 && self.has_sign_of(number, source))
+    }
+
+    /// Whether all bits of a value are the sign of a number.
+    fn is_sign_of(&self, number: Id, id: Id) -> bool {
+        self.op(id) == Op::Sar
+            && self.num(self.input(id, 1)) == Some(u64::from(self.width(id)) - 1)
+            && self.has_sign_of(number, self.input(id, 0))
+    }
+
+    /// Whether a value's highest bit is that of a number: it is the same one, or its upper half.
+    fn has_sign_of(&self, number: Id, id: Id) -> bool {
+        id == number || self.op(id) == Op::High && self.input(id, 0) == number
     }
 
     /// `x - x / d * d`, in the forms that it is given.

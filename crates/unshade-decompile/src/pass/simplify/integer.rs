@@ -109,7 +109,12 @@ impl Rewriter<'_> {
                 let both = self.constant(both, width);
                 return Some(self.make(op, width, &[inner, both]));
             }
-            Op::And if y.is_some() => return self.masked(width, a, b, y?),
+            Op::And if y.is_some() => {
+                let number = y?;
+                let masked = self.masked(width, a, b, number);
+                return masked.or_else(|| self.masked_quotient(width, a, number));
+            }
+            Op::Sar if y.is_some() => return self.shifted_quotient(width, a, y?),
             Op::Shl | Op::Shr => return self.shift(op, width, a, b, reassociate),
             _ => {}
         }
