@@ -30,6 +30,14 @@ impl Rewriter<'_> {
                 _ => {}
             }
         }
+        match (self.num(yes), self.num(no)) {
+            (Some(1), Some(0)) => return Some(self.make(Op::ZeroExtend, width, &[condition])),
+            (Some(0), Some(1)) => {
+                let not = self.make(Op::BoolNot, 1, &[condition]);
+                return Some(self.make(Op::ZeroExtend, width, &[not]));
+            }
+            _ => {}
+        }
         // A choice by the same condition inside of one side.
         if self.op(yes) == Op::Select && self.input(yes, 0) == condition {
             let inner = self.input(yes, 1);
