@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Barrier, mpsc};
 use walkdir::WalkDir;
 
 /// The regular files and captures at and below the paths, in order, and how many paths could not be read.
@@ -58,9 +58,19 @@ pub(super) fn spread<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Syn
         }
         done
     };
+    // A new thread often shares its maker's processor for some milliseconds; of two that meet one sleeps until the other
+    // wakes it, and it is woken where nothing else runs.
+    let meeting = Barrier::new(2);
     let mut done = std::thread::scope(|scope| {
-        let others = threads(0, items.len()).saturating_sub(1);
-        let others: Vec<_> = (0..others).map(|_| scope.spawn(take_part)).collect();
+        let make_another = |_| {
+            let other = scope.spawn(|| {
+                meeting.wait();
+                take_part()
+            });
+            meeting.wait();
+            other
+        };
+        let others: Vec<_> = (1..threads(0, items.len())).map(make_another).collect();
         let mut done = take_part();
         for other in others {
             done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
