@@ -109,9 +109,15 @@ fn kernel(file: &str, name: &str) -> String {
     let cubin = Cubin::read(Reader::new(&cubin)).unwrap();
     let wanted = |function: &unshade::nv::function::Function<'_>| function.name() == name.as_bytes();
     let mut text = String::new();
-    unshade::decompile::cubin(&cubin, &wanted, &Options::default(), &mut Diagnostics::new(), &mut |function| {
-        text = function.result.unwrap().text();
-    });
+    unshade::decompile::cubin(
+        &cubin,
+        &wanted,
+        &Options::default(),
+        &mut Diagnostics::new(),
+        &mut |function| {
+            text = function.result.unwrap().text();
+        },
+    );
     text
 }
 

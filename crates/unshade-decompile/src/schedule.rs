@@ -112,7 +112,8 @@ impl Schedule {
                         has_phi = true;
                         // A block that stands on a way is left empty, but for a way out of a loop.
                         let before = function.blocks[block as usize].before.first().copied();
-                        if before.is_some_and(|before| graph.loops[before as usize] <= graph.loops[block as usize])
+                        if before
+                            .is_some_and(|before| graph.loops[before as usize] <= graph.loops[block as usize])
                             && !divides[id as usize]
                             && function.blocks[block as usize].effects.is_empty()
                             && function.blocks[block as usize].before.len() == 1

@@ -72,7 +72,9 @@ impl Variables {
     /// Whether nothing happens at the end of a block but that phis which share their variables with nothing get numbers.
     pub fn is_preset(&self, function: &Function, block: BlockId) -> bool {
         self.copies[block as usize].iter().all(|(phi, input)| {
-            function.number(*input).is_some() && self.class[*phi as usize] == *phi && !self.is_shared[*phi as usize]
+            function.number(*input).is_some()
+                && self.class[*phi as usize] == *phi
+                && !self.is_shared[*phi as usize]
         })
     }
 

@@ -109,7 +109,9 @@ fn curve(runs: usize) -> Result<bool> {
 fn refusal() -> Result<bool> {
     let code = body(5_000)?;
     let start = Instant::now();
-    let fault = decompile(&source(&code)?, &Options { budget: 1_000, ..Options::default() }).err().context("the budget does not hold")?;
+    let fault = decompile(&source(&code)?, &Options { budget: 1_000, ..Options::default() })
+        .err()
+        .context("the budget does not hold")?;
     println!(
         "a budget of 1,000 instructions: \"{fault}\" after {:.1} ms",
         start.elapsed().as_secs_f64() * 1e3

@@ -10,7 +10,7 @@ use std::fs;
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use unshade::core::{Diagnostics, Reader};
-use unshade::decompiler::{Options, Line};
+use unshade::decompiler::{Line, Options};
 use unshade::nv::fatbin::EntryKind;
 use unshade::nv::function::Function;
 use unshade::nv::{Cubin, Fatbin};
@@ -115,11 +115,17 @@ fn decompiled(cubin: &[u8], name: &str) -> Vec<Line> {
     let mut lines = Vec::new();
     let Ok(cubin) = Cubin::read(Reader::new(cubin)) else { return lines };
     let wanted = |function: &Function<'_>| function.name() == name.as_bytes();
-    unshade::decompile::cubin(&cubin, &wanted, &Options::default(), &mut Diagnostics::new(), &mut |function| {
-        if let Ok(found) = function.result {
-            lines = found.lines;
-        }
-    });
+    unshade::decompile::cubin(
+        &cubin,
+        &wanted,
+        &Options::default(),
+        &mut Diagnostics::new(),
+        &mut |function| {
+            if let Ok(found) = function.result {
+                lines = found.lines;
+            }
+        },
+    );
     lines
 }
 

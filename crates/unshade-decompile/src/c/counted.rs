@@ -15,7 +15,8 @@ impl Printer<'_> {
         let is_open = self.braced(&format!("while ({text})"), body);
         let step = if structure_continues(body) { None } else { self.take_step(place, &tested) };
         let Some((class, step)) = step else { return self.close(is_open) };
-        let room = wrap::WIDTH.saturating_sub(4 * self.indent + "for (; ; ) {".len() + text.len() + step.len());
+        let room =
+            wrap::WIDTH.saturating_sub(4 * self.indent + "for (; ; ) {".len() + text.len() + step.len());
         let start = self.take_start(place, class, end, room).unwrap_or_default();
         let head = if start.0 { place - 1 } else { place };
         let head_line = &mut self.lines[head];

@@ -174,8 +174,9 @@ impl Lifting<'_> {
     /// A float without its fraction as an integer; the tables have it in a double, in which it is exact.
     pub(super) fn truncated(&mut self, double: Id, width: u8) -> Id {
         let function = &self.builder.function;
-        let source = function.input(function.resolve(double), 0);
-        if width != 32 || function.op(function.resolve(double)) != Op::FloatConvert || function.width(source) != 32 {
+        let double = function.resolve(double);
+        let source = function.input(double, 0);
+        if function.op(double) != Op::FloatConvert || (function.width(source), width) != (32, 32) {
             return self.unlifted(width);
         }
         self.call("__float2int_rz", width, &[source])

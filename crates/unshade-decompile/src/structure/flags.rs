@@ -1,8 +1,8 @@
 //! Ways out of several loops at once, to what stands behind them: a flag says that one was taken. Loops on the way are left
 //! by `break` and ask it, and what would come after them is passed over.
 
-use super::statement::{Statement, Test};
 use super::Structurer;
+use super::statement::{Statement, Test};
 use crate::ir::BlockId;
 
 impl Structurer<'_> {
@@ -37,7 +37,9 @@ impl Structurer<'_> {
                     self.leave_by_flag(otherwise);
                 }
                 Statement::Loop { body, .. } => self.leave_by_flag(body),
-                Statement::Switch { cases, .. } => cases.iter_mut().for_each(|case| self.leave_by_flag(&mut case.2)),
+                Statement::Switch { cases, .. } => {
+                    cases.iter_mut().for_each(|case| self.leave_by_flag(&mut case.2))
+                }
                 _ => {}
             }
         }
@@ -70,7 +72,9 @@ fn clear_at_labels(list: &mut Vec<Statement>, flag: u32) {
                 clear_at_labels(otherwise, flag);
             }
             Statement::Loop { body, .. } => clear_at_labels(body, flag),
-            Statement::Switch { cases, .. } => cases.iter_mut().for_each(|case| clear_at_labels(&mut case.2, flag)),
+            Statement::Switch { cases, .. } => {
+                cases.iter_mut().for_each(|case| clear_at_labels(&mut case.2, flag))
+            }
             _ => {}
         }
         at += 1;
@@ -111,7 +115,10 @@ fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bo
         if is_inside {
             if is_left {
                 let condition = (Test::Flag(flag), true);
-                list.insert(at, Statement::If { condition, then: vec![Statement::Break], otherwise: Vec::new() });
+                list.insert(
+                    at,
+                    Statement::If { condition, then: vec![Statement::Break], otherwise: Vec::new() },
+                );
                 at += 1;
             }
             continue;
@@ -119,7 +126,11 @@ fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bo
         let mut rest: Vec<Statement> = list.drain(at..).collect();
         pass_over(&mut rest, block, flag, false);
         if !rest.is_empty() {
-            list.push(Statement::If { condition: (Test::Flag(flag), false), then: rest, otherwise: Vec::new() });
+            list.push(Statement::If {
+                condition: (Test::Flag(flag), false),
+                then: rest,
+                otherwise: Vec::new(),
+            });
         }
         return;
     }
@@ -144,7 +155,8 @@ mod tests {
         let mut list = vec![endless(vec![endless(vec![way]), Statement::Block(2)]), Statement::Block(3)];
         assert_eq!(gotos_below(&list[0], 9), 1);
         pass_over(&mut list, 9, 0, false);
-        let ask = |holds, then| Statement::If { condition: (Test::Flag(0), holds), then, otherwise: Vec::new() };
+        let ask =
+            |holds, then| Statement::If { condition: (Test::Flag(0), holds), then, otherwise: Vec::new() };
         let inner = endless(vec![choice(1, vec![Statement::Set(0, true), Statement::Break])]);
         let outer = endless(vec![inner, ask(true, vec![Statement::Break]), Statement::Block(2)]);
         assert_eq!(list, [outer, ask(false, vec![Statement::Block(3)])]);

@@ -168,7 +168,8 @@ impl<'a> Structurer<'a> {
 
     /// A loop is left by `goto` to behind what is set where it ends: this is set before it, and the loop left by `break`.
     fn preset(&mut self, list: &mut Vec<Statement>, at: usize, block: BlockId) -> bool {
-        let Some([Statement::Loop { body, .. }, Statement::Block(set)]) = list[..at].last_chunk_mut::<2>() else {
+        let Some([Statement::Loop { body, .. }, Statement::Block(set)]) = list[..at].last_chunk_mut::<2>()
+        else {
             return false;
         };
         let inside: usize = body.iter().map(|statement| gotos_to(statement, block)).sum();

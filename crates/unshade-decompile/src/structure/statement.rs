@@ -107,7 +107,12 @@ pub(super) fn ends(statements: &[Statement]) -> bool {
 }
 
 /// An `if` with as little nesting as may be.
-pub(super) fn choice(condition: Test, then: Vec<Statement>, otherwise: Vec<Statement>, out: &mut Vec<Statement>) {
+pub(super) fn choice(
+    condition: Test,
+    then: Vec<Statement>,
+    otherwise: Vec<Statement>,
+    out: &mut Vec<Statement>,
+) {
     if then.is_empty() && otherwise.is_empty() {
         return;
     }
@@ -239,7 +244,9 @@ pub(super) fn merge_choices(list: &mut Vec<Statement>, weight: &dyn Fn(BlockId) 
                 merge_choices(otherwise, weight);
             }
             Statement::Loop { body, .. } => merge_choices(body, weight),
-            Statement::Switch { cases, .. } => cases.iter_mut().for_each(|case| merge_choices(&mut case.2, weight)),
+            Statement::Switch { cases, .. } => {
+                cases.iter_mut().for_each(|case| merge_choices(&mut case.2, weight))
+            }
             _ => {}
         }
     }

@@ -96,8 +96,14 @@ fn run_in(scratch: &Path, library: &Path, sample: usize, failures: Option<&Path>
 fn text(cubin: &Cubin<'_>, name: &str) -> Option<String> {
     let mut found = None;
     let wanted = |function: &Function<'_>| function.name() == name.as_bytes();
-    unshade::decompile::cubin(cubin, &wanted, &Options::default(), &mut Diagnostics::new(), &mut |function| {
-        found = function.result.ok().filter(|found| found.unlifted == 0).map(|found| found.text());
-    });
+    unshade::decompile::cubin(
+        cubin,
+        &wanted,
+        &Options::default(),
+        &mut Diagnostics::new(),
+        &mut |function| {
+            found = function.result.ok().filter(|found| found.unlifted == 0).map(|found| found.text());
+        },
+    );
     found
 }
