@@ -76,13 +76,15 @@ impl Builder {
                 break self.function.resolve(known);
             }
             passed.push(at);
+            // More than there are blocks are a circle: a loop that nothing leads into.
+            let is_circle = passed.len() > self.function.blocks.len();
             let before = &self.function.blocks[at as usize].before;
-            if self.sealed[at as usize] && before.len() == 1 {
+            if self.sealed[at as usize] && before.len() == 1 && !is_circle {
                 at = before[0];
                 continue;
             }
             let width = self.widths[place as usize];
-            if self.sealed[at as usize] && before.is_empty() {
+            if self.sealed[at as usize] && (before.is_empty() || is_circle) {
                 if self.entry[place as usize] == NONE {
                     self.entry[place as usize] = self.function.raw(Op::Undefined, width, 0, NONE, &[]);
                 }

@@ -19,6 +19,9 @@ const MAX_INPUTS: usize = 16;
 /// Registers stand first; the last is always zero.
 pub(super) const REGISTERS: usize = 255;
 
+/// The slot of the register that is always zero.
+const ZERO: u32 = REGISTERS as u32;
+
 /// Flags stand behind the registers.
 const FIRST_FLAG: usize = 256;
 
@@ -41,6 +44,8 @@ struct Step {
     /// How many inputs there are, and the first.
     count: u8,
     first: u32,
+    /// The slots of the first two, which is all that most have.
+    pair: [u32; 2],
     /// The slot of the result.
     output: u32,
     /// Where a branch inside of the instruction goes on, from its first operation.
@@ -246,7 +251,8 @@ impl<'a> Machine<'a> {
     fn step(&mut self, code: Pcode, inputs: &[u32], width: u8, output: u32, out: u8) {
         let (first, count) = (self.inputs.len() as u32, inputs.len() as u8);
         self.inputs.extend_from_slice(inputs);
-        self.steps.push(Step { code, width, out, count, first, output, to: 0 });
+        let pair = [0, 1].map(|index| inputs.get(index).copied().unwrap_or(ZERO));
+        self.steps.push(Step { code, width, out, count, first, pair, output, to: 0 });
     }
 
     /// The slot of an input; two registers are put together, and constants are read, by steps before.
@@ -334,17 +340,12 @@ impl<'a> Machine<'a> {
     fn instruction(&mut self, index: usize, mut reads: Option<&mut Reads>) -> Option<Next> {
         let Taken { steps, next, target, is_call, .. } = &self.taken[index];
         let (steps, next, target, is_call) = (steps.clone(), *next, *target, *is_call);
-        let mut values = [0; MAX_INPUTS];
         let mut at = steps.start;
         while at < steps.end {
             let step = self.steps[at];
             at += 1;
-            let count = usize::from(step.count);
-            for (value, slot) in values.iter_mut().zip(&self.inputs[step.inputs()]) {
-                *value = *self.values.get(*slot as usize)?;
-            }
-            let inputs = &values[..count];
-            let first = values[0];
+            let [first, second] = step.pair.map(|slot| self.values.get(slot as usize).copied());
+            let (first, second) = (first?, second?);
             let result = match step.code {
                 Pcode::Branch => {
                     at = steps.start.checked_add(step.to as usize)?;
@@ -367,10 +368,15 @@ impl<'a> Machine<'a> {
                 Pcode::Load(_) => return None,
                 Pcode::Function(index) => {
                     let function = functions().get(usize::from(index))?;
-                    match (function.name, inputs) {
-                        ("push_reconvergence", [to]) => self.stack.push((Push::Join, *to)),
-                        ("push_break", [to]) => self.stack.push((Push::Break, *to)),
-                        ("reconverge", _) => match self.stack.pop() {
+                    let mut values = [0; MAX_INPUTS];
+                    for (value, slot) in values.iter_mut().zip(&self.inputs[step.inputs()]) {
+                        *value = *self.values.get(*slot as usize)?;
+                    }
+                    let inputs = &values[..usize::from(step.count)];
+                    match function.name {
+                        "push_reconvergence" => self.stack.push((Push::Join, first)),
+                        "push_break" => self.stack.push((Push::Break, first)),
+                        "reconverge" => match self.stack.pop() {
                             // What comes behind it in the instruction is done first.
                             Some((Push::Join, to)) => self.popped = Some(to),
                             _ => return None,
@@ -384,7 +390,7 @@ impl<'a> Machine<'a> {
                         _ => return None,
                     }
                 }
-                code => operate(code, inputs, step.width, step.out)?,
+                code => operate(code, &[first, second], step.width, step.out)?,
             };
             if step.output != NOWHERE {
                 *self.values.get_mut(step.output as usize)? = crate::ir::fold::masked(result, step.out);
