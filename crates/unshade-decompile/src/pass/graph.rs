@@ -2,7 +2,8 @@
 //! become one condition.
 
 use crate::ir::build::remove_trivial_phis;
-use crate::ir::{BlockId, End, Function, NONE, Op};
+use crate::ir::dominators::Graph;
+use crate::ir::{BlockId, End, Function, Id, NONE, Op};
 
 /// Cleans the graph up; whether anything changed.
 pub fn clean(function: &mut Function) -> bool {
@@ -18,6 +19,29 @@ pub fn clean(function: &mut Function) -> bool {
         remove_trivial_phis(function);
     }
     changed
+}
+
+/// The condition that a phi of two ways goes by, and the place of the input that it has where that holds.
+pub fn decided(function: &Function, graph: &Graph, phi: Id) -> Option<(Id, usize)> {
+    let block = function.values[phi as usize].block;
+    let before = &function.blocks[block as usize].before;
+    let (&[a, b], 2) = (before.as_slice(), function.inputs(phi).len()) else { return None };
+    if !graph.is_reached(block) {
+        return None;
+    }
+    let branch = graph.dominator[block as usize];
+    let End::Branch { condition, yes, no } = function.blocks[branch as usize].end else { return None };
+    let leads = |side: BlockId, way: BlockId| {
+        way == side && function.blocks[side as usize].before == [branch] || way == branch && side == block
+    };
+    let condition = function.resolve(condition);
+    if leads(yes, a) && leads(no, b) {
+        Some((condition, 0))
+    } else if leads(yes, b) && leads(no, a) {
+        Some((condition, 1))
+    } else {
+        None
+    }
 }
 
 /// Branches whose condition is known, or inverted.

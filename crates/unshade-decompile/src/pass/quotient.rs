@@ -9,7 +9,8 @@
 use crate::ir::dominators::Graph;
 use crate::ir::evaluate::{Expression, operate};
 use crate::ir::hash::Table;
-use crate::ir::{BlockId, End, Function, Id, NONE, Op};
+use crate::ir::{Function, Id, NONE, Op};
+use crate::pass::graph::decided;
 use std::rc::Rc;
 
 /// So many values that rest on one estimate are looked at.
@@ -166,29 +167,8 @@ impl Search<'_> {
 
     /// The condition of a phi, its value where that holds, and the other one.
     fn choice(&self, phi: Id) -> Option<[Id; 3]> {
-        let block = self.function.values[phi as usize].block;
-        let before = &self.function.blocks[block as usize].before;
-        let (&[a, b], 2) = (before.as_slice(), self.function.inputs(phi).len()) else { return None };
-        if !self.graph.is_reached(block) {
-            return None;
-        }
-        let branch = self.graph.dominator[block as usize];
-        let End::Branch { condition, yes, no } = self.function.blocks[branch as usize].end else {
-            return None;
-        };
-        let leads = |side: BlockId, way: BlockId| {
-            way == side && self.function.blocks[side as usize].before == [branch]
-                || way == branch && side == block
-        };
-        let (first, second) = (self.function.input(phi, 0), self.function.input(phi, 1));
-        let condition = self.function.resolve(condition);
-        if leads(yes, a) && leads(no, b) {
-            Some([condition, first, second])
-        } else if leads(yes, b) && leads(no, a) {
-            Some([condition, second, first])
-        } else {
-            None
-        }
+        let (condition, yes) = decided(self.function, self.graph, phi)?;
+        Some([condition, self.function.input(phi, yes), self.function.input(phi, 1 - yes)])
     }
 
     /// The reciprocal of an integer in single precision.

@@ -1,7 +1,33 @@
 //! Choices: those that are conditions, one of the other, the smaller or the larger.
 
 use super::Rewriter;
-use crate::ir::{Id, Op};
+use crate::ir::dominators::Graph;
+use crate::ir::{Function, Id, Op};
+use crate::pass::graph::decided;
+
+/// A choice between a value and a phi that went by the same condition: one input of the phi is never chosen, and the value
+/// takes its place.
+pub(super) fn choice_of_ways(function: &mut Function, graph: &Graph, id: Id) -> Option<Id> {
+    let condition = function.input(id, 0);
+    let sides = [function.input(id, 1), function.input(id, 2)];
+    let place = sides.iter().position(|side| function.op(*side) == Op::Phi)?;
+    let (phi, other) = (sides[place], sides[1 - place]);
+    let (decided, yes) = decided(function, graph, phi)?;
+    let block = function.values[phi as usize].block;
+    // Where the condition holds the choice takes its first side.
+    let (kept, given) = if place == 0 { (yes, 1 - yes) } else { (1 - yes, yes) };
+    let way = function.blocks[block as usize].before[given];
+    let from = function.values[other as usize].block;
+    if decided != condition || !graph.is_reached(from) || !graph.dominates(from, way) {
+        return None;
+    }
+    let mut inputs = [other; 2];
+    inputs[kept] = function.input(phi, kept);
+    let value = function.values[phi as usize];
+    let new = function.raw(Op::Phi, value.width, block, value.address, &inputs);
+    function.blocks[block as usize].phis.push(new);
+    Some(new)
+}
 
 impl Rewriter<'_> {
     pub(super) fn select(&mut self, width: u8, condition: Id, yes: Id, no: Id) -> Option<Id> {

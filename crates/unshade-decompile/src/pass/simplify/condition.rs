@@ -1,6 +1,7 @@
 //! Comparisons and what is made of truth values.
 
 use super::Rewriter;
+use super::integer::WINDOW;
 use crate::ir::fold::{masked, signed};
 use crate::ir::{Id, Op};
 use crate::pass::pairs::Pairs;
@@ -16,6 +17,9 @@ impl Rewriter<'_> {
         if matches!(op, Op::SignedLess | Op::SignedLessEqual) && is_small(self, a) && is_small(self, b) {
             let op = if op == Op::SignedLess { Op::Less } else { Op::LessEqual };
             return Some(self.make(op, 1, &[a, b]));
+        }
+        if op == Op::Carry && self.is_window(a) && y.is_some_and(|y| y < WINDOW) {
+            return Some(self.constant(0, 1));
         }
         if matches!(op, Op::SignedBorrow | Op::Carry | Op::SignedCarry) {
             return (y == Some(0)).then(|| self.constant(0, 1));

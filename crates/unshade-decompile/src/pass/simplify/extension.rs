@@ -18,6 +18,12 @@ impl Rewriter<'_> {
                 let Op::Special(special) = inner_op else { return None };
                 return Some(self.make(Op::Special(Special(special.memory()?)), 64, &[]));
             }
+            Op::ZeroExtend if width == 64 && self.width(a) == 32 && self.is_in_window(a) => {
+                let offset = self.num(self.input(a, 1))?;
+                let offset = self.constant(offset, 64);
+                let window = self.make(Op::ZeroExtend, 64, &[inner]);
+                return Some(self.make(Op::Add, 64, &[window, offset]));
+            }
             Op::SignExtend if matches!(inner_op, Op::Special(special) if special.is_small()) => {
                 return Some(self.make(Op::ZeroExtend, width, &[a]));
             }

@@ -4,13 +4,24 @@ use super::Rewriter;
 use crate::ir::fold::{fold, masked};
 use crate::ir::{Id, Op};
 
+/// The size of a window of memory, in bytes.
+pub(super) const WINDOW: u64 = 1 << 24;
+
 /// So deep is looked for the bits that a value may have.
 const DEPTH: u32 = 8;
 
 impl Rewriter<'_> {
     /// Whether it is where the thread's or the block's memory begins among all addresses.
-    fn is_window(&self, id: Id) -> bool {
+    pub(super) fn is_window(&self, id: Id) -> bool {
         matches!(self.op(id), Op::Special(special) if special.memory().is_some())
+    }
+
+    /// Whether it is an address inside of such memory: where that begins, and a number. Windows begin where their size
+    /// divides, so such a sum has no carry.
+    pub(super) fn is_in_window(&self, sum: Id) -> bool {
+        self.op(sum) == Op::Add
+            && self.is_window(self.input(sum, 0))
+            && self.num(self.input(sum, 1)).is_some_and(|offset| offset < WINDOW)
     }
 
     #[expect(clippy::too_many_arguments, reason = "an operator, its inputs, and what is known of them")]
@@ -44,17 +55,22 @@ impl Rewriter<'_> {
             Op::Sub if a == b => return Some(self.constant(0, width)),
             Op::Sub if x == Some(0) && reassociate => return Some(self.make(Op::Neg, width, &[b])),
             Op::And | Op::Or if a == b => return Some(a),
-            // Windows of memory begin where their size of 16 MiB divides, so the rest is the address inside.
-            Op::And if y.is_some_and(|y| y < 1 << 24) && self.is_window(a) => {
+            // Windows of memory begin where their size divides, so the rest is the address inside.
+            Op::And if y.is_some_and(|y| y < WINDOW) && self.is_window(a) => {
                 return Some(self.constant(0, width));
             }
-            Op::And if y.is_some_and(|y| y < 1 << 24) && self.op(a) == Op::Add => {
+            Op::And if y.is_some_and(|y| y < WINDOW) && self.op(a) == Op::Add => {
                 let (one, other) = (self.input(a, 0), self.input(a, 1));
                 for (window, rest) in [(one, other), (other, one)] {
                     if self.is_window(window) {
                         return Some(self.make(Op::And, width, &[rest, b]));
                     }
                 }
+            }
+            Op::Or if y.is_some_and(|y| y < WINDOW) && self.is_in_window(a) => {
+                let (window, offset) = (self.input(a, 0), self.num(self.input(a, 1))?);
+                let offset = self.constant(offset | y?, width);
+                return Some(self.make(Op::Add, width, &[window, offset]));
             }
             Op::Xor if a == b => return Some(self.constant(0, width)),
             Op::Neg if self.op(a) == Op::Neg => return Some(self.input(a, 0)),

@@ -35,7 +35,9 @@ pub fn run(function: &mut Function, graph: &Graph, order: &[Id], reassociate: bo
         if function.is_replaced(at) || graph.place.get(block as usize).is_none_or(|place| *place == NONE) {
             continue;
         }
-        if let Some(other) = rewrite(function, at, reassociate)
+        let is_choice = function.op(at) == Op::Select;
+        let ways = if is_choice { choice::choice_of_ways(function, graph, at) } else { None };
+        if let Some(other) = ways.or_else(|| rewrite(function, at, reassociate))
             && function.resolve(other) != at
         {
             function.replace(at, other);
