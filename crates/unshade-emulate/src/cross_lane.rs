@@ -30,13 +30,13 @@ fn argument(values: &[Values], index: usize, lane: usize) -> u64 {
     values.get(index).map_or(0, |value| value[lane])
 }
 
-/// `shuffle(value, lane, clamp, mode)`. What a lane that is not active would give is undefined; it gives 0 here.
-pub(crate) fn shuffle(values: &[Values], lanes: u32, out: &mut Values) {
+/// `shuffle(value, lane, clamp, mode)`. What a lane that is not active would give is undefined, and given here.
+pub(crate) fn shuffle(values: &[Values], lanes: u32, absent: u64, out: &mut Values) {
     for lane in Bits(lanes) {
         let (distance, clamp) = (argument(values, 1, lane), argument(values, 2, lane));
         let (from, _) = source(lane as u64, distance, clamp, argument(values, 3, lane));
         let active = lanes >> from & 1 != 0;
-        out[lane] = if active { argument(values, 0, from as usize & 31) } else { 0 };
+        out[lane] = if active { argument(values, 0, from as usize & 31) } else { absent };
     }
 }
 

@@ -281,7 +281,7 @@ fn call(
             *lanes = 0;
             return Ok(None);
         }
-        Outside::Shuffle => cross_lane::shuffle(values, *lanes, &mut result),
+        Outside::Shuffle => cross_lane::shuffle(values, *lanes, target.world.absent, &mut result),
         Outside::ShuffleInside => cross_lane::shuffle_inside(values, *lanes, &mut result),
         Outside::Ballot => cross_lane::ballot(values, *lanes, &mut result),
         Outside::Vote => cross_lane::vote(values, *lanes, &mut result),

@@ -89,11 +89,13 @@ pub struct Limits {
     pub local: u32,
     /// Whether it is a fault if what a block leaves behind depends on the order in which its threads run.
     pub ordered: bool,
+    /// What a shuffle gives of a lane that takes no part. It is undefined: results that change with it mean nothing.
+    pub absent: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { steps: 1 << 32, time: Duration::MAX, stack: 4096, local: 16 << 10, ordered: false }
+        Self { steps: 1 << 32, time: Duration::MAX, stack: 4096, local: 16 << 10, ordered: false, absent: 0 }
     }
 }
 
@@ -198,6 +200,7 @@ impl Module {
             local_size: local,
             locks: Vec::new(),
             order: limits.ordered.then(Order::default),
+            absent: limits.absent,
             steps: 0,
         };
         let mut summary = Summary::default();

@@ -58,6 +58,8 @@ pub(crate) struct World<'a> {
     pub(crate) steps: u64,
     /// Watches whether the order of threads matters.
     pub(crate) order: Option<Order>,
+    /// What a shuffle gives of a lane that takes no part.
+    pub(crate) absent: u64,
 }
 
 impl World<'_> {

@@ -42,6 +42,8 @@ pub(super) struct Filling {
     pub(super) floats: bool,
     /// What numbers of the parameters are.
     pub(super) numbers: Numbers,
+    /// What a shuffle gives of a lane that takes no part.
+    pub(super) absent: u64,
 }
 
 /// What numbers of the parameters are.
@@ -56,7 +58,7 @@ pub(super) enum Numbers {
 /// In this order.
 pub(super) const FILLINGS: [Filling; 10] = {
     const fn both(numbers: Numbers) -> [Filling; 2] {
-        [Filling { floats: true, numbers }, Filling { floats: false, numbers }]
+        [Filling { floats: true, numbers, absent: 0 }, Filling { floats: false, numbers, absent: 0 }]
     }
     let [a, b] = both(Numbers::Different);
     let [c, d] = both(Numbers::Same(64));
@@ -240,7 +242,7 @@ impl Loaded {
             }
         }
         outcome.arguments = arguments.into_iter().map(Argument).collect();
-        let limits = Limits { steps: STEPS, time: TIME, ordered, ..Limits::default() };
+        let limits = Limits { steps: STEPS, time: TIME, ordered, absent: filling.absent, ..Limits::default() };
         // Kernels that say how many threads a block has count on it.
         let shared = if kernel.shared == 0 { 8 << 10 } else { 0 };
         outcome.grid = Grid { blocks: [2, 1, 1], threads: kernel.threads.unwrap_or([64, 1, 1]), shared };
