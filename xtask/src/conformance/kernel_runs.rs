@@ -242,7 +242,8 @@ impl Loaded {
             }
         }
         outcome.arguments = arguments.into_iter().map(Argument).collect();
-        let limits = Limits { steps: STEPS, time: TIME, ordered, absent: filling.absent, ..Limits::default() };
+        let limits =
+            Limits { steps: STEPS, time: TIME, ordered, absent: filling.absent, ..Limits::default() };
         // Kernels that say how many threads a block has count on it.
         let shared = if kernel.shared == 0 { 8 << 10 } else { 0 };
         outcome.grid = Grid { blocks: [2, 1, 1], threads: kernel.threads.unwrap_or([64, 1, 1]), shared };
