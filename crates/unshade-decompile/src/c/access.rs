@@ -411,7 +411,9 @@ impl Printer<'_> {
                 }
             }
             // It reaches into the next one.
-            _ if size == 8 && inside + size > self.parameters[index].size => self.two_parameters(offset, ty),
+            _ if size == 8 && inside + size > self.parameters[index].size => {
+                self.two_parameters(offset, ty, tight)
+            }
             _ => {
                 self.casts += 1;
                 let text = format!("*({})((char *)&{name} + {inside})", ty.pointer().name());
@@ -421,7 +423,7 @@ impl Printer<'_> {
     }
 
     /// Two parameters in a row as one number.
-    fn two_parameters(&mut self, offset: u32, ty: Type) -> String {
+    fn two_parameters(&mut self, offset: u32, ty: Type, tight: u8) -> String {
         let mut half = |offset| {
             let text = self.parameter(offset, 32, Type::Integer(32, false), 15);
             match self.parameter_at(offset).and_then(|index| self.parameter_type(index)) {
@@ -433,6 +435,9 @@ impl Printer<'_> {
         self.casts += 3;
         match ty {
             Type::Float(_) => format!("__longlong_as_double{text}"),
+            Type::Integer(64, true) | Type::Pointer(..) => {
+                super::expression_wrapped(format!("({}){text}", ty.name()), 15, tight)
+            }
             _ => text,
         }
     }

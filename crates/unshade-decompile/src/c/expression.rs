@@ -261,7 +261,8 @@ impl Printer<'_> {
             }
             Op::Concat => {
                 let half = Type::Integer(self.function.width(b), false);
-                let (high, low) = (self.value(a, UNARY, half), self.value(b, OR, half));
+                // What `|` joins of the lower half is joined before that is widened.
+                let (high, low) = (self.value(a, UNARY, half), self.value(b, OR + 1, half));
                 self.casts += 1;
                 let wide = Type::Integer(width, false).name();
                 wrapped(format!("({wide}){high} << {} | {low}", half.bits()), OR, tight)
@@ -448,18 +449,14 @@ impl Printer<'_> {
             return wrapped(format!("{left} {operator} {right}"), SHIFT, tight);
         }
         self.helper(name);
-        // The helper has the type of what is shifted.
-        let left = if operator == "<<" {
-            let ty = self.promoted(a, width as u8);
-            let is_widened = matches!(self.function.op(a), Op::ZeroExtend | Op::SignExtend)
-                && self.function.width(self.function.input(a, 0)) < 32;
-            if self.has_type(a).bits() < 32 || is_widened {
-                self.cast(a, ty, 0, self.has_type(a))
-            } else {
-                self.value(a, 0, ty)
-            }
+        // The helper has the type of what is shifted, as it is before C widens it.
+        let ty = if operator == "<<" { self.promoted(a, width as u8) } else { wanted };
+        let is_widened = matches!(self.function.op(a), Op::ZeroExtend | Op::SignExtend)
+            && self.function.width(self.function.input(a, 0)) < 32;
+        let left = if self.has_type(a).bits() < 32 || is_widened {
+            self.cast(a, ty, 0, self.has_type(a))
         } else {
-            self.value(a, 0, wanted)
+            self.value(a, 0, ty)
         };
         let right = self.operand(b, 0, UNSIGNED);
         format!("{name}({left}, {right})")

@@ -156,6 +156,13 @@ fn kind(function: &Function, id: Id) -> Kind {
     let inputs = function.inputs(id).first().map_or(0, |_| function.width(function.input(id, 0)));
     match op {
         Op::Call(call) if hides_subnormals(function, id) && call.result() == b'f' => Kind::Any,
+        // Rounded up or down, a subnormal float is the smallest half.
+        Op::Call(call)
+            if call.entry().name == "float_to_half"
+                && !matches!(function.number(function.input(id, 1)), Some(0 | 3)) =>
+        {
+            Kind::Keeping
+        }
         Op::Call(call) => called(call),
         Op::FloatConvert if inputs == 32 => Kind::Taking,
         Op::FloatConvert => Kind::Flushing,
