@@ -38,7 +38,7 @@ impl Structurer<'_> {
                 }
                 Statement::Loop { body, .. } => self.leave_by_flag(body),
                 Statement::Switch { cases, .. } => {
-                    cases.iter_mut().for_each(|case| self.leave_by_flag(&mut case.2))
+                    cases.iter_mut().for_each(|case| self.leave_by_flag(&mut case.2));
                 }
                 _ => {}
             }
@@ -73,7 +73,7 @@ fn clear_at_labels(list: &mut Vec<Statement>, flag: u32) {
             }
             Statement::Loop { body, .. } => clear_at_labels(body, flag),
             Statement::Switch { cases, .. } => {
-                cases.iter_mut().for_each(|case| clear_at_labels(&mut case.2, flag))
+                cases.iter_mut().for_each(|case| clear_at_labels(&mut case.2, flag));
             }
             _ => {}
         }

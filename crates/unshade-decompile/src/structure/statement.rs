@@ -245,7 +245,7 @@ pub(super) fn merge_choices(list: &mut Vec<Statement>, weight: &dyn Fn(BlockId) 
             }
             Statement::Loop { body, .. } => merge_choices(body, weight),
             Statement::Switch { cases, .. } => {
-                cases.iter_mut().for_each(|case| merge_choices(&mut case.2, weight))
+                cases.iter_mut().for_each(|case| merge_choices(&mut case.2, weight));
             }
             _ => {}
         }

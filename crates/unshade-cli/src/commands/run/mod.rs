@@ -53,6 +53,7 @@ pub(crate) fn run(args: &RunArgs, global: &GlobalArgs) -> Result<Outcome> {
         stack: args.stack,
         local: u32::try_from(args.local).unwrap_or(u32::MAX),
         ordered: args.ordered,
+        ..Limits::default()
     };
     let mut stdout = Stdout::new(!global.no_pager && !global.json);
     let mut broken = Ok(());
