@@ -127,7 +127,7 @@ fn text(functions: &[FunctionC], with_lines: bool) -> String {
             let _ = writeln!(text, "// {}", name.escape_debug());
         }
         for line in &decompiled.lines {
-            if with_lines {
+            if with_lines && !line.addresses.is_empty() {
                 let _ = writeln!(text, "{:<80}{}", line.text, addresses(line));
             } else {
                 let _ = writeln!(text, "{}", line.text);
