@@ -320,7 +320,15 @@ impl Function {
         let id = self.values.len() as Id;
         let start = self.inputs.len() as u32;
         self.inputs.extend_from_slice(inputs);
-        self.values.push(Value { op, width, block, address, start, count: inputs.len() as u32, is_changed: true });
+        self.values.push(Value {
+            op,
+            width,
+            block,
+            address,
+            start,
+            count: inputs.len() as u32,
+            is_changed: true,
+        });
         self.forward.push(id);
         id
     }

@@ -442,7 +442,7 @@ mod tests {
     #[test]
     fn slots_have_one_number_in_all_instruction_sets() {
         assert_eq!([SLOTS[usize::from(FORM)], SLOTS[usize::from(JOIN)]], ["form", "join"]);
-        for isa in isa::all() {
+        for isa in isa::ALL {
             assert_eq!(isa.texts.get(..SLOTS.len()), Some(&SLOTS[..]), "{}", isa.name);
         }
     }

@@ -19,13 +19,7 @@ use known::Known;
 /// Goes over all values once, in some order, and then over what was made of them; whether anything changed. What is not due
 /// is not looked at, but for what is the same. Sums are put together anew only where that is said. All values have to be
 /// used: see [`super::sweep`].
-pub fn run(
-    function: &mut Function,
-    graph: &Graph,
-    order: &[Id],
-    is_due: &[bool],
-    reassociate: bool,
-) -> bool {
+pub fn run(function: &mut Function, graph: &Graph, order: &[Id], is_due: &[bool], reassociate: bool) -> bool {
     if !is_due.contains(&true) {
         return false;
     }
