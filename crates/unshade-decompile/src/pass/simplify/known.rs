@@ -78,7 +78,7 @@ fn hash(function: &Function, id: Id) -> u32 {
     hasher.write_u8(value.width);
     match *function.inputs(id) {
         [a, b] if value.op.is_commutative() => {
-            hasher.write_u64(u64::from(a.min(b)) << 32 | u64::from(a.max(b)))
+            hasher.write_u64(u64::from(a.min(b)) << 32 | u64::from(a.max(b)));
         }
         ref inputs => inputs.iter().for_each(|input| hasher.write_u32(*input)),
     }
