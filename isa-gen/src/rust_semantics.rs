@@ -1,9 +1,55 @@
 //! What operations do, as constants of `unshade-sass`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::lower::{Code, NATIVE, Step, Value};
+use crate::lower::{BACKEND, Code, NATIVE, Step, Value};
 use crate::model::Isa;
+
+/// The slot of tests of an instruction's form.
+const FORM: &str = "form";
+
+/// The slot of the modifier that pops the reconvergence stack.
+const JOIN: &str = "join";
+
+/// The slots that programs name, each once: the texts of every generation begin with them, so that a slot has the same number
+/// in all.
+pub(crate) fn slots(isa: &Isa) -> Vec<&str> {
+    let mut slots = BTreeSet::from([FORM, JOIN]);
+    isa.programs.iter().for_each(|program| steps_slots(&program.steps, &mut slots));
+    slots.into_iter().collect()
+}
+
+fn steps_slots<'a>(steps: &'a [Step], slots: &mut BTreeSet<&'a str>) {
+    for step in steps {
+        match step {
+            Step::Do(pcode) => {
+                slots.extend(pcode.inputs.iter().chain(&pcode.output).filter_map(value_slot));
+            }
+            Step::When(test, yes, no) => {
+                if test.slot != BACKEND {
+                    slots.insert(&test.slot);
+                    steps_slots(yes, slots);
+                }
+                steps_slots(no, slots);
+            }
+            Step::If(condition, yes, no) => {
+                slots.extend(value_slot(condition));
+                steps_slots(yes, slots);
+                steps_slots(no, slots);
+            }
+        }
+    }
+}
+
+fn value_slot(value: &Value) -> Option<&str> {
+    match value {
+        Value::Operand { slot, .. } | Value::Choice(slot) | Value::Select(slot) | Value::Negated(slot) => {
+            Some(slot)
+        }
+        Value::Temporary(_) | Value::Number(..) | Value::Flag(_) | Value::Next => None,
+    }
+}
 
 /// The module `semantics` of the generated tables.
 pub fn semantics(isa: &Isa) -> String {
@@ -11,6 +57,18 @@ pub fn semantics(isa: &Isa) -> String {
         "// Written by `cargo xtask codegen` from isa/nvidia. Do not edit.\n\nuse crate::semantics::table::{Class, Code, \
          Function, Program, Step, Value};\nuse crate::semantics::Space;\nuse Step::{Do, Otherwise, Unless, When};\nuse \
          Value::{Choice, Flag, Negated, Next, Number, Operand, Select, Temporary};\n\n",
+    );
+    let slots = slots(isa);
+    let number = |slot: &str| slots.iter().position(|other| *other == slot).unwrap_or(slots.len());
+    let _ = writeln!(
+        out,
+        "/// The slots that are named here by their number; the texts of each instruction set begin with these.\n\
+         #[cfg(test)]\npub(crate) static SLOTS: [&str; {}] = {slots:?};\n\n\
+         /// The number of the slot of tests of an instruction's form.\npub(crate) const FORM: u16 = {};\n\n\
+         /// The number of the slot of the modifier that pops the reconvergence stack.\npub(crate) const JOIN: u16 = {};\n",
+        slots.len(),
+        number(FORM),
+        number(JOIN),
     );
     let _ = writeln!(
         out,
@@ -36,7 +94,7 @@ pub fn semantics(isa: &Isa) -> String {
     for (program, operation) in isa.programs.iter().zip(&isa.operations) {
         let mut steps = Vec::new();
         for step in &program.steps {
-            flatten(step, &mut steps);
+            flatten(step, &number, &mut steps);
         }
         let _ = writeln!(
             out,
@@ -51,12 +109,13 @@ pub fn semantics(isa: &Isa) -> String {
 }
 
 /// Nested steps one after the other: a test says how many follow that are its own, and at their end how many to leave out.
-fn flatten(step: &Step, out: &mut Vec<String>) {
+fn flatten(step: &Step, number: &impl Fn(&str) -> usize, out: &mut Vec<String>) {
     let nested = |steps: &[Step]| {
         let mut inner = Vec::new();
-        steps.iter().for_each(|step| flatten(step, &mut inner));
+        steps.iter().for_each(|step| flatten(step, number, &mut inner));
         inner
     };
+    let value = |given: &Value| value(given, number);
     let (head, yes, no) = match step {
         Step::Do(pcode) => {
             let code = match &pcode.code {
@@ -76,9 +135,9 @@ fn flatten(step: &Step, out: &mut Vec<String>) {
                 .map_or_else(|| String::from("None"), |output| format!("Some({})", value(output)));
             return out.push(format!("Do(Code::{code}, {output}, &[{}])", inputs.join(", ")));
         }
-        Step::When(test, _, no) if test.slot == crate::lower::BACKEND => return out.extend(nested(no)),
+        Step::When(test, _, no) if test.slot == BACKEND => return out.extend(nested(no)),
         Step::When(test, yes, no) => {
-            (format!("When({:?}, &{:?}", test.slot, test.values), nested(yes), nested(no))
+            (format!("When({}, &{:?}", number(&test.slot), test.values), nested(yes), nested(no))
         }
         Step::If(condition, yes, no) => (format!("Unless({}", value(condition)), nested(yes), nested(no)),
     };
@@ -96,22 +155,22 @@ fn title(space: &str) -> String {
     letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
 }
 
-fn value(value: &Value) -> String {
+fn value(value: &Value, slot_number: &impl Fn(&str) -> usize) -> String {
     match value {
         Value::Temporary(index) => format!("Temporary({index})"),
         Value::Number(number, width) => {
             format!("Number({:#x}, {width})", number & crate::model::ones(*width))
         }
         Value::Operand { slot, width, lane, class } => {
-            format!("Operand({slot:?}, {width}, {lane}, Class::{})", class.name())
+            format!("Operand({}, {width}, {lane}, Class::{})", slot_number(slot), class.name())
         }
         Value::Flag(name) => {
             let number = crate::lower::FLAGS.iter().position(|flag| flag == name).unwrap_or(0);
             format!("Flag({number})")
         }
         Value::Next => String::from("Next"),
-        Value::Choice(slot) => format!("Choice({slot:?})"),
-        Value::Select(slot) => format!("Select({slot:?})"),
-        Value::Negated(slot) => format!("Negated({slot:?})"),
+        Value::Choice(slot) => format!("Choice({})", slot_number(slot)),
+        Value::Select(slot) => format!("Select({})", slot_number(slot)),
+        Value::Negated(slot) => format!("Negated({})", slot_number(slot)),
     }
 }

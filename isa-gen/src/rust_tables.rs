@@ -230,7 +230,7 @@ struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     fn new(isa: &'a Isa) -> Self {
-        Self {
+        let mut tables = Self {
             isa,
             texts: Vec::new(),
             text_index: HashMap::new(),
@@ -240,7 +240,11 @@ impl<'a> Tables<'a> {
             operands: Shared::default(),
             orders: Vec::new(),
             order_index: HashMap::new(),
+        };
+        for slot in crate::rust_semantics::slots(isa) {
+            tables.text(slot);
         }
+        tables
     }
 
     fn text(&mut self, text: &str) -> usize {

@@ -39,7 +39,8 @@ pub struct Isa {
     pub operands: &'static [Operand],
     /// For each number in the bits of a modifier, the value that it stands for, or [`INVALID`].
     pub orders: &'static [u16],
-    /// Strings of [`Piece::Text`], slots, alternatives, classes of latency.
+    /// Slots that semantics name, in the same order in every instruction set; then strings of [`Piece::Text`], other slots,
+    /// alternatives, classes of latency.
     pub texts: &'static [&'static str],
     /// Words that steer the scheduler.
     pub schedule: Schedule,

@@ -185,14 +185,14 @@ impl Printer<'_> {
             Op::Undefined => constant(0, width, ty, tight),
             Op::Special(special) if width == 64 => {
                 self.casts += 1;
-                self.regions.entry(special.0).or_insert((0, 0));
+                self.regions.entry(*special.0).or_insert((0, 0));
                 wrapped(format!("(unsigned long long){}", special.0), UNARY, tight)
             }
             Op::Special(special) => {
                 if let Some(name) = special.0.strip_suffix("()") {
                     self.helper(name);
                 }
-                String::from(special.0)
+                String::from(*special.0)
             }
             Op::Parameter(offset) => self.parameter(offset, width, ty, tight),
             Op::Symbol(_) => self.symbol(id),

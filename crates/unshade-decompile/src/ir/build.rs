@@ -20,6 +20,8 @@ pub struct Builder {
     waiting: Vec<Vec<(Id, u32)>>,
     /// What places hold at the entry.
     entry: Vec<Id>,
+    /// The blocks that a search went through: memory that is used again.
+    passed: Vec<BlockId>,
 }
 
 impl Builder {
@@ -33,6 +35,7 @@ impl Builder {
             sealed: Vec::new(),
             waiting: Vec::new(),
             entry,
+            passed: Vec::new(),
         };
         builder.block(0);
         builder
@@ -68,7 +71,7 @@ impl Builder {
     /// What a place holds in a block; phis that this makes are put in the list.
     fn find(&mut self, block: BlockId, place: u32, unfilled: &mut Vec<(Id, u32)>) -> Id {
         let mut at = block;
-        let mut passed = Vec::new();
+        let mut passed = std::mem::take(&mut self.passed);
         let value = loop {
             let slot = self.slot(at, place);
             let known = self.values[slot];
@@ -100,18 +103,22 @@ impl Builder {
             }
             break phi;
         };
-        for block in passed {
+        for block in passed.drain(..) {
             self.write(block, place, value);
         }
+        self.passed = passed;
         value
     }
 
     fn fill(&mut self, mut unfilled: Vec<(Id, u32)>) {
+        let mut inputs = Vec::new();
         while let Some((phi, place)) = unfilled.pop() {
-            let block = self.function.values[phi as usize].block;
-            let before = self.function.blocks[block as usize].before.clone();
-            let inputs: Vec<Id> =
-                before.iter().map(|before| self.find(*before, place, &mut unfilled)).collect();
+            let block = self.function.values[phi as usize].block as usize;
+            inputs.clear();
+            for index in 0..self.function.blocks[block].before.len() {
+                let before = self.function.blocks[block].before[index];
+                inputs.push(self.find(before, place, &mut unfilled));
+            }
             self.function.set_inputs(phi, &inputs);
         }
     }
@@ -182,6 +189,6 @@ pub fn remove_trivial_phis(function: &mut Function) {
                 changed = true;
             }
         }
-        function.settle();
     }
+    function.settle();
 }

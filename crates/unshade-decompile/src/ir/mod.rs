@@ -39,9 +39,9 @@ pub enum Space {
     Constant(u8),
 }
 
-/// What the thread is told of itself and its grid.
+/// What the thread is told of itself and its grid: its name, behind a reference so that operators are small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Special(pub &'static str);
+pub struct Special(pub &'static &'static str);
 
 impl Special {
     /// Whether it is a number that needs no sign: indices and sizes of blocks and grids.
@@ -50,10 +50,10 @@ impl Special {
     }
 
     /// The array whose address the start of a window is.
-    pub fn memory(self) -> Option<&'static str> {
-        match self.0 {
-            "local_window()" => Some("local"),
-            "shared_window()" => Some("shared"),
+    pub fn memory(self) -> Option<&'static &'static str> {
+        match *self.0 {
+            "local_window()" => Some(&"local"),
+            "shared_window()" => Some(&"shared"),
             _ => None,
         }
     }
@@ -184,6 +184,8 @@ pub struct Value {
     pub address: u32,
     start: u32,
     count: u32,
+    /// Whether it, one of its inputs or its block is another than when passes last looked at it.
+    pub is_changed: bool,
 }
 
 /// How a block ends.
@@ -288,6 +290,8 @@ pub struct Function {
     pub values: Vec<Value>,
     inputs: Vec<Id>,
     forward: Vec<Id>,
+    /// Whether a value was replaced since all were settled.
+    is_unsettled: bool,
     /// All blocks; the first is entered first. Those that can't be reached have no way in.
     pub blocks: Vec<Block>,
     /// What stands in comments for what could not be lifted.
@@ -316,7 +320,15 @@ impl Function {
         let id = self.values.len() as Id;
         let start = self.inputs.len() as u32;
         self.inputs.extend_from_slice(inputs);
-        self.values.push(Value { op, width, block, address, start, count: inputs.len() as u32 });
+        self.values.push(Value {
+            op,
+            width,
+            block,
+            address,
+            start,
+            count: inputs.len() as u32,
+            is_changed: true,
+        });
         self.forward.push(id);
         id
     }
@@ -350,11 +362,29 @@ impl Function {
         let (old, new) = (self.resolve(old), self.resolve(new));
         if old != new {
             self.forward[old as usize] = new;
+            self.is_unsettled = true;
+        }
+    }
+
+    /// Follows what was replaced in the inputs of one value.
+    #[inline]
+    pub fn settle_inputs(&mut self, id: Id) {
+        let value = &mut self.values[id as usize];
+        for input in &mut self.inputs[value.start as usize..(value.start + value.count) as usize] {
+            let mut target = *input;
+            while self.forward[target as usize] != target {
+                target = self.forward[target as usize];
+            }
+            value.is_changed |= target != *input;
+            *input = target;
         }
     }
 
     /// Shortens all chains of forwarding, and follows them in all inputs.
     pub fn settle(&mut self) {
+        if !std::mem::replace(&mut self.is_unsettled, false) {
+            return;
+        }
         for id in 0..self.forward.len() as Id {
             let target = self.resolve(id);
             let mut at = id;
@@ -365,8 +395,12 @@ impl Function {
             }
         }
         let forward = &self.forward;
-        for input in &mut self.inputs {
-            *input = forward[*input as usize];
+        for value in &mut self.values {
+            for input in &mut self.inputs[value.start as usize..(value.start + value.count) as usize] {
+                let target = forward[*input as usize];
+                value.is_changed |= target != *input;
+                *input = target;
+            }
         }
         for block in &mut self.blocks {
             match &mut block.end {
@@ -380,7 +414,7 @@ impl Function {
     }
 
     /// Forgets all values but these, which use no others; those that stay are numbered anew in their order. What was
-    /// replaced has to be settled.
+    /// replaced is followed.
     pub fn compact(&mut self, kept: &[bool]) {
         let is_kept = |id: Id| kept.get(id as usize) == Some(&true);
         let mut number = vec![NONE; self.values.len()];
@@ -393,29 +427,41 @@ impl Function {
             }
         }
         self.values.truncate(next as usize);
-        self.forward.clear();
-        self.forward.extend(0..next);
-        let renamed = |id: Id| if id == NONE { NONE } else { number[id as usize] };
+        let forward = std::mem::take(&mut self.forward);
+        let resolve = |mut id: Id| {
+            while forward[id as usize] != id {
+                id = forward[id as usize];
+            }
+            id
+        };
         let mut inputs = Vec::with_capacity(2 * self.values.len());
         for value in &mut self.values {
             let old = value.start as usize..(value.start + value.count) as usize;
             value.start = inputs.len() as u32;
-            inputs.extend(self.inputs[old].iter().map(|input| renamed(*input)));
+            for &input in &self.inputs[old] {
+                let target = resolve(input);
+                value.is_changed |= target != input;
+                inputs.push(number[target as usize]);
+            }
         }
         self.inputs = inputs;
         for block in &mut self.blocks {
             for list in [&mut block.phis, &mut block.effects] {
                 list.retain_mut(|id| {
-                    *id = renamed(*id);
+                    *id = number[*id as usize];
                     *id != NONE
                 });
             }
             match &mut block.end {
-                End::Branch { condition, .. } => *condition = renamed(*condition),
-                End::Switch { selector, .. } => *selector = renamed(*selector),
+                End::Branch { condition, .. } => *condition = number[resolve(*condition) as usize],
+                End::Switch { selector, .. } => *selector = number[resolve(*selector) as usize],
                 _ => {}
             }
         }
+        self.forward = forward;
+        self.forward.clear();
+        self.forward.extend(0..next);
+        self.is_unsettled = false;
     }
 
     /// Whether it was replaced by another.
@@ -456,6 +502,7 @@ impl Function {
         let value = self.values[id as usize];
         if (index as u32) < value.count {
             self.inputs[value.start as usize + index] = input;
+            self.values[id as usize].is_changed = true;
         }
     }
 
@@ -466,6 +513,14 @@ impl Function {
         let value = &mut self.values[id as usize];
         value.start = start;
         value.count = inputs.len() as u32;
+        value.is_changed = true;
+    }
+
+    /// Puts a value into a block.
+    pub fn set_block(&mut self, id: Id, block: BlockId) {
+        let value = &mut self.values[id as usize];
+        value.is_changed |= value.block != block;
+        value.block = block;
     }
 
     /// Makes another operation of a value. Its place in the order of effects stays.

@@ -77,6 +77,10 @@ static FUNCTIONS: &[(&str, Kind)] = &[
 
 /// Takes the calls out if all operations agree; whether they did.
 pub fn run(function: &mut Function) -> bool {
+    let flush = Intrinsic::by_name("flush_to_zero").map(Op::Call);
+    if !function.values.iter().any(|value| Some(value.op) == flush) {
+        return false;
+    }
     let used = super::used(function);
     let values: Vec<Id> = (0..function.values.len() as Id).filter(|id| used[*id as usize]).collect();
     let kinds: Vec<Kind> = (0..function.values.len() as Id).map(|id| kind(function, id)).collect();

@@ -347,12 +347,12 @@ fn join_conditions(function: &mut Function) -> bool {
 
 /// Says that values of blocks that are gone belong to the blocks that these were put to.
 fn move_values(function: &mut Function, moved: &[BlockId]) {
-    for value in &mut function.values {
-        let mut to = value.block;
+    for id in 0..function.values.len() as Id {
+        let mut to = function.values[id as usize].block;
         while moved[to as usize] != to {
             to = moved[to as usize];
         }
-        value.block = to;
+        function.set_block(id, to);
     }
 }
 

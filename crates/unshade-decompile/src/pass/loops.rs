@@ -117,7 +117,7 @@ impl Rotated {
         }
         for &(phi, entry, latch) in &phis {
             function.set_inputs(phi, &[entry, latch]);
-            function.values[phi as usize].block = front;
+            function.set_block(phi, front);
         }
         let moved = std::mem::take(&mut function.blocks[self.header as usize].phis);
         function.blocks[front as usize].phis = moved;
@@ -336,7 +336,7 @@ mod tests {
         let [entry, body, exit] = [(); 3].map(|()| function.block(0));
         let start = match first {
             Some(number) => function.constant(number, 32),
-            None => function.raw(Op::Special(Special("threadIdx.x")), 32, entry, NONE, &[]),
+            None => function.raw(Op::Special(Special(&"threadIdx.x")), 32, entry, NONE, &[]),
         };
         let count = match first {
             Some(_) => function.constant(10, 32),

@@ -9,7 +9,7 @@ pub mod quotient;
 pub mod simplify;
 
 use crate::ir::dominators::Graph;
-use crate::ir::{Function, Id, NONE, Op};
+use crate::ir::{Function, Id, Op};
 pub use quotient::Tried;
 
 /// Rounds after which a function that still changes is left as it is.
@@ -51,42 +51,68 @@ pub fn run(function: &mut Function, tried: &mut Tried) {
 }
 
 /// Rounds of all passes, up to one that changes nothing; the graph as it is then.
+///
+/// Each round looks only at values of which something changed since they were last looked at: what says that a value is
+/// another sees nothing but the values that it is made of.
 fn rounds(function: &mut Function, first: usize) -> Graph {
     let mut reassociate = first >= REASSOCIATED;
+    let mut was_reassociated = reassociate;
     let mut graph = None;
+    // Whether accesses and blocks are as they were when nothing could be done to them.
+    let mut is_clean = false;
+    let mut is_swept = false;
     for round in first..MAX_ROUNDS {
         reassociate |= round >= REASSOCIATED;
         sweep(function);
         let found = graph.take().unwrap_or_else(|| Graph::new(function));
-        let mut order = hoist(function, &found);
+        let Placed { mut order, mut is_due } = hoist(function, &found);
+        // Sums are put together anew only when the halves of 64-bit sums have found each other: then all are looked at.
+        if reassociate != std::mem::replace(&mut was_reassociated, reassociate) {
+            is_due.fill(true);
+        }
         if round < ORDERED {
             order.clear();
             order.extend(0..function.values.len() as Id);
         }
-        // Sums are put together anew only when the halves of 64-bit sums have found each other.
-        let mut changed = simplify::run(function, &found, &order, reassociate);
-        changed |= memory::run(function);
-        if graph::clean(function) {
-            changed = true;
+        let mut changed = simplify::run(function, &found, &order, &is_due, reassociate);
+        if changed || !is_clean {
+            is_clean = !memory::run(function);
+            if graph::clean(function) {
+                is_clean = false;
+            } else {
+                graph = Some(found);
+            }
+            changed |= !is_clean;
         } else {
             graph = Some(found);
         }
+        is_swept = !changed && function.values.len() == is_due.len();
         if !changed && std::mem::replace(&mut reassociate, true) {
             break;
         }
     }
-    sweep(function);
+    if !is_swept {
+        sweep(function);
+    }
     graph.unwrap_or_else(|| Graph::new(function))
 }
 
+/// Values as [`hoist`] has placed them.
+pub struct Placed {
+    /// All values in an order in which inputs come before what they are for, but for those of phis.
+    pub order: Vec<Id>,
+    /// Whether something of a value changed since it was last looked at, or of what it is made of up to the next phis.
+    pub is_due: Vec<bool>,
+}
+
 /// Puts each pure value into the first block in which all of its inputs are there, so that what is the same is in the same
-/// place. Where it is computed in the text is decided at the end. Gives all values in an order in which inputs come before
-/// what they are for, but for those of phis.
+/// place. Where it is computed in the text is decided at the end.
 ///
 /// All values have to be used: see [`sweep`].
-pub fn hoist(function: &mut Function, graph: &Graph) -> Vec<Id> {
+pub fn hoist(function: &mut Function, graph: &Graph) -> Placed {
     let count = function.values.len();
     let mut done = vec![false; count];
+    let mut is_due = vec![false; count];
     let mut order = Vec::with_capacity(count);
     let mut stack: Vec<(Id, usize)> = Vec::new();
     for id in 0..count as Id {
@@ -95,62 +121,68 @@ pub fn hoist(function: &mut Function, graph: &Graph) -> Vec<Id> {
         }
         stack.push((id, 0));
         while let Some((at, next)) = stack.last_mut() {
-            let (id, index) = (*at, *next);
-            *next += 1;
-            let op = function.op(id);
-            if op != Op::Phi
-                && let Some(&input) = function.inputs(id).get(index)
-            {
-                if input != NONE && !done[input as usize] {
-                    stack.push((input, 0));
+            let (id, op) = (*at, function.op(*at));
+            if op != Op::Phi {
+                let inputs = &function.inputs(id)[*next..];
+                if let Some(place) = inputs.iter().position(|input| !done[*input as usize]) {
+                    *next += place + 1;
+                    stack.push((inputs[place], 0));
+                    continue;
                 }
-                continue;
             }
             stack.pop();
-            if std::mem::replace(&mut done[id as usize], true) {
+            done[id as usize] = true;
+            order.push(id);
+            if op == Op::Phi {
+                is_due[id as usize] = function.values[id as usize].is_changed;
                 continue;
             }
-            order.push(id);
-            if op != Op::Phi && !op.is_effect() {
+            if !op.is_effect() {
                 place(function, graph, id);
             }
+            is_due[id as usize] = function.values[id as usize].is_changed
+                || function.inputs(id).iter().any(|input| is_due[*input as usize]);
         }
     }
-    order
+    Placed { order, is_due }
 }
 
 /// Puts a pure value into the first block in which all of its inputs are there.
 fn place(function: &mut Function, graph: &Graph, id: Id) {
     let mut best = 0;
-    for index in 0..function.inputs(id).len() {
-        let input = function.input(id, index);
-        if input == NONE {
-            continue;
-        }
+    for &input in function.inputs(id) {
         let block = function.values[input as usize].block;
         if graph.is_reached(block) && graph.depth[block as usize] > graph.depth[best as usize] {
             best = block;
         }
     }
-    function.values[id as usize].block = best;
+    function.set_block(id, best);
 }
 
 /// Which values are used, directly or not, by what has to stay.
 pub fn used(function: &Function) -> Vec<bool> {
     let mut used = vec![false; function.values.len()];
-    let mut list: Vec<Id> = Vec::new();
     for block in &function.blocks {
-        list.extend(block.effects.iter().filter(|effect| function.op(**effect).is_kept()));
-        list.extend(block.end.input().map(|input| function.resolve(input)));
+        for &effect in &block.effects {
+            used[effect as usize] |= function.op(effect).is_kept() && !function.is_replaced(effect);
+        }
+        if let Some(input) = block.end.input() {
+            used[function.resolve(input) as usize] = true;
+        }
     }
-    while let Some(id) = list.pop() {
-        if std::mem::replace(&mut used[id as usize], true) {
+    // Most inputs stand before what they are for: going down, they are still to come. The others are in a list.
+    let mut list: Vec<Id> = Vec::new();
+    for id in (0..used.len() as Id).rev() {
+        if !used[id as usize] {
             continue;
         }
-        for index in 0..function.inputs(id).len() {
-            let input = function.input(id, index);
-            if input != NONE && !used[input as usize] {
-                list.push(input);
+        list.push(id);
+        while let Some(user) = list.pop() {
+            for &input in function.inputs(user) {
+                let input = function.resolve(input);
+                if !std::mem::replace(&mut used[input as usize], true) && input > id {
+                    list.push(input);
+                }
             }
         }
     }
@@ -159,7 +191,6 @@ pub fn used(function: &Function) -> Vec<bool> {
 
 /// Takes out what nothing uses; all other values are numbered anew.
 pub fn sweep(function: &mut Function) {
-    function.settle();
     let used = used(function);
     function.compact(&used);
 }

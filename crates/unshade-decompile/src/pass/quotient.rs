@@ -64,9 +64,15 @@ pub fn run(function: &mut Function, graph: &Graph, tried: &mut Tried) -> bool {
         tried.divisions.clear();
         tried.choices.clear();
     }
-    let mut search =
-        Search { function, graph, users: Vec::new(), first: Vec::new(), budget: MAX_EVALUATIONS, tried };
-    search.find_users();
+    let mut search = Search {
+        function,
+        graph,
+        users: Vec::new(),
+        first: Vec::new(),
+        estimates: Vec::new(),
+        budget: MAX_EVALUATIONS,
+        tried,
+    };
     let mut found = Vec::new();
     for id in 0..count as Id {
         if search.function.is_replaced(id) {
@@ -101,9 +107,11 @@ type Found = Vec<(Id, Op, Vec<Id>)>;
 struct Search<'a> {
     function: &'a Function,
     graph: &'a Graph,
-    /// What uses values, those of one value in a row; where the row of each begins.
+    /// What uses values, those of one value in a row; where the row of each begins. Empty until there is an estimate.
     users: Vec<Id>,
     first: Vec<u32>,
+    /// The estimate that a value was last found to rest on, of those that are looked at.
+    estimates: Vec<Id>,
     budget: usize,
     tried: &'a mut Tried,
 }
@@ -114,6 +122,7 @@ impl Search<'_> {
         let mut parts = Vec::new();
         let mut pairs: Vec<(Id, Id)> = Vec::new();
         self.first = vec![0; count + 1];
+        self.estimates = vec![NONE; count];
         for id in 0..count as Id {
             parts.clear();
             if self.parts(id, &mut parts).is_some() {
@@ -188,16 +197,25 @@ impl Search<'_> {
 
     /// Quotients of 32 bits among what rests on an estimate.
     fn search_estimate(&mut self, estimate: Id, found: &mut Found) {
+        if self.first.is_empty() {
+            self.find_users();
+        }
         let mut dependents = vec![estimate];
+        let mut estimates = std::mem::take(&mut self.estimates);
+        estimates[estimate as usize] = estimate;
         let mut at = 0;
         while at < dependents.len() && dependents.len() < MAX_DEPENDENTS {
             for &user in self.users(dependents[at]) {
-                if !dependents.contains(&user) && !matches!(self.function.op(user), Op::Udiv | Op::Sdiv) {
+                if estimates[user as usize] != estimate
+                    && !matches!(self.function.op(user), Op::Udiv | Op::Sdiv)
+                {
+                    estimates[user as usize] = estimate;
                     dependents.push(user);
                 }
             }
             at += 1;
         }
+        self.estimates = estimates;
         for &root in &dependents {
             let is_root = self.function.width(root) == 32
                 && matches!(
@@ -205,7 +223,7 @@ impl Search<'_> {
                     Op::Select | Op::Phi | Op::Add | Op::Sub | Op::Xor | Op::Neg
                 );
             if is_root
-                && let Some(leaves) = self.leaves(root, &dependents)
+                && let Some(leaves) = self.leaves(root, estimate)
                 && let Some((op, inputs)) = self.division(root, &leaves)
             {
                 found.push((root, op, inputs));
@@ -213,8 +231,8 @@ impl Search<'_> {
         }
     }
 
-    /// The two values that all of an expression is made of.
-    fn leaves(&self, root: Id, dependents: &[Id]) -> Option<Vec<Id>> {
+    /// The two values that all of an expression is made of that rests on an estimate.
+    fn leaves(&self, root: Id, estimate: Id) -> Option<Vec<Id>> {
         let mut leaves: Vec<Id> = Vec::new();
         let mut seen = vec![root];
         let mut inputs = Vec::new();
@@ -228,7 +246,7 @@ impl Search<'_> {
             at += 1;
             for &input in &inputs {
                 if self.function.number(input).is_some() {
-                } else if dependents.contains(&input) {
+                } else if self.estimates[input as usize] == estimate {
                     if !seen.contains(&input) {
                         seen.push(input);
                     }
@@ -239,14 +257,19 @@ impl Search<'_> {
         }
         // What rests on other leaves is none; if there are still too many, what is made of something.
         for _ in 0..MAX_EXPANDED {
-            let made = leaves.iter().position(|leaf| self.rests_on(*leaf, &leaves));
+            let made = leaves.iter().position(|leaf| self.rests_on(*leaf, &leaves, &mut inputs));
             let made = made.or_else(|| {
                 let is_too_many = leaves.len() > 2;
-                leaves.iter().position(|leaf| is_too_many && self.variables_of(*leaf).is_some())
+                leaves.iter().position(|leaf| {
+                    inputs.clear();
+                    is_too_many && self.variables_of(*leaf, &mut inputs)
+                })
             });
             let Some(place) = made else { break };
             let leaf = leaves.remove(place);
-            for input in self.variables_of(leaf)? {
+            inputs.clear();
+            self.variables_of(leaf, &mut inputs).then_some(())?;
+            for &input in &inputs {
                 if !leaves.contains(&input) {
                     leaves.push(input);
                 }
@@ -255,15 +278,16 @@ impl Search<'_> {
         (leaves.len() == 2).then_some(leaves)
     }
 
-    /// Whether a value is made of one of the others, near by.
-    fn rests_on(&self, leaf: Id, others: &[Id]) -> bool {
-        let mut list = self.variables_of(leaf).unwrap_or_default();
+    /// Whether a value is made of one of the others, near by; `list` is memory that is used again.
+    fn rests_on(&self, leaf: Id, others: &[Id], list: &mut Vec<Id>) -> bool {
+        list.clear();
+        self.variables_of(leaf, list);
         for _ in 0..MAX_NEAR {
             let Some(id) = list.pop() else { return false };
             if others.contains(&id) {
                 return true;
             }
-            list.extend(self.variables_of(id).unwrap_or_default());
+            self.variables_of(id, list);
         }
         false
     }
@@ -288,12 +312,21 @@ impl Search<'_> {
         }
     }
 
-    /// What a value is made of besides numbers; none for what is not made of anything.
-    fn variables_of(&self, id: Id) -> Option<Vec<Id>> {
-        let mut inputs = Vec::new();
-        self.parts(id, &mut inputs)?;
-        inputs.retain(|input| self.function.number(*input).is_none());
-        (!inputs.is_empty()).then_some(inputs)
+    /// Puts what a value is made of besides numbers into a list; whether that is anything.
+    fn variables_of(&self, id: Id, list: &mut Vec<Id>) -> bool {
+        let start = list.len();
+        if self.parts(id, list).is_none() {
+            list.truncate(start);
+        }
+        let mut end = start;
+        for index in start..list.len() {
+            if self.function.number(list[index]).is_none() {
+                list[end] = list[index];
+                end += 1;
+            }
+        }
+        list.truncate(end);
+        end > start
     }
 
     /// Numbers to try.
@@ -352,11 +385,13 @@ impl Search<'_> {
 
     /// A choice of which one side is a quotient or a root, if it gives that always.
     fn search_choice(&mut self, id: Id, found: &mut Found) {
-        let (mut inputs, mut operands) = (Vec::new(), Vec::new());
-        if self.parts(id, &mut inputs).is_none() {
-            return;
-        }
-        for side in [inputs[1], inputs[2]] {
+        let sides = match self.function.op(id) {
+            Op::Phi => self.choice(id).map(|[_, yes, no]| [yes, no]),
+            _ => Some([1, 2].map(|index| self.function.input(id, index))),
+        };
+        let Some(sides) = sides.filter(|sides| !sides.contains(&NONE)) else { return };
+        let mut operands = Vec::new();
+        for side in sides {
             let plain = self.unflushed(side);
             let op = self.function.op(plain);
             let is_float = matches!(op, Op::FloatDiv | Op::FloatSqrt);

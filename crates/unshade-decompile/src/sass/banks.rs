@@ -11,14 +11,14 @@ pub(super) const STACK: u64 = 0x44;
 /// What bytes of bank 0 below the parameters are.
 pub(super) fn of_bank_0(offset: u64) -> Option<Special> {
     Some(Special(match offset {
-        0x28 => "blockDim.x",
-        0x2c => "blockDim.y",
-        0x30 => "blockDim.z",
-        0x34 => "gridDim.x",
-        0x38 => "gridDim.y",
-        0x3c => "gridDim.z",
-        0x20 => "shared_window()",
-        0x24 => "local_window()",
+        0x28 => &"blockDim.x",
+        0x2c => &"blockDim.y",
+        0x30 => &"blockDim.z",
+        0x34 => &"gridDim.x",
+        0x38 => &"gridDim.y",
+        0x3c => &"gridDim.z",
+        0x20 => &"shared_window()",
+        0x24 => &"local_window()",
         _ => return None,
     }))
 }
@@ -26,22 +26,22 @@ pub(super) fn of_bank_0(offset: u64) -> Option<Special> {
 /// A special register by its number; those that change as time passes are not among them.
 pub(super) fn of_register(number: u64) -> Option<Special> {
     Some(Special(match number {
-        0 => "laneid()",
-        2 => "virtual_configuration()",
-        3 => "virtual_id()",
-        33 => "threadIdx.x",
-        34 => "threadIdx.y",
-        35 => "threadIdx.z",
-        37 => "blockIdx.x",
-        38 => "blockIdx.y",
-        39 => "blockIdx.z",
-        48 => "shared_window()",
-        52 => "local_window()",
-        56 => "lanemask_eq()",
-        57 => "lanemask_lt()",
-        58 => "lanemask_le()",
-        59 => "lanemask_gt()",
-        60 => "lanemask_ge()",
+        0 => &"laneid()",
+        2 => &"virtual_configuration()",
+        3 => &"virtual_id()",
+        33 => &"threadIdx.x",
+        34 => &"threadIdx.y",
+        35 => &"threadIdx.z",
+        37 => &"blockIdx.x",
+        38 => &"blockIdx.y",
+        39 => &"blockIdx.z",
+        48 => &"shared_window()",
+        52 => &"local_window()",
+        56 => &"lanemask_eq()",
+        57 => &"lanemask_lt()",
+        58 => &"lanemask_le()",
+        59 => &"lanemask_gt()",
+        60 => &"lanemask_ge()",
         _ => return None,
     }))
 }

@@ -88,7 +88,7 @@ impl Lifting<'_> {
     /// The address inside of a memory, of a generic address with the memory's window in it.
     pub(super) fn inside_window(&self, address: Id, window: &str) -> Option<Id> {
         let function = &self.builder.function;
-        let is_window = |id: Id| matches!(function.op(id), Op::Special(special) if special.0 == window);
+        let is_window = |id: Id| matches!(function.op(id), Op::Special(special) if *special.0 == window);
         let address = function.resolve(address);
         if !matches!(function.op(address), Op::Or | Op::Add) {
             return None;

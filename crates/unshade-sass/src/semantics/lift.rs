@@ -4,10 +4,11 @@ use alloc::vec::Vec;
 
 use super::table::{Class, Code, FIRST_PREDICATE, Program, Step, Value};
 use super::{Op, Space, Varnode};
+use crate::generated::semantics::{FORM, JOIN, PROGRAMS};
 use crate::instruction::Instruction;
 use crate::isa;
 use crate::print::target;
-use crate::table::{Kind, NONE, Operand};
+use crate::table::{Field, Kind, NONE, Operand};
 
 /// The p-code of one instruction. Lifting into the same again reuses its memory.
 #[derive(Clone, Debug, Default)]
@@ -41,16 +42,12 @@ impl Lifted {
         self.ops.clear();
         self.inputs.clear();
         self.pending.clear();
-        let Some(program) =
-            crate::generated::semantics::PROGRAMS.get(usize::from(instruction.encoding.operation))
-        else {
-            return;
-        };
+        let Some(program) = PROGRAMS.get(usize::from(instruction.encoding.operation)) else { return };
         self.temporaries = program.temporaries.len() as u64;
         let mut lifting = Lifting { out: self, instruction, address, program };
         let guarded = lifting.guard();
         lifting.steps();
-        if instruction.modifier("join") == Some("on") {
+        if lifting.modifier(JOIN) == Some("on") {
             lifting.reconverge();
         }
         let end = lifting.out.ops.len();
@@ -151,7 +148,16 @@ impl Lifting<'_> {
     }
 
     fn step(&mut self, code: Code, output: Option<Value>, inputs: &[Value]) {
-        let mut values = [Varnode::number(0, 1); 16];
+        // Only functions have more than a few, and to clear more memory costs more than the rest of a step.
+        if inputs.len() <= 4 {
+            self.step_of::<4>(code, output, inputs);
+        } else {
+            self.step_of::<16>(code, output, inputs);
+        }
+    }
+
+    fn step_of<const MOST: usize>(&mut self, code: Code, output: Option<Value>, inputs: &[Value]) {
+        let mut values = [Varnode::number(0, 1); MOST];
         for (place, value) in values.iter_mut().zip(inputs) {
             *place = self.value(*value);
         }
@@ -166,11 +172,11 @@ impl Lifting<'_> {
     }
 
     /// Whether a modifier's slot, an operand's sign or part, or the form is one of these.
-    fn tested(&self, slot: &str, values: &[&str]) -> bool {
-        if slot == "form" {
+    fn tested(&self, slot: u16, values: &[&str]) -> bool {
+        if slot == FORM {
             return values.contains(&self.instruction.isa.text(self.instruction.encoding.form));
         }
-        if let Some(operand) = self.instruction.operand(slot) {
+        if let Some(operand) = self.operand(slot) {
             return values.iter().any(|value| match *value {
                 "neg" => self.instruction.flag(operand.negate),
                 "abs" => self.instruction.flag(operand.absolute),
@@ -178,10 +184,26 @@ impl Lifting<'_> {
                 value => self.value_name(operand.select) == Some(value),
             });
         }
-        match self.instruction.modifier(slot).or_else(|| self.default_of(slot).map(|entry| entry.1)) {
+        match self.modifier(slot).or_else(|| self.default_of(slot).map(|entry| entry.1)) {
             Some(name) => values.contains(&name),
             None => false,
         }
+    }
+
+    fn operand(&self, slot: u16) -> Option<&'static Operand> {
+        self.instruction.operands().find(|operand| operand.slot == slot)
+    }
+
+    /// The field that chooses a modifier's value.
+    fn modifier_field(&self, slot: u16) -> Option<&'static Field> {
+        self.instruction.fields().find(|field| field.slot == slot && field.modifier != NONE)
+    }
+
+    /// The name of a modifier's value that the encoding chooses.
+    fn modifier(&self, slot: u16) -> Option<&'static str> {
+        let field = self.modifier_field(slot)?;
+        let modifier = isa::modifiers().get(usize::from(field.modifier))?;
+        modifier.values.get(usize::from(self.instruction.choice(field)?)).map(|value| value.0)
     }
 
     fn value_name(&self, field: u16) -> Option<&'static str> {
@@ -191,26 +213,25 @@ impl Lifting<'_> {
     }
 
     /// What a modifier is that the encoding does not choose: its number and name.
-    fn default_of(&self, slot: &str) -> Option<(usize, &'static str)> {
+    fn default_of(&self, slot: u16) -> Option<(usize, &'static str)> {
         let declared = self.declared(slot)?;
         let number =
             declared.values.iter().position(|value| value.1.is_empty() && value.0 != "-").unwrap_or(0);
         Some((number, declared.values.get(number)?.0))
     }
 
-    fn declared(&self, slot: &str) -> Option<&'static crate::table::Modifier> {
-        let entry = self.instruction.operation().modifiers.iter().find(|entry| entry.0 == slot)?;
+    fn declared(&self, slot: u16) -> Option<&'static crate::table::Modifier> {
+        let name = self.instruction.isa.text(slot);
+        let entry = self.instruction.operation().modifiers.iter().find(|entry| entry.0 == name)?;
         isa::modifiers().get(usize::from(entry.1))
     }
 
     /// The number of a modifier's value in the set that the operation declares.
-    fn choice(&self, slot: &str) -> u64 {
+    fn choice(&self, slot: u16) -> u64 {
         let Some(declared) = self.declared(slot) else { return 0 };
-        let found = self
-            .instruction
-            .fields()
-            .find(|field| field.modifier != NONE && self.instruction.isa.text(field.slot) == slot);
-        let Some(field) = found else { return self.default_of(slot).map_or(0, |entry| entry.0 as u64) };
+        let Some(field) = self.modifier_field(slot) else {
+            return self.default_of(slot).map_or(0, |entry| entry.0 as u64);
+        };
         let (Some(bound), Some(number)) =
             (isa::modifiers().get(usize::from(field.modifier)), self.instruction.choice(field))
         else {
@@ -241,7 +262,7 @@ impl Lifting<'_> {
             Value::Negated(slot) => {
                 Varnode::number(self.part(slot, |operand| operand.negate).unwrap_or(0), 8)
             }
-            Value::Operand(slot, width, lane, class) => match self.instruction.operand(slot) {
+            Value::Operand(slot, width, lane, class) => match self.operand(slot) {
                 Some(operand) => {
                     let plain = self.plain(operand, slot, width, lane);
                     if class == Class::Raw || width == 1 { plain } else { self.signed(operand, plain, class) }
@@ -251,8 +272,8 @@ impl Lifting<'_> {
         }
     }
 
-    fn part(&self, slot: &str, part: fn(&Operand) -> u16) -> Option<u64> {
-        let field = self.instruction.operand(slot).and_then(|operand| self.instruction.field(part(operand)));
+    fn part(&self, slot: u16, part: fn(&Operand) -> u16) -> Option<u64> {
+        let field = self.operand(slot).and_then(|operand| self.instruction.field(part(operand)));
         Some(field?.raw(self.instruction.word))
     }
 
@@ -267,7 +288,7 @@ impl Lifting<'_> {
             Value::Temporary(index) => Some(self.own(index)),
             Value::Flag(number) => Some(Varnode { space: Space::Flag, offset: u64::from(number), width: 1 }),
             Value::Operand(slot, width, lane, _) => {
-                let operand = self.instruction.operand(slot)?;
+                let operand = self.operand(slot)?;
                 match operand.kind {
                     Kind::Predicate | Kind::OptionalPredicate => {
                         let number = self.instruction.number(operand.value).cast_unsigned();
@@ -312,7 +333,7 @@ impl Lifting<'_> {
     }
 
     /// An operand without its signs.
-    fn plain(&mut self, operand: &Operand, slot: &str, width: u8, lane: u8) -> Varnode {
+    fn plain(&mut self, operand: &Operand, slot: u16, width: u8, lane: u8) -> Varnode {
         let number = |part: u16| self.instruction.number(part).cast_unsigned();
         let lane = u64::from(lane);
         let none = Varnode::number(0, width);
@@ -326,12 +347,9 @@ impl Lifting<'_> {
             Kind::Constant | Kind::ConstantSpaced => {
                 let offset = number(operand.offset).wrapping_add(lane.wrapping_mul(4)) & 0xffff;
                 let offset = number(operand.bank).wrapping_shl(16) | offset;
-                let label = self
-                    .instruction
-                    .operation()
-                    .operands
-                    .iter()
-                    .any(|role| role.slot == slot && role.ty == "label");
+                let roles = self.instruction.operation().operands;
+                let name = self.instruction.isa.text(slot);
+                let label = roles.iter().any(|role| role.ty == "label" && role.slot == name);
                 if label {
                     return self.compute(
                         Code::ZeroExtend,
@@ -413,5 +431,19 @@ pub(super) fn masked(value: u64, width: u8) -> u64 {
     match 1_u64.checked_shl(u32::from(width)) {
         Some(end) => value & end.wrapping_sub(1),
         None => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::generated::semantics::{FORM, JOIN, SLOTS};
+    use crate::isa;
+
+    #[test]
+    fn slots_have_one_number_in_all_instruction_sets() {
+        assert_eq!([SLOTS[usize::from(FORM)], SLOTS[usize::from(JOIN)]], ["form", "join"]);
+        for isa in isa::ALL {
+            assert_eq!(isa.texts.get(..SLOTS.len()), Some(&SLOTS[..]), "{}", isa.name);
+        }
     }
 }

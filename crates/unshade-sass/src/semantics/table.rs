@@ -23,14 +23,14 @@ pub enum Step {
     /// An operation of p-code: its output and inputs.
     Do(Code, Option<Value>, &'static [Value]),
     /// Leaves out so many steps if the slot has none of these values; decided when an instruction is lifted.
-    When(&'static str, &'static [&'static str], u16),
+    When(u16, &'static [&'static str], u16),
     /// Leaves out so many steps if the value is zero; decided when it runs.
     Unless(Value, u16),
     /// Leaves out so many steps.
     Otherwise(u16),
 }
 
-/// A value or place of an operation.
+/// A value or place of an operation. Slots are into [`Isa::texts`](crate::table::Isa::texts), of any instruction set.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
     /// A name of the program's own.
@@ -38,17 +38,17 @@ pub enum Value {
     /// A number and its width.
     Number(u64, u8),
     /// An operand: slot, width, how many registers further, how its signs are read.
-    Operand(&'static str, u8, u8, Class),
+    Operand(u16, u8, u8, Class),
     /// Into [`FLAGS`].
     Flag(u8),
     /// The address of the next instruction.
     Next,
     /// The number of a modifier's value.
-    Choice(&'static str),
+    Choice(u16),
     /// The number in the bits that choose a part of an operand.
-    Select(&'static str),
+    Select(u16),
     /// Whether an operand is negated.
-    Negated(&'static str),
+    Negated(u16),
 }
 
 /// How the signs of an operand are read.

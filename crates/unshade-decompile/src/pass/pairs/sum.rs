@@ -110,6 +110,8 @@ impl Pairs<'_> {
     /// `a + b` below, `c + d + carry(a, b)` above; and any sum and difference of such.
     pub(super) fn sum(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         match self.op(low) {
+            // Neither a carry nor a sum that has one.
+            Op::Add if !matches!(self.op(high), Op::Add | Op::ZeroExtend) => None,
             Op::Add => self.sum_of_two(like, high, low).or_else(|| self.sum_of_many(like, high, low)),
             Op::Sub => {
                 let (a, b) = (self.input(low, 0), self.input(low, 1));
@@ -388,6 +390,9 @@ impl Pairs<'_> {
 
     /// `a - b` below, `c + ~d + (b <= a)` above.
     pub(super) fn difference(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
+        if !matches!(self.op(low), Op::Sub | Op::Neg | Op::Add) {
+            return None;
+        }
         let mut terms = self.terms(high);
         let carry = terms.iter().position(|term| {
             self.op(*term) == Op::ZeroExtend && self.op(self.input(*term, 0)) == Op::LessEqual

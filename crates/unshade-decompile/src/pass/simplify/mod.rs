@@ -9,21 +9,22 @@ mod divide;
 mod extension;
 mod float;
 mod integer;
+mod known;
 
 use crate::ir::dominators::Graph;
 use crate::ir::fold::fold;
-use crate::ir::hash::Table;
 use crate::ir::{Function, Id, Intrinsic, NONE, Op};
+use known::Known;
 
-/// A pure value: operator, width, inputs in pairs.
-type Key = (Op, u8, u64, u64);
-
-/// Goes over all values once, in some order, and then over what was made of them; whether anything changed.
-/// Sums are put together anew only where that is said. All values have to be used: see [`super::sweep`].
-pub fn run(function: &mut Function, graph: &Graph, order: &[Id], reassociate: bool) -> bool {
+/// Goes over all values once, in some order, and then over what was made of them; whether anything changed. What is not due
+/// is not looked at, but for what is the same. Sums are put together anew only where that is said. All values have to be
+/// used: see [`super::sweep`].
+pub fn run(function: &mut Function, graph: &Graph, order: &[Id], is_due: &[bool], reassociate: bool) -> bool {
+    if !is_due.contains(&true) {
+        return false;
+    }
     let old = function.values.len() as Id;
-    let mut known: Table<Key, Id> = Table::default();
-    known.reserve(function.values.len());
+    let mut known = Known::new(function.values.len());
     let mut changed = false;
     let mut order = order.iter().copied();
     let mut new = old;
@@ -35,14 +36,18 @@ pub fn run(function: &mut Function, graph: &Graph, order: &[Id], reassociate: bo
         if function.is_replaced(at) || graph.place.get(block as usize).is_none_or(|place| *place == NONE) {
             continue;
         }
-        let is_choice = function.op(at) == Op::Select;
-        let ways = if is_choice { choice::choice_of_ways(function, graph, at) } else { None };
-        if let Some(other) = ways.or_else(|| rewrite(function, at, reassociate))
-            && function.resolve(other) != at
-        {
-            function.replace(at, other);
-            changed = true;
-            continue;
+        if is_due.get(at as usize) != Some(&false) {
+            // What its inputs were replaced by meanwhile marks it again: what is made of it may have been looked at before.
+            function.values[at as usize].is_changed = false;
+            let is_choice = function.op(at) == Op::Select;
+            let ways = if is_choice { choice::choice_of_ways(function, graph, at) } else { None };
+            if let Some(other) = ways.or_else(|| rewrite(function, at, reassociate))
+                && function.resolve(other) != at
+            {
+                function.replace(at, other);
+                changed = true;
+                continue;
+            }
         }
         // What is new has changed something where it was put; what was only tried is in no place.
         changed |= number(function, graph, &mut known, at) && at < old;
@@ -53,21 +58,13 @@ pub fn run(function: &mut Function, graph: &Graph, order: &[Id], reassociate: bo
 
 /// Value numbering: whether the value was replaced by one that is the same. Values with the same inputs are of the same
 /// block here, so that the first of them will do.
-fn number(function: &mut Function, graph: &Graph, known: &mut Table<Key, Id>, id: Id) -> bool {
+fn number(function: &mut Function, graph: &Graph, known: &mut Known, id: Id) -> bool {
     let value = function.values[id as usize];
-    let count = function.inputs(id).len();
-    if value.op.is_effect() || matches!(value.op, Op::Undefined | Op::Result(_)) || count > 4 {
+    if value.op.is_effect() || matches!(value.op, Op::Undefined | Op::Result(_)) {
         return false;
     }
-    let mut inputs = [NONE; 4];
-    for (index, input) in inputs.iter_mut().enumerate().take(count) {
-        *input = function.input(id, index);
-    }
-    if value.op.is_commutative() && inputs[0] > inputs[1] {
-        inputs.swap(0, 1);
-    }
-    let pair = |index: usize| u64::from(inputs[index]) << 32 | u64::from(inputs[index + 1]);
-    let other = *known.entry((value.op, value.width, pair(0), pair(2))).or_insert(id);
+    function.settle_inputs(id);
+    let Some(other) = known.first(function, id) else { return false };
     if other == id || function.is_replaced(other) {
         return false;
     }
@@ -242,7 +239,7 @@ mod tests {
     #[test]
     fn an_address_inside_of_a_window_is_what_the_window_is_taken_from() {
         let (function, value) = stored(|function, x| {
-            let window = function.raw(Op::Special(crate::ir::Special("local_window()")), 32, 0, NONE, &[]);
+            let window = function.raw(Op::Special(crate::ir::Special(&"local_window()")), 32, 0, NONE, &[]);
             let sum = function.raw(Op::Add, 32, 0, NONE, &[window, x]);
             let mask = function.constant(0xff_ffff, 32);
             function.raw(Op::And, 32, 0, NONE, &[sum, mask])
