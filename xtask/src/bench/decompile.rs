@@ -28,7 +28,7 @@ const STEEPER: f64 = 1.25;
 const MEMORY: f64 = 512.0;
 
 pub(crate) fn run(runs: usize) -> Result<()> {
-    let mut met = real(runs.min(5))?;
+    let mut met = real(runs.min(20))?;
     met &= curve(runs.min(5))?;
     ensure!(met, "an aim was missed");
     Ok(())

@@ -221,7 +221,7 @@ mod tests {
         for (name, ..) in HELPERS {
             let text = text(name).expect("it is in the table");
             assert!(text.contains(&format!(" {name}(")), "{text}");
-            assert!(text.ends_with("\n}"), "{text}");
+            assert!(text.ends_with('}'), "{text}");
         }
         assert!(text("shift_left").is_some_and(|text| text.starts_with("template <class T> ")));
         assert!(!has("tex2D"));
