@@ -21,8 +21,9 @@ const TARGET: &str = "wasm32-unknown-unknown";
 const SOURCES: &str = "lib/rustlib/src/rust/library/std";
 
 /// What stable compilers have to be asked for in this way: a panic, of which there should be none, ends the module at once
-/// and without words. The page says that it ended. Hashes are computed by loops, not by code for each of their rounds.
-const FLAGS: &str = "-Zunstable-options -Cpanic=immediate-abort --cfg sha2_backend_soft=\"compact\"";
+/// and without words, nor places of the source. The page says that it ended. Hashes are computed by loops, not by code for each of their rounds.
+const FLAGS: &str =
+    "-Zunstable-options -Cpanic=immediate-abort -Zlocation-detail=none --cfg sha2_backend_soft=\"compact\"";
 
 /// The compiler of Debian's package `rustc-web`, and the sources of `rust-web-src`.
 const DEBIAN: (&str, &str) = ("/usr/bin/rustc", "/usr/lib/rustlib/src/rust/library/std");

@@ -36,7 +36,7 @@ impl Printer<'_> {
         for (class, occurrence) in found {
             self.last.insert(class, occurrence.last);
             if occurrence.first == Some(occurrence.scope) {
-                self.declared_later.insert(class);
+                self.declared_later[class as usize] = true;
             }
         }
     }

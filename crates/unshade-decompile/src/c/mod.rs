@@ -59,8 +59,8 @@ pub struct Printer<'a> {
     loops_written: usize,
     indent: usize,
     /// Variables whose declaration stands where they are first set.
-    declared_later: BTreeSet<Id>,
-    declared: BTreeSet<Id>,
+    declared_later: Vec<bool>,
+    declared: Vec<bool>,
     /// Products that something is added to.
     is_summand: Vec<bool>,
     /// How many casts were written.
@@ -139,8 +139,8 @@ impl<'a> Printer<'a> {
             loop_ends: Vec::new(),
             loops_written: 0,
             indent: 1,
-            declared_later: BTreeSet::new(),
-            declared: BTreeSet::new(),
+            declared_later: vec![false; function.values.len()],
+            declared: vec![false; function.values.len()],
             is_summand: summands(function),
             casts: 0,
         };
@@ -152,13 +152,15 @@ impl<'a> Printer<'a> {
     /// Parameters that nothing outside tells of: what is read of their bank.
     fn find_parameters(&mut self) {
         if self.parameters.is_empty() {
-            let mut reads: BTreeMap<u32, u32> = BTreeMap::new();
+            let mut reads: Vec<(u32, u32)> = Vec::new();
             for value in &self.function.values {
                 if let Op::Parameter(offset) = value.op {
-                    let size = reads.entry(offset).or_default();
-                    *size = (*size).max(u32::from(value.width) / 8);
+                    reads.push((offset, u32::from(value.width) / 8));
                 }
             }
+            // Of each place the widest.
+            reads.sort_unstable_by_key(|read| (read.0, std::cmp::Reverse(read.1)));
+            reads.dedup_by_key(|read| read.0);
             let mut end = 0;
             for (offset, size) in reads {
                 if offset >= end {
@@ -229,22 +231,19 @@ impl<'a> Printer<'a> {
     }
 
     fn declarations(&self) -> Vec<String> {
-        let mut by_type: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        by_type.entry(Type::Bool.name()).or_default().extend(self.flags.iter().map(String::as_str));
-        for (id, name) in &self.names {
-            if !self.declared_later.contains(id) {
-                by_type.entry(self.types.of[*id as usize].name()).or_default().push(name);
-            }
-        }
+        let flags = self.flags.iter().map(|name| (Type::Bool.name(), name.as_str()));
+        let others = self.names.iter().filter(|(id, _)| !self.declared_later[**id as usize]);
+        let others = others.map(|(id, name)| (self.types.of[*id as usize].name(), name.as_str()));
+        let mut names: Vec<(&str, &str)> = flags.chain(others).collect();
+        names.sort_unstable_by_key(|(ty, name)| (*ty, name.len(), *name));
         let mut lines = Vec::new();
-        for (ty, mut names) in by_type {
-            names.sort_by_key(|name| (name.len(), *name));
+        for of_type in names.chunk_by(|one, other| one.0 == other.0) {
+            let ty = of_type[0].0;
             let separator = if ty.ends_with('*') { ", *" } else { ", " };
             let space = if ty.ends_with('*') { "" } else { " " };
-            if !names.is_empty() {
-                let text = format!("{ty}{space}{};", names.join(separator));
-                wrap::lines(&text, 4, |line| lines.push(line));
-            }
+            let names: Vec<&str> = of_type.iter().map(|entry| entry.1).collect();
+            let text = format!("{ty}{space}{};", names.join(separator));
+            wrap::lines(&text, 4, |line| lines.push(line));
         }
         lines
     }
@@ -542,7 +541,8 @@ impl<'a> Printer<'a> {
     /// The type in front of a variable that is declared where it is set.
     fn declared(&mut self, id: Id) -> String {
         let class = self.variables.of(id);
-        if !self.declared_later.contains(&class) || !self.declared.insert(class) {
+        if !self.declared_later[class as usize] || std::mem::replace(&mut self.declared[class as usize], true)
+        {
             return String::new();
         }
         self.declaring = Some(class);

@@ -3,8 +3,6 @@
 //! Members have the names of their offsets, `at_16`; those of one type that stand side by side are one line. What is not
 //! read is padding. Parameters of one layout have one type, the first one's.
 
-use std::collections::BTreeMap;
-
 use super::{Printer, wrap};
 
 /// The types of structures: their declarations, and which parameter has which.
@@ -12,13 +10,14 @@ use super::{Printer, wrap};
 pub(super) struct Structures {
     /// Declarations, by their lines.
     pub(super) lines: Vec<String>,
-    names: BTreeMap<usize, String>,
+    /// The number of a parameter, and the name of its type.
+    names: Vec<(usize, String)>,
 }
 
 impl Structures {
     /// The name of a parameter's type, if it is a structure.
     pub(super) fn name(&self, parameter: usize) -> Option<&str> {
-        self.names.get(&parameter).map(String::as_str)
+        self.names.iter().find(|name| name.0 == parameter).map(|name| name.1.as_str())
     }
 }
 
@@ -26,22 +25,24 @@ impl Printer<'_> {
     /// The structures among the parameters.
     pub(super) fn structures(&self) -> Structures {
         let mut structures = Structures::default();
-        let mut known: BTreeMap<Vec<String>, String> = BTreeMap::new();
+        let mut known: Vec<(Vec<String>, String)> = Vec::new();
         for index in 0..self.parameters.len() {
             if self.parameter_type(index).is_some() {
                 continue;
             }
             let members = self.members(index);
-            let name = known.entry(members).or_insert_with_key(|members| {
-                let name = format!("{}_param_{}", self.source.name, index + 1);
-                structures.lines.push(format!("struct {name} {{"));
-                for member in members {
-                    wrap::lines(member, 4, |line| structures.lines.push(line));
-                }
-                structures.lines.push(String::from("};"));
-                name
-            });
-            structures.names.insert(index, name.clone());
+            if let Some(same) = known.iter().find(|other| other.0 == members) {
+                structures.names.push((index, same.1.clone()));
+                continue;
+            }
+            let name = format!("{}_param_{}", self.source.name, index + 1);
+            structures.lines.push(format!("struct {name} {{"));
+            for member in &members {
+                wrap::lines(member, 4, |line| structures.lines.push(line));
+            }
+            structures.lines.push(String::from("};"));
+            structures.names.push((index, name.clone()));
+            known.push((members, name));
         }
         structures
     }
