@@ -83,7 +83,8 @@ impl Printer<'_> {
         } else {
             format!("texture<{}, {}> {name};", element.name(), image.shape)
         };
-        self.globals.insert(name.clone(), declaration);
+        self.globals.retain(|global| global.0 != name);
+        self.globals.push((name.clone(), declaration));
         name
     }
 }

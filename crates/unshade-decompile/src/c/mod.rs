@@ -20,7 +20,7 @@ use crate::structure::{Kind, Statement, Test};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
 use crate::{Line, Parameter, Source};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use structures::Structures;
 
 /// Everything that is known when text is made.
@@ -35,18 +35,17 @@ pub struct Printer<'a> {
     read: HashMap<(u32, u8), Type>,
     /// The name of each variable, by the value that stands for it.
     names: HashMap<Id, String>,
-    taken: BTreeSet<String>,
     counts: HashMap<&'static str, u32>,
     /// Helpers that are used.
-    helpers: BTreeSet<&'static str>,
+    helpers: Vec<&'static str>,
     /// Fields that are read of parameters that are structures: parameter, offset.
     fields: BTreeMap<(usize, u32), Type>,
     /// Variables outside of the function that are used: name, declaration.
-    globals: BTreeMap<String, String>,
+    globals: Vec<(String, String)>,
     /// Arrays that are used: the least and the most byte.
     pub(crate) regions: BTreeMap<&'static str, (i64, i64)>,
     /// Flags that ways out of loops set.
-    flags: BTreeSet<String>,
+    flags: Vec<String>,
     lines: Vec<Written>,
     addresses: Vec<u32>,
     /// Variables that were named since the last line.
@@ -124,13 +123,12 @@ impl<'a> Printer<'a> {
             parameters: source.parameters.clone(),
             read: reads(function, types),
             names: HashMap::new(),
-            taken: BTreeSet::new(),
             counts: HashMap::new(),
-            helpers: BTreeSet::new(),
+            helpers: Vec::new(),
             fields: BTreeMap::new(),
-            globals: BTreeMap::new(),
+            globals: Vec::new(),
             regions: BTreeMap::new(),
-            flags: BTreeSet::new(),
+            flags: Vec::new(),
             lines: Vec::new(),
             addresses: Vec::new(),
             named: Vec::new(),
@@ -177,8 +175,11 @@ impl<'a> Printer<'a> {
         self.find_occurrences(statements, gotos);
         self.statements(statements);
         let body = std::mem::take(&mut self.lines);
+        self.helpers.sort_unstable();
+        self.helpers.dedup();
         let mut prelude: Vec<String> = self.helpers.iter().filter_map(|name| prelude::text(name)).collect();
-        prelude.extend(self.globals.values().cloned());
+        self.globals.sort_unstable();
+        prelude.extend(self.globals.iter().map(|global| global.1.clone()));
         let plain = |text: String| Line { text, addresses: Vec::new() };
         let structures = self.structures();
         let mut lines: Vec<Line> = structures.lines.iter().cloned().map(plain).collect();
@@ -268,15 +269,14 @@ impl<'a> Printer<'a> {
         let count = self.counts.entry(prefix).or_default();
         *count += 1;
         let name = format!("{prefix}{count}");
-        self.taken.insert(name.clone());
         self.names.insert(class, name.clone());
         name
     }
 
     pub(crate) fn helper(&mut self, name: &'static str) {
-        self.helpers.insert(name);
+        self.helpers.push(name);
         if name == "shuffle_inside" {
-            self.helpers.insert("laneid");
+            self.helpers.push("laneid");
         }
     }
 
@@ -440,7 +440,9 @@ impl<'a> Printer<'a> {
     /// The name of a flag.
     fn flag(&mut self, flag: u32) -> String {
         let name = format!("skip{}", flag + 1);
-        self.flags.insert(name.clone());
+        if !self.flags.contains(&name) {
+            self.flags.push(name.clone());
+        }
         name
     }
 

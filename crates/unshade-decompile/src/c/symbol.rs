@@ -36,7 +36,8 @@ impl Printer<'_> {
             Some(variable) => declaration(variable, &safe, element),
             None => format!("extern __device__ {} {safe}[];", element.name()),
         };
-        self.globals.insert(safe.clone(), declaration);
+        self.globals.retain(|global| global.0 != safe);
+        self.globals.push((safe.clone(), declaration));
         safe
     }
 }
