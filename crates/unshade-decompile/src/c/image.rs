@@ -83,8 +83,7 @@ impl Printer<'_> {
         } else {
             format!("texture<{}, {}> {name};", element.name(), image.shape)
         };
-        self.globals.retain(|global| global.0 != name);
-        self.globals.push((name.clone(), declaration));
+        self.global(&name, declaration);
         name
     }
 }

@@ -176,7 +176,6 @@ impl<'a> Printer<'a> {
         self.statements(statements);
         let body = std::mem::take(&mut self.lines);
         self.helpers.sort_unstable();
-        self.helpers.dedup();
         let mut prelude: Vec<String> = self.helpers.iter().filter_map(|name| prelude::text(name)).collect();
         self.globals.sort_unstable();
         prelude.extend(self.globals.iter().map(|global| global.1.clone()));
@@ -274,10 +273,18 @@ impl<'a> Printer<'a> {
     }
 
     pub(crate) fn helper(&mut self, name: &'static str) {
-        self.helpers.push(name);
-        if name == "shuffle_inside" {
-            self.helpers.push("laneid");
+        let needed = if name == "shuffle_inside" { &[name, "laneid"][..] } else { &[name] };
+        for name in needed {
+            if !self.helpers.contains(name) {
+                self.helpers.push(name);
+            }
         }
+    }
+
+    /// Declares a variable outside of the function, anew if it is declared already.
+    fn global(&mut self, name: &str, declaration: String) {
+        self.globals.retain(|global| global.0 != name);
+        self.globals.push((name.to_owned(), declaration));
     }
 
     // Statements.

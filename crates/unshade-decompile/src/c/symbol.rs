@@ -36,8 +36,7 @@ impl Printer<'_> {
             Some(variable) => declaration(variable, &safe, element),
             None => format!("extern __device__ {} {safe}[];", element.name()),
         };
-        self.globals.retain(|global| global.0 != safe);
-        self.globals.push((safe.clone(), declaration));
+        self.global(&safe, declaration);
         safe
     }
 }

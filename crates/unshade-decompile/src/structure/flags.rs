@@ -31,17 +31,7 @@ impl Structurer<'_> {
             at += 1;
         }
         for statement in list {
-            match statement {
-                Statement::If { then, otherwise, .. } => {
-                    self.leave_by_flag(then);
-                    self.leave_by_flag(otherwise);
-                }
-                Statement::Loop { body, .. } => self.leave_by_flag(body),
-                Statement::Switch { cases, .. } => {
-                    cases.iter_mut().for_each(|case| self.leave_by_flag(&mut case.2));
-                }
-                _ => {}
-            }
+            statement.each_body(&mut |body| self.leave_by_flag(body));
         }
     }
 }
@@ -62,21 +52,11 @@ fn gotos_below(statement: &Statement, block: BlockId) -> usize {
 fn clear_at_labels(list: &mut Vec<Statement>, flag: u32) {
     let mut at = 0;
     while at < list.len() {
-        match &mut list[at] {
-            Statement::Label(_) => {
-                at += 1;
-                list.insert(at, Statement::Set(flag, false));
-            }
-            Statement::If { then, otherwise, .. } => {
-                clear_at_labels(then, flag);
-                clear_at_labels(otherwise, flag);
-            }
-            Statement::Loop { body, .. } => clear_at_labels(body, flag),
-            Statement::Switch { cases, .. } => {
-                cases.iter_mut().for_each(|case| clear_at_labels(&mut case.2, flag));
-            }
-            _ => {}
+        if matches!(list[at], Statement::Label(_)) {
+            at += 1;
+            list.insert(at, Statement::Set(flag, false));
         }
+        list[at].each_body(&mut |body| clear_at_labels(body, flag));
         at += 1;
     }
 }

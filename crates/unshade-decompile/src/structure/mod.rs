@@ -152,17 +152,7 @@ impl<'a> Structurer<'a> {
             at = start + 1;
         }
         for statement in list {
-            match statement {
-                Statement::If { then, otherwise, .. } => {
-                    self.leave_by_break(then);
-                    self.leave_by_break(otherwise);
-                }
-                Statement::Loop { body, .. } => self.leave_by_break(body),
-                Statement::Switch { cases, .. } => {
-                    cases.iter_mut().for_each(|case| self.leave_by_break(&mut case.2));
-                }
-                _ => {}
-            }
+            statement.each_body(&mut |body| self.leave_by_break(body));
         }
     }
 
@@ -574,17 +564,7 @@ impl<'a> Structurer<'a> {
             |statement| !matches!(statement, Statement::Label(block) if !self.labels[*block as usize]),
         );
         for statement in statements {
-            match statement {
-                Statement::If { then, otherwise, .. } => {
-                    self.drop_labels(then);
-                    self.drop_labels(otherwise);
-                }
-                Statement::Loop { body, .. } => self.drop_labels(body),
-                Statement::Switch { cases, .. } => {
-                    cases.iter_mut().for_each(|case| self.drop_labels(&mut case.2));
-                }
-                _ => {}
-            }
+            statement.each_body(&mut |body| self.drop_labels(body));
         }
     }
 }

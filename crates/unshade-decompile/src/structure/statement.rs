@@ -53,6 +53,21 @@ pub enum Statement {
     Set(u32, bool),
 }
 
+impl Statement {
+    /// Does something with each list of statements that is in this one.
+    pub(super) fn each_body(&mut self, work: &mut dyn FnMut(&mut Vec<Statement>)) {
+        match self {
+            Self::If { then, otherwise, .. } => {
+                work(then);
+                work(otherwise);
+            }
+            Self::Loop { body, .. } => work(body),
+            Self::Switch { cases, .. } => cases.iter_mut().for_each(|case| work(&mut case.2)),
+            _ => {}
+        }
+    }
+}
+
 /// When a loop is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -236,18 +251,10 @@ pub(super) fn merge_choices(list: &mut Vec<Statement>, weight: &dyn Fn(BlockId) 
         }
     }
     for statement in list {
-        match statement {
-            Statement::If { condition, then, otherwise } => {
-                take_side(then, *condition);
-                take_side(otherwise, (condition.0, !condition.1));
-                merge_choices(then, weight);
-                merge_choices(otherwise, weight);
-            }
-            Statement::Loop { body, .. } => merge_choices(body, weight),
-            Statement::Switch { cases, .. } => {
-                cases.iter_mut().for_each(|case| merge_choices(&mut case.2, weight));
-            }
-            _ => {}
+        if let Statement::If { condition, then, otherwise } = statement {
+            take_side(then, *condition);
+            take_side(otherwise, (condition.0, !condition.1));
         }
+        statement.each_body(&mut |body| merge_choices(body, weight));
     }
 }
