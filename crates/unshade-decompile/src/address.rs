@@ -26,8 +26,11 @@ impl Address {
     pub fn down_to(function: &Function, id: Id, is_whole: &dyn Fn(Id) -> bool) -> Self {
         let mut address = Self::default();
         let width = function.width(id);
-        let mut list = vec![(id, 1_u64)];
-        while let Some((id, scale)) = list.pop() {
+        let mut list = [(id, 1_u64); MAX_TERMS + 1];
+        let mut waiting = 1;
+        while waiting > 0 {
+            waiting -= 1;
+            let (id, scale) = list[waiting];
             let constant = function.number(function.input_or_self(id, 1));
             let op = if is_whole(id) { Op::Copy } else { function.op(id) };
             match (op, constant) {
@@ -35,15 +38,18 @@ impl Address {
                     let bytes = crate::ir::fold::signed(number, width).wrapping_mul(scale.cast_signed());
                     address.offset = address.offset.wrapping_add(bytes);
                 }
-                (Op::Add, _) if list.len() + address.terms.len() < MAX_TERMS => {
-                    list.push((function.input(id, 1), scale));
-                    list.push((function.input(id, 0), scale));
+                (Op::Add, _) if waiting + address.terms.len() < MAX_TERMS => {
+                    list[waiting] = (function.input(id, 1), scale);
+                    list[waiting + 1] = (function.input(id, 0), scale);
+                    waiting += 2;
                 }
                 (Op::Mul, Some(factor)) if factor < 1 << 31 && scale < 1 << 31 => {
-                    list.push((function.input(id, 0), scale * factor));
+                    list[waiting] = (function.input(id, 0), scale * factor);
+                    waiting += 1;
                 }
                 (Op::Shl, Some(shift)) if shift < 31 && scale < 1 << 31 => {
-                    list.push((function.input(id, 0), scale << shift));
+                    list[waiting] = (function.input(id, 0), scale << shift);
+                    waiting += 1;
                 }
                 _ => match address.terms.iter_mut().find(|term| term.0 == id) {
                     Some(term) => term.1 = term.1.saturating_add(scale),

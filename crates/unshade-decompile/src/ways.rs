@@ -77,6 +77,9 @@ fn join(function: &mut Function, to: BlockId, ways: &[BlockId]) -> BlockId {
 /// is a place for what such a way sets.
 pub fn split_edges(function: &mut Function) {
     for block in 0..function.blocks.len() {
+        if !matches!(function.blocks[block].end, End::Branch { .. } | End::Switch { .. }) {
+            continue;
+        }
         let successors = function.blocks[block].end.successors();
         if successors.len() < 2 {
             continue;

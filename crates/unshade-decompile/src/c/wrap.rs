@@ -14,11 +14,18 @@ pub(super) fn lines(text: &str, indent: usize, mut take: impl FnMut(String)) {
     let mut margin = indent;
     while margin + rest.len() > WIDTH {
         let Some(place) = break_at(rest, WIDTH - margin) else { break };
-        take(format!("{:margin$}{}", "", rest[..place].trim_end()));
+        take(indented(margin, rest[..place].trim_end()));
         rest = rest[place..].trim_start();
         margin = indent + CONTINUATION;
     }
-    take(format!("{:margin$}{rest}", ""));
+    take(indented(margin, rest));
+}
+
+fn indented(margin: usize, text: &str) -> String {
+    let mut line = String::with_capacity(margin + text.len());
+    line.extend(std::iter::repeat_n(' ', margin));
+    line.push_str(text);
+    line
 }
 
 /// Where to break: in the second half of what fits, as few parentheses deep as can be, as late as can be.

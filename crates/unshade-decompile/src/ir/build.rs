@@ -41,6 +41,12 @@ impl Builder {
         builder
     }
 
+    /// Makes room for so many blocks and values.
+    pub fn reserve(&mut self, blocks: usize, values: usize) {
+        self.values.reserve(blocks * self.widths.len());
+        self.function.reserve(values);
+    }
+
     /// A new block.
     pub fn block(&mut self, address: u32) -> BlockId {
         let block = self.function.block(address);
@@ -129,9 +135,7 @@ impl Builder {
             End::Branch { yes, no, .. } if yes == no => End::Goto(yes),
             end => end,
         };
-        for next in end.successors() {
-            self.function.blocks[next as usize].before.push(block);
-        }
+        end.each_successor(|next| self.function.blocks[next as usize].before.push(block));
         self.function.blocks[block as usize].end = end;
     }
 

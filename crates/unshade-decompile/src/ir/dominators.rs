@@ -104,6 +104,7 @@ fn edges(function: &Function) -> Vec<(u32, u32)> {
         let from = from as u32;
         match block.end {
             End::Branch { yes, no, .. } => edges.extend([(from, no), (from, yes)]),
+            End::Goto(to) => edges.push((from, to)),
             _ => edges.extend(block.end.successors().into_iter().rev().map(|to| (from, to))),
         }
     }

@@ -220,18 +220,29 @@ pub enum End {
 impl End {
     /// Where it goes on, each block once.
     pub fn successors(&self) -> Vec<BlockId> {
-        let mut all = match self {
-            End::Open | End::Return => Vec::new(),
-            End::Goto(to) => vec![*to],
-            End::Branch { yes, no, .. } => vec![*yes, *no],
+        let mut all = Vec::new();
+        self.each_successor(|block| all.push(block));
+        all
+    }
+
+    /// Each block where it goes on, once.
+    pub fn each_successor(&self, mut take: impl FnMut(BlockId)) {
+        match self {
+            End::Open | End::Return => {}
+            End::Goto(to) => take(*to),
+            End::Branch { yes, no, .. } => {
+                take(*yes);
+                if no != yes {
+                    take(*no);
+                }
+            }
             End::Switch { cases, otherwise, .. } => {
                 let mut all: Vec<BlockId> = cases.iter().map(|case| case.1).chain(*otherwise).collect();
                 all.sort_unstable();
-                all
+                all.dedup();
+                all.into_iter().for_each(take);
             }
-        };
-        all.dedup();
-        all
+        }
     }
 
     /// Puts another block in the place of one.
@@ -313,6 +324,13 @@ impl Function {
             address,
         });
         (self.blocks.len() - 1) as BlockId
+    }
+
+    /// Makes room for so many values.
+    pub fn reserve(&mut self, values: usize) {
+        self.values.reserve(values);
+        self.inputs.reserve(2 * values);
+        self.forward.reserve(values);
     }
 
     /// A new value, which is not yet placed in an order.

@@ -206,11 +206,11 @@ pub fn remove_unreached(function: &mut Function) -> bool {
     let mut list = vec![0];
     reached[0] = true;
     while let Some(block) = list.pop() {
-        for next in function.blocks[block as usize].end.successors() {
+        function.blocks[block as usize].end.each_successor(|next| {
             if !std::mem::replace(&mut reached[next as usize], true) {
                 list.push(next);
             }
-        }
+        });
     }
     let mut changed = false;
     for block in 0..function.blocks.len() {

@@ -105,58 +105,74 @@ pub struct Placed {
     pub is_due: Vec<bool>,
 }
 
+/// What [`hoist`] knows of a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// It was not yet looked at.
+    No,
+    /// It is in its place, and nothing of it changed.
+    Same,
+    /// It is in its place, and due.
+    Due,
+}
+
 /// Puts each pure value into the first block in which all of its inputs are there, so that what is the same is in the same
 /// place. Where it is computed in the text is decided at the end.
 ///
 /// All values have to be used: see [`sweep`].
 pub fn hoist(function: &mut Function, graph: &Graph) -> Placed {
     let count = function.values.len();
-    let mut done = vec![false; count];
-    let mut is_due = vec![false; count];
+    let mut seen = vec![Seen::No; count];
     let mut order = Vec::with_capacity(count);
-    let mut stack: Vec<(Id, usize)> = Vec::new();
+    // Values that wait for their inputs. Most stand behind these, and wait for nothing.
+    let mut waiting: Vec<Id> = Vec::new();
     for id in 0..count as Id {
-        if done[id as usize] {
+        if seen[id as usize] != Seen::No {
             continue;
         }
-        stack.push((id, 0));
-        while let Some((at, next)) = stack.last_mut() {
-            let (id, op) = (*at, function.op(*at));
-            if op != Op::Phi {
-                let inputs = &function.inputs(id)[*next..];
-                if let Some(place) = inputs.iter().position(|input| !done[*input as usize]) {
-                    *next += place + 1;
-                    stack.push((inputs[place], 0));
-                    continue;
+        let mut at = Some(id);
+        while let Some(id) = at {
+            match place(function, graph, &seen, id) {
+                Ok(found) => {
+                    seen[id as usize] = found;
+                    order.push(id);
+                    at = waiting.pop();
+                }
+                Err(input) => {
+                    waiting.push(id);
+                    at = Some(input);
                 }
             }
-            stack.pop();
-            done[id as usize] = true;
-            order.push(id);
-            if op == Op::Phi {
-                is_due[id as usize] = function.values[id as usize].is_changed;
-                continue;
-            }
-            if !op.is_effect() {
-                place(function, graph, id);
-            }
-            is_due[id as usize] = function.values[id as usize].is_changed
-                || function.inputs(id).iter().any(|input| is_due[*input as usize]);
         }
     }
+    let is_due = seen.into_iter().map(|found| found == Seen::Due).collect();
     Placed { order, is_due }
 }
 
-/// Puts a pure value into the first block in which all of its inputs are there.
-fn place(function: &mut Function, graph: &Graph, id: Id) {
-    let mut best = 0;
-    for &input in function.inputs(id) {
-        let block = function.values[input as usize].block;
-        if graph.is_reached(block) && graph.depth[block as usize] > graph.depth[best as usize] {
-            best = block;
+/// Puts a pure value into the first block in which all of its inputs are there, and says whether it is due; the input that
+/// has to come before it if there is one.
+fn place(function: &mut Function, graph: &Graph, seen: &[Seen], id: Id) -> Result<Seen, Id> {
+    let op = function.op(id);
+    let mut is_due = false;
+    if !matches!(op, Op::Phi) {
+        let (mut block, mut depth) = (0, 0);
+        for &input in function.inputs(id) {
+            match seen[input as usize] {
+                Seen::No => return Err(input),
+                found => is_due |= found == Seen::Due,
+            }
+            // Blocks that can't be reached are of no depth.
+            let other = function.values[input as usize].block;
+            if graph.depth[other as usize] > depth {
+                (block, depth) = (other, graph.depth[other as usize]);
+            }
+        }
+        if !op.is_effect() {
+            function.set_block(id, block);
         }
     }
-    function.set_block(id, best);
+    is_due |= function.values[id as usize].is_changed;
+    Ok(if is_due { Seen::Due } else { Seen::Same })
 }
 
 /// Which values are used, directly or not, by what has to stay.
@@ -176,14 +192,15 @@ pub fn used(function: &Function) -> Vec<bool> {
         if !used[id as usize] {
             continue;
         }
-        list.push(id);
-        while let Some(user) = list.pop() {
+        let mut at = Some(id);
+        while let Some(user) = at {
             for &input in function.inputs(user) {
                 let input = function.resolve(input);
                 if !std::mem::replace(&mut used[input as usize], true) && input > id {
                     list.push(input);
                 }
             }
+            at = list.pop();
         }
     }
     used

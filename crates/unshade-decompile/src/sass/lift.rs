@@ -32,6 +32,9 @@ const FIRST_FLAG: u32 = 256;
 /// The place of what a barrier combined.
 const BARRIER: u32 = FIRST_FLAG + FLAGS.len() as u32;
 
+/// So many values an instruction becomes in the mean.
+const VALUES: usize = 4;
+
 pub(super) struct Lifting<'a> {
     pub(super) code: &'a Code<'a>,
     flow: &'a Flow,
@@ -83,11 +86,14 @@ pub(super) fn lift(code: &Code<'_>, flow: &Flow, budget: usize) -> Result<Functi
         image: image::Pending::default(),
         budget: budget.saturating_mul(24),
     };
+    let mut instructions = 0;
     for node in &flow.nodes {
+        instructions += node.end - node.start;
         for &to in edges(node).iter() {
             lifting.missing[to as usize] += 1;
         }
     }
+    lifting.builder.reserve(flow.nodes.len() + 1, VALUES * instructions);
     lifting.builder.seal(0);
     let first = lifting.node_block(0);
     lifting.builder.end(0, End::Goto(first));

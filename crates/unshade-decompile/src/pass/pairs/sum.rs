@@ -24,7 +24,7 @@ impl Pairs<'_> {
         let mut terms = Vec::new();
         let mut list = vec![id];
         while let Some(id) = list.pop() {
-            if self.op(id) == Op::Add && terms.len() + list.len() < MAX_TERMS {
+            if matches!(self.op(id), Op::Add) && terms.len() + list.len() < MAX_TERMS {
                 list.push(self.input(id, 1));
                 list.push(self.input(id, 0));
             } else {
@@ -41,7 +41,7 @@ impl Pairs<'_> {
         while waiting > 0 {
             waiting -= 1;
             let id = list[waiting];
-            if self.op(id) == Op::Add && taken + waiting < MAX_TERMS {
+            if matches!(self.op(id), Op::Add) && taken + waiting < MAX_TERMS {
                 list[waiting] = self.input(id, 1);
                 list[waiting + 1] = self.input(id, 0);
                 waiting += 2;
@@ -56,7 +56,7 @@ impl Pairs<'_> {
 
     /// The condition that a summand counts.
     fn counted(&self, id: Id) -> Option<Id> {
-        (self.op(id) == Op::ZeroExtend).then(|| self.input(id, 0))
+        matches!(self.op(id), Op::ZeroExtend).then(|| self.input(id, 0))
     }
 
     fn has_inputs(&self, id: Id, a: Id, b: Id) -> bool {
@@ -66,8 +66,7 @@ impl Pairs<'_> {
 
     /// Whether a condition is the carry of a sum.
     pub(super) fn is_carry(&self, carry: Id, sum: Id) -> bool {
-        self.op(carry) == Op::Carry
-            && self.op(sum) == Op::Add
+        matches!((self.op(carry), self.op(sum)), (Op::Carry, Op::Add))
             && self.has_inputs(sum, self.input(carry, 0), self.input(carry, 1))
     }
 
@@ -86,7 +85,7 @@ impl Pairs<'_> {
 
     /// Whether an upper half has the carry of this lower half in it.
     pub(super) fn is_sum_of(&self, high: Id, low: Id) -> bool {
-        self.op(low) == Op::Add
+        matches!(self.op(low), Op::Add)
             && high != NONE
             && self.any_term(high, |term| {
                 self.counted(term).is_some_and(|carry| {
@@ -153,14 +152,15 @@ impl Pairs<'_> {
     /// Takes the nearest summand of a kind out of sums; what stood beside it on the way there stays.
     fn take_term(&self, above: &mut Vec<Id>, is_wanted: impl Fn(&Self, Id) -> bool) -> Option<Id> {
         // Each with where it comes from: the place of its sum in this list.
-        let mut seen: Vec<(Id, usize)> = above.iter().map(|id| (*id, usize::MAX)).collect();
+        let mut seen: Vec<(Id, usize)> = Vec::with_capacity(2 * MAX_TERMS + 2);
+        seen.extend(above.iter().map(|id| (*id, usize::MAX)));
         let roots = seen.len();
         let mut at = 0;
         while let Some(&(id, _)) = seen.get(at) {
             if is_wanted(self, id) {
                 break;
             }
-            if self.op(id) == Op::Add && seen.len() < 2 * MAX_TERMS {
+            if matches!(self.op(id), Op::Add) && seen.len() < 2 * MAX_TERMS {
                 seen.push((self.input(id, 0), at));
                 seen.push((self.input(id, 1), at));
             }
@@ -244,9 +244,8 @@ impl Pairs<'_> {
         };
         // The carry of a summand stands with the other: the compiler has put these sums together anew.
         let is_of = |high: Id, low: Id| {
-            let terms = if high == NONE { Vec::new() } else { self.terms(high) };
-            self.is_sum_of(high, low)
-                || self.number(low).is_none() && terms.into_iter().any(|term| self.joins(term, low))
+            let has_half = || self.number(low).is_none() && self.any_term(high, |term| self.joins(term, low));
+            high != NONE && (self.is_sum_of(high, low) || has_half())
         };
         let is_apart = |high: Id, low: Id, other: Id| !is_of(high, low) && is_of(other, low);
         if is_apart(x, a, y) || is_apart(y, b, x) {
@@ -393,10 +392,14 @@ impl Pairs<'_> {
         if !matches!(self.op(low), Op::Sub | Op::Neg | Op::Add) {
             return None;
         }
+        let is_kept =
+            |term: Id| self.counted(term).is_some_and(|kept| matches!(self.op(kept), Op::LessEqual));
+        // There is none in most.
+        if !self.any_term(high, is_kept) {
+            return None;
+        }
         let mut terms = self.terms(high);
-        let carry = terms.iter().position(|term| {
-            self.op(*term) == Op::ZeroExtend && self.op(self.input(*term, 0)) == Op::LessEqual
-        })?;
+        let carry = terms.iter().position(|term| is_kept(*term))?;
         let carry = self.input(terms.swap_remove(carry), 0);
         let (b, a) = (self.input(carry, 0), self.input(carry, 1));
         let is_difference = match self.op(low) {

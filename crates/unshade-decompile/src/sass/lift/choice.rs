@@ -99,6 +99,6 @@ impl Lifting<'_> {
         let value = self.value_of(op, lifted);
         let Some(output) = op.output else { return };
         let writes = self.places(&output, value);
-        self.pending.extend(writes);
+        self.pending.extend(writes.into_iter().flatten());
     }
 }

@@ -12,13 +12,13 @@ impl<'a> Lifting<'a> {
     pub(super) fn step(&mut self, op: &Step, lifted: &Lifted) {
         let value = self.value_of(op, lifted);
         let Some(output) = op.output else { return };
-        for (place, value) in self.places(&output, value) {
+        for (place, value) in self.places(&output, value).into_iter().flatten() {
             self.write_place(place, value);
         }
     }
 
     /// The places that an output is, and what each gets; names of the instruction's own are written at once.
-    pub(super) fn places(&mut self, output: &Varnode, value: Id) -> Vec<(u32, Id)> {
+    pub(super) fn places(&mut self, output: &Varnode, value: Id) -> [Option<(u32, Id)>; 2] {
         let value = if value == NONE { self.unlifted(output.width) } else { value };
         let number = u32::try_from(output.offset).unwrap_or(0);
         match output.space {
@@ -26,19 +26,19 @@ impl<'a> Lifting<'a> {
                 if let Some(slot) = self.temporaries.get_mut(number as usize) {
                     *slot = value;
                 }
-                Vec::new()
+                [None, None]
             }
-            SassSpace::Flag => vec![(FIRST_FLAG + number, value)],
+            SassSpace::Flag => [Some((FIRST_FLAG + number, value)), None],
             SassSpace::Register if output.width > 32 => {
                 let low = self.make(Op::Low, 32, &[value]);
                 let high = self.make(Op::High, 32, &[value]);
-                vec![(number & 255, low), ((number + 1) & 255, high)]
+                [Some((number & 255, low)), Some(((number + 1) & 255, high))]
             }
             SassSpace::Register => {
                 let wide = self.make(Op::ZeroExtend, 32, &[value]);
-                vec![(number & 255, wide)]
+                [Some((number & 255, wide)), None]
             }
-            _ => Vec::new(),
+            _ => [None, None],
         }
     }
 
