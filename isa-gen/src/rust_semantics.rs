@@ -55,7 +55,7 @@ fn value_slot(value: &Value) -> Option<&str> {
 pub fn semantics(isa: &Isa) -> String {
     let mut out = String::from(
         "// Written by `cargo xtask codegen` from isa/nvidia. Do not edit.\n\nuse crate::semantics::table::{Class, Code, \
-         Function, Program, Step, Value};\nuse crate::semantics::Space;\nuse Step::{Do, Otherwise, Unless, When};\nuse \
+         Function, Program, Step, Value};\nuse crate::semantics::Space;\nuse Step::{Do, Jump, Otherwise, Unless, When};\nuse \
          Value::{Choice, Flag, Negated, Next, Number, Operand, Select, Temporary};\n\n",
     );
     let slots = slots(isa);
@@ -116,7 +116,7 @@ fn flatten(step: &Step, number: &impl Fn(&str) -> usize, out: &mut Vec<String>) 
         inner
     };
     let value = |given: &Value| value(given, number);
-    let (head, yes, no) = match step {
+    let (head, yes, over, no) = match step {
         Step::Do(pcode) => {
             let code = match &pcode.code {
                 Code::Native(index) => NATIVE[*index].variant.to_owned(),
@@ -137,15 +137,18 @@ fn flatten(step: &Step, number: &impl Fn(&str) -> usize, out: &mut Vec<String>) 
         }
         Step::When(test, _, no) if test.slot == BACKEND => return out.extend(nested(no)),
         Step::When(test, yes, no) => {
-            (format!("When({}, &{:?}", number(&test.slot), test.values), nested(yes), nested(no))
+            let head = format!("When({}, &{:?}", number(&test.slot), test.values);
+            (head, nested(yes), "Otherwise", nested(no))
         }
-        Step::If(condition, yes, no) => (format!("Unless({}", value(condition)), nested(yes), nested(no)),
+        Step::If(condition, yes, no) => {
+            (format!("Unless({}", value(condition)), nested(yes), "Jump", nested(no))
+        }
     };
     let skipped = yes.len() + usize::from(!no.is_empty());
     out.push(format!("{head}, {skipped})"));
     out.extend(yes);
     if !no.is_empty() {
-        out.push(format!("Otherwise({})", no.len()));
+        out.push(format!("{over}({})", no.len()));
         out.extend(no);
     }
 }

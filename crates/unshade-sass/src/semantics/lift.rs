@@ -16,6 +16,8 @@ pub struct Lifted {
     ops: Vec<Op>,
     inputs: Vec<Varnode>,
     temporaries: u64,
+    /// The inputs of the operation that is being made.
+    values: Vec<Varnode>,
     /// Where steps and branches stand, for branches that are still to be placed.
     pending: Vec<(usize, usize)>,
 }
@@ -44,10 +46,10 @@ impl Lifted {
         self.pending.clear();
         let Some(program) = PROGRAMS.get(usize::from(instruction.encoding.operation)) else { return };
         self.temporaries = program.temporaries.len() as u64;
-        let mut lifting = Lifting { out: self, instruction, address, program };
+        let mut lifting = Lifting { out: self, instruction, address, program, asked: None };
         let guarded = lifting.guard();
         lifting.steps();
-        if lifting.modifier(JOIN) == Some("on") {
+        if modifier(instruction, JOIN) == Some("on") {
             lifting.reconverge();
         }
         let end = lifting.out.ops.len();
@@ -68,6 +70,8 @@ struct Lifting<'a> {
     instruction: &'a Instruction,
     address: u64,
     program: &'static Program,
+    /// The slot whose modifier was asked for last, and its value: tests of one stand together.
+    asked: Option<(u16, Option<&'static str>)>,
 }
 
 impl Lifting<'_> {
@@ -106,28 +110,14 @@ impl Lifting<'_> {
                     let branch = self.push(Code::BranchUnless, None, &[value]);
                     self.out.pending.push((at.saturating_add(usize::from(count)), branch));
                 }
-                Step::Otherwise(count) => {
-                    let to = at.saturating_add(usize::from(count));
-                    // Of a choice that was made, the other side is left out; of a condition, it is jumped over.
-                    if self.is_condition(at.saturating_sub(1)) {
-                        let branch = self.push(Code::Branch, None, &[]);
-                        self.out.pending.push((to, branch));
-                    } else {
-                        at = to;
-                    }
+                Step::Otherwise(count) => at = at.saturating_add(usize::from(count)),
+                Step::Jump(count) => {
+                    let branch = self.push(Code::Branch, None, &[]);
+                    self.out.pending.push((at.saturating_add(usize::from(count)), branch));
                 }
             }
         }
         self.arrive(steps.len());
-    }
-
-    /// Whether the step that ends at this `Otherwise` is a condition.
-    fn is_condition(&self, otherwise: usize) -> bool {
-        let steps = self.program.steps.get(..otherwise).unwrap_or(&[]);
-        steps.iter().enumerate().any(|(index, step)| match step {
-            Step::Unless(_, count) => index.saturating_add(usize::from(*count)) == otherwise,
-            _ => false,
-        })
     }
 
     /// Branches that wanted to come here are placed.
@@ -148,21 +138,13 @@ impl Lifting<'_> {
     }
 
     fn step(&mut self, code: Code, output: Option<Value>, inputs: &[Value]) {
-        // Only functions have more than a few, and to clear more memory costs more than the rest of a step.
-        if inputs.len() <= 4 {
-            self.step_of::<4>(code, output, inputs);
-        } else {
-            self.step_of::<16>(code, output, inputs);
-        }
-    }
-
-    fn step_of<const MOST: usize>(&mut self, code: Code, output: Option<Value>, inputs: &[Value]) {
-        let mut values = [Varnode::number(0, 1); MOST];
-        for (place, value) in values.iter_mut().zip(inputs) {
-            *place = self.value(*value);
-        }
+        // To compute an input may take operations, which have inputs of their own.
+        let mut values = core::mem::take(&mut self.out.values);
+        values.clear();
+        values.extend(inputs.iter().map(|value| self.value(*value)));
         let output = output.and_then(|output| self.place(output));
-        self.push(code, output, values.get(..inputs.len()).unwrap_or(&[]));
+        self.push(code, output, &values);
+        self.out.values = values;
     }
 
     fn temporary(&mut self, width: u8) -> Varnode {
@@ -172,7 +154,10 @@ impl Lifting<'_> {
     }
 
     /// Whether a modifier's slot, an operand's sign or part, or the form is one of these.
-    fn tested(&self, slot: u16, values: &[&str]) -> bool {
+    fn tested(&mut self, slot: u16, values: &[&str]) -> bool {
+        if let Some((_, name)) = self.asked.filter(|asked| asked.0 == slot) {
+            return name.is_some_and(|name| values.contains(&name));
+        }
         if slot == FORM {
             return values.contains(&self.instruction.isa.text(self.instruction.encoding.form));
         }
@@ -184,26 +169,13 @@ impl Lifting<'_> {
                 value => self.value_name(operand.select) == Some(value),
             });
         }
-        match self.modifier(slot).or_else(|| self.default_of(slot).map(|entry| entry.1)) {
-            Some(name) => values.contains(&name),
-            None => false,
-        }
+        let name = modifier(self.instruction, slot).or_else(|| Some(self.default_of(slot)?.1));
+        self.asked = Some((slot, name));
+        name.is_some_and(|name| values.contains(&name))
     }
 
     fn operand(&self, slot: u16) -> Option<&'static Operand> {
         self.instruction.operands().find(|operand| operand.slot == slot)
-    }
-
-    /// The field that chooses a modifier's value.
-    fn modifier_field(&self, slot: u16) -> Option<&'static Field> {
-        self.instruction.fields().find(|field| field.slot == slot && field.modifier != NONE)
-    }
-
-    /// The name of a modifier's value that the encoding chooses.
-    fn modifier(&self, slot: u16) -> Option<&'static str> {
-        let field = self.modifier_field(slot)?;
-        let modifier = isa::modifiers().get(usize::from(field.modifier))?;
-        modifier.values.get(usize::from(self.instruction.choice(field)?)).map(|value| value.0)
     }
 
     fn value_name(&self, field: u16) -> Option<&'static str> {
@@ -229,7 +201,7 @@ impl Lifting<'_> {
     /// The number of a modifier's value in the set that the operation declares.
     fn choice(&self, slot: u16) -> u64 {
         let Some(declared) = self.declared(slot) else { return 0 };
-        let Some(field) = self.modifier_field(slot) else {
+        let Some(field) = modifier_field(self.instruction, slot) else {
             return self.default_of(slot).map_or(0, |entry| entry.0 as u64);
         };
         let (Some(bound), Some(number)) =
@@ -424,6 +396,18 @@ impl Lifting<'_> {
         }
         value
     }
+}
+
+/// The field that chooses a modifier's value.
+fn modifier_field(instruction: &Instruction, slot: u16) -> Option<&'static Field> {
+    instruction.fields().find(|field| field.slot == slot && field.modifier != NONE)
+}
+
+/// The name of a modifier's value that the encoding chooses.
+fn modifier(instruction: &Instruction, slot: u16) -> Option<&'static str> {
+    let field = modifier_field(instruction, slot)?;
+    let modifier = isa::modifiers().get(usize::from(field.modifier))?;
+    modifier.values.get(usize::from(instruction.choice(field)?)).map(|value| value.0)
 }
 
 /// The lowest bits of a number.

@@ -26,8 +26,10 @@ pub enum Step {
     When(u16, &'static [&'static str], u16),
     /// Leaves out so many steps if the value is zero; decided when it runs.
     Unless(Value, u16),
-    /// Leaves out so many steps.
+    /// The end of what a [`Step::When`] chose: leaves out so many steps, which are the other side.
     Otherwise(u16),
+    /// The end of what is done unless the value of a [`Step::Unless`] is zero: jumps over so many steps when it runs.
+    Jump(u16),
 }
 
 /// A value or place of an operation. Slots are into [`Isa::texts`](crate::table::Isa::texts), of any instruction set.
