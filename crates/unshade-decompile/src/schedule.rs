@@ -6,6 +6,7 @@
 
 use crate::address::Address;
 use crate::ir::dominators::Graph;
+use crate::ir::rows::Rows;
 use crate::ir::{BlockId, End, Function, Id, NONE, Op};
 
 /// So many operators are in one expression at most.
@@ -47,7 +48,7 @@ impl Schedule {
             place: function.values.iter().map(|value| value.block).collect(),
             size: vec![1; count],
         };
-        let users = Users::new(function, graph, used);
+        let users = users(function, graph, used);
         for id in 0..count {
             schedule.uses[id] = users.of(id as Id).len() as u32;
         }
@@ -88,7 +89,7 @@ impl Schedule {
         &mut self,
         function: &Function,
         graph: &Graph,
-        users: &Users,
+        users: &Rows<User>,
         order: &[Id],
         of_addresses: &[bool],
     ) {
@@ -160,7 +161,7 @@ impl Schedule {
         function: &Function,
         graph: &Graph,
         used: &[bool],
-        users: &Users,
+        users: &Rows<User>,
         order: &[Id],
     ) {
         let mut pure: Vec<Vec<Id>> = vec![Vec::new(); function.blocks.len()];
@@ -275,7 +276,7 @@ impl Schedule {
     }
 
     /// Loads and calls that are used once, by a statement of the same block that nothing stands between.
-    fn inline_effects(&mut self, function: &Function, users: &Users) {
+    fn inline_effects(&mut self, function: &Function, users: &Rows<User>) {
         let mut position = vec![(NONE, 0_u32); function.values.len()];
         for block in 0..self.items.len() {
             for (place, &id) in self.items[block].iter().enumerate() {
@@ -346,7 +347,7 @@ impl Schedule {
     fn root(
         &self,
         function: &Function,
-        users: &Users,
+        users: &Rows<User>,
         user: User,
         block: BlockId,
         is_call: bool,
@@ -457,7 +458,7 @@ fn dividing(function: &Function, order: &[Id]) -> Vec<bool> {
 }
 
 /// Values that are nothing but addresses of memory, or parts of these, and short: they are written as indices.
-fn of_addresses(function: &Function, users: &Users, order: &[Id]) -> Vec<bool> {
+fn of_addresses(function: &Function, users: &Rows<User>, order: &[Id]) -> Vec<bool> {
     let mut found = vec![false; function.values.len()];
     for &id in order.iter().rev() {
         let is_scaled =
@@ -474,10 +475,13 @@ fn of_addresses(function: &Function, users: &Users, order: &[Id]) -> Vec<bool> {
             },
             _ => false,
         });
+        if !is_address {
+            continue;
+        }
         let address = Address::new(function, id);
         let is_based = function.width(id) == 64 && address.base.is_none_or(|base| !is_stable(function, base));
         let is_byte = function.width(id) < 64 && address.terms.iter().any(|term| term.1 < 2);
-        found[id as usize] = is_address && address.terms.len() <= 2 && !is_based && !is_byte;
+        found[id as usize] = address.terms.len() <= 2 && !is_based && !is_byte;
     }
     found
 }
@@ -516,61 +520,37 @@ fn topological(function: &Function, used: &[bool]) -> Vec<Id> {
 }
 
 /// Who uses what.
-struct Users {
-    start: Vec<u32>,
-    list: Vec<User>,
-}
-
-impl Users {
-    fn new(function: &Function, graph: &Graph, used: &[bool]) -> Self {
-        let mut pairs: Vec<(Id, User)> = Vec::new();
-        for id in 0..function.values.len() as Id {
-            let block = function.values[id as usize].block;
-            if !used[id as usize]
-                || function.is_replaced(id)
-                || function.op(id) == Op::Phi
-                || !graph.is_reached(block)
-            {
-                continue;
+fn users(function: &Function, graph: &Graph, used: &[bool]) -> Rows<User> {
+    let mut pairs: Vec<(Id, User)> = Vec::with_capacity(2 * function.values.len());
+    for id in 0..function.values.len() as Id {
+        let block = function.values[id as usize].block;
+        if !used[id as usize]
+            || function.is_replaced(id)
+            || matches!(function.op(id), Op::Phi)
+            || !graph.is_reached(block)
+        {
+            continue;
+        }
+        for index in 0..function.inputs(id).len() {
+            let input = function.input(id, index);
+            if input != NONE {
+                pairs.push((input, User::Value(id)));
             }
-            for index in 0..function.inputs(id).len() {
-                let input = function.input(id, index);
-                if input != NONE {
-                    pairs.push((input, User::Value(id)));
+        }
+    }
+    for &block in &graph.order {
+        let found = &function.blocks[block as usize];
+        if let Some(input) = found.end.input() {
+            pairs.push((function.resolve(input), User::End(block)));
+        }
+        for &phi in &found.phis {
+            for (index, &before) in found.before.iter().enumerate() {
+                let input = function.input(phi, index);
+                if input != NONE && input != phi {
+                    pairs.push((input, User::Phi(before)));
                 }
             }
         }
-        for &block in &graph.order {
-            let found = &function.blocks[block as usize];
-            if let Some(input) = found.end.input() {
-                pairs.push((function.resolve(input), User::End(block)));
-            }
-            for &phi in &found.phis {
-                for (index, &before) in found.before.iter().enumerate() {
-                    let input = function.input(phi, index);
-                    if input != NONE && input != phi {
-                        pairs.push((input, User::Phi(before)));
-                    }
-                }
-            }
-        }
-        let mut start = vec![0_u32; function.values.len() + 1];
-        for (id, _) in &pairs {
-            start[*id as usize + 1] += 1;
-        }
-        for index in 1..start.len() {
-            start[index] += start[index - 1];
-        }
-        let mut next = start.clone();
-        let mut list = vec![User::End(0); pairs.len()];
-        for (id, user) in pairs {
-            list[next[id as usize] as usize] = user;
-            next[id as usize] += 1;
-        }
-        Self { start, list }
     }
-
-    fn of(&self, id: Id) -> &[User] {
-        &self.list[self.start[id as usize] as usize..self.start[id as usize + 1] as usize]
-    }
+    Rows::new(function.values.len(), &pairs)
 }

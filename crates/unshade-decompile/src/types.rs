@@ -4,8 +4,8 @@
 //! addresses of memory accesses, and what they point to by what is loaded and stored there.
 
 use crate::address::Address;
+use crate::ir::hash::Table;
 use crate::ir::{Function, Id, Image, NONE, Op, Sign, Space};
-use std::collections::HashMap;
 
 /// A type of C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -140,7 +140,7 @@ impl Votes {
 }
 
 /// What is accessed through a pointer, by how much speaks for it.
-type Accesses = HashMap<(u8, Kind), u32>;
+type Accesses = Table<(u8, Kind), u32>;
 
 /// The types of a function's values.
 #[derive(Debug, Default)]
@@ -149,9 +149,9 @@ pub struct Types {
     pub of: Vec<Type>,
     class: Vec<Id>,
     votes: Vec<Votes>,
-    accesses: HashMap<Id, Accesses>,
+    accesses: Table<Id, Accesses>,
     /// What each region without pointers holds: the most usual access of it.
-    pub spaces: HashMap<Space, Accesses>,
+    pub spaces: Table<Space, Accesses>,
 }
 
 /// What is known of a parameter from outside: its offset, its size and its type.
@@ -208,9 +208,9 @@ impl Types {
 
     fn join(&mut self, function: &Function, used: &[bool]) {
         // Reads of the same parameter are the same.
-        let mut parameters: HashMap<(u32, u8), Id> = HashMap::new();
+        let mut parameters: Table<(u32, u8), Id> = Table::default();
         // What a texture has is the same wherever it is read.
-        let mut references: HashMap<u32, Id> = HashMap::new();
+        let mut references: Table<u32, Id> = Table::default();
         for id in 0..function.values.len() as Id {
             if !used[id as usize] || function.is_replaced(id) {
                 continue;

@@ -4,12 +4,16 @@
 //! long as their ranges do not meet; for inputs that stay apart, the way that they come by sets the phi's variable.
 
 use crate::ir::dominators::Graph;
+use crate::ir::rows::Rows;
 use crate::ir::{BlockId, Function, Id, NONE, Op};
 use crate::schedule::{Schedule, is_leaf};
 use crate::types::Type;
 
 /// Half-open ranges of positions, in order.
 type Ranges = Vec<(u32, u32)>;
+
+/// A variable, and the block and position at which it is needed.
+type Use = (Id, (BlockId, u32));
 
 /// Which variable each value has.
 #[derive(Debug, Default)]
@@ -162,44 +166,36 @@ impl<'a> Finder<'a> {
             && self.defined[id as usize].0 != NONE
     }
 
-    /// Variables that the expression of a value needs.
-    fn leaves(&self, id: Id, found: &mut Vec<Id>) {
-        let mut list = vec![id];
+    /// Puts the inputs of a value into a list.
+    fn inputs(&self, id: Id, list: &mut Vec<Id>) {
+        let inputs = (0..self.function.inputs(id).len()).map(|index| self.function.input(id, index));
+        list.extend(inputs.filter(|input| *input != NONE));
+    }
+
+    /// Takes the variables that the expressions in a list need at a place.
+    fn leaves(&self, list: &mut Vec<Id>, place: (BlockId, u32), uses: &mut Vec<Use>) {
         while let Some(id) = list.pop() {
             if self.has_variable(id) {
-                found.push(id);
+                uses.push((id, place));
             } else if !is_leaf(self.function, id) {
-                list.extend(
-                    (0..self.function.inputs(id).len())
-                        .map(|i| self.function.input(id, i))
-                        .filter(|i| *i != NONE),
-                );
+                self.inputs(id, list);
             }
         }
     }
 
-    /// All uses by variable, then the range of each.
-    fn ranges(&mut self) {
-        let mut uses: Vec<Vec<(BlockId, u32)>> = vec![Vec::new(); self.function.values.len()];
-        let mut found = Vec::new();
+    /// All uses of variables; those of one in one block in the order of their places.
+    fn uses(&self) -> Rows<(BlockId, u32)> {
+        let mut uses = Vec::with_capacity(2 * self.function.values.len());
+        let mut list = Vec::new();
         for &block in &self.graph.order {
             let (_, end) = self.bounds[block as usize];
-            let mut take = |found: &mut Vec<Id>, at: u32| {
-                found.drain(..).for_each(|id| uses[id as usize].push((block, at)));
-            };
             for &item in &self.schedule.items[block as usize] {
-                let at = self.defined[item as usize].1;
-                for index in 0..self.function.inputs(item).len() {
-                    let input = self.function.input(item, index);
-                    if input != NONE {
-                        self.leaves(input, &mut found);
-                    }
-                }
-                take(&mut found, at);
+                self.inputs(item, &mut list);
+                self.leaves(&mut list, (block, self.defined[item as usize].1), &mut uses);
             }
             if let Some(input) = self.function.blocks[block as usize].end.input() {
-                self.leaves(self.function.resolve(input), &mut found);
-                take(&mut found, end);
+                list.push(self.function.resolve(input));
+                self.leaves(&mut list, (block, end), &mut uses);
             }
         }
         for &block in &self.graph.order {
@@ -210,17 +206,21 @@ impl<'a> Finder<'a> {
                     if input == NONE || !self.graph.is_reached(before) {
                         continue;
                     }
-                    self.leaves(input, &mut found);
-                    let end = self.bounds[before as usize].1;
-                    found.drain(..).for_each(|id| uses[id as usize].push((before, end)));
+                    list.push(input);
+                    self.leaves(&mut list, (before, self.bounds[before as usize].1), &mut uses);
                 }
             }
         }
+        Rows::new(self.function.values.len(), &uses)
+    }
+
+    /// The range of each variable.
+    fn ranges(&mut self) {
+        let uses = self.uses();
         self.seen = vec![NONE; self.function.blocks.len()];
-        for id in 0..uses.len() as Id {
+        for id in 0..self.function.values.len() as Id {
             if self.has_variable(id) {
-                let list = std::mem::take(&mut uses[id as usize]);
-                self.range(id, &list);
+                self.range(id, uses.of(id));
             }
         }
     }
@@ -229,9 +229,15 @@ impl<'a> Finder<'a> {
         let (home, start) = self.defined[id as usize];
         let mut ranges: Ranges = vec![(start, start + 1)];
         let mut list = Vec::new();
-        let is_phi = self.function.op(id) == Op::Phi;
-        for &(block, at) in uses {
-            if block == home && (start < at || is_phi) {
+        let is_phi = matches!(self.function.op(id), Op::Phi);
+        let mut uses = uses.iter().peekable();
+        while let Some(&(block, at)) = uses.next() {
+            let is_here = block == home && (start < at || is_phi);
+            // Of several in a block the last says all, if they are of the same side of the definition.
+            if uses.peek().is_some_and(|next| next.0 == block && at <= next.1 && (block != home || is_here)) {
+                continue;
+            }
+            if is_here {
                 ranges.push((start, at));
                 continue;
             }

@@ -1,9 +1,9 @@
 //! Where variables are declared: where they are first set, if all that names them is inside of that scope.
 
 use super::Printer;
+use crate::ir::hash::Table;
 use crate::ir::{BlockId, Id};
 use crate::structure::{Kind, Statement, Test};
-use std::collections::HashMap;
 
 /// Where a variable occurs.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ impl Printer<'_> {
             return;
         }
         let mut scopes = vec![(0_usize, 0_usize)];
-        let mut found: HashMap<Id, Occurrence> = HashMap::new();
+        let mut found: Table<Id, Occurrence> = Table::default();
         let mut clock = Clock::default();
         self.occurrences(statements, 0, &mut scopes, &mut found, &mut clock);
         self.loop_ends = clock.loop_ends;
@@ -46,7 +46,7 @@ impl Printer<'_> {
         statements: &[Statement],
         scope: usize,
         scopes: &mut Vec<(usize, usize)>,
-        found: &mut HashMap<Id, Occurrence>,
+        found: &mut Table<Id, Occurrence>,
         clock: &mut Clock,
     ) {
         for statement in statements {
@@ -94,7 +94,7 @@ impl Printer<'_> {
         body: &[Statement],
         scope: usize,
         scopes: &mut Vec<(usize, usize)>,
-        found: &mut HashMap<Id, Occurrence>,
+        found: &mut Table<Id, Occurrence>,
         clock: &mut Clock,
     ) {
         let depth = scopes[scope].1 + 1;
@@ -108,7 +108,7 @@ impl Printer<'_> {
         block: BlockId,
         scope: usize,
         scopes: &[(usize, usize)],
-        found: &mut HashMap<Id, Occurrence>,
+        found: &mut Table<Id, Occurrence>,
         clock: &mut Clock,
     ) {
         for &item in &self.schedule.items[block as usize] {
@@ -133,7 +133,7 @@ impl Printer<'_> {
         test: Test,
         scope: usize,
         scopes: &[(usize, usize)],
-        found: &mut HashMap<Id, Occurrence>,
+        found: &mut Table<Id, Occurrence>,
         clock: &mut Clock,
     ) {
         if let Test::Value(id) = test {
@@ -146,7 +146,7 @@ impl Printer<'_> {
         id: Id,
         scope: usize,
         scopes: &[(usize, usize)],
-        found: &mut HashMap<Id, Occurrence>,
+        found: &mut Table<Id, Occurrence>,
         clock: &mut Clock,
     ) {
         self.each_variable(id, &mut |id| {
@@ -159,7 +159,7 @@ impl Printer<'_> {
         class: Id,
         scope: usize,
         scopes: &[(usize, usize)],
-        found: &mut HashMap<Id, Occurrence>,
+        found: &mut Table<Id, Occurrence>,
         clock: &mut Clock,
         is_set: bool,
     ) {

@@ -14,13 +14,14 @@ mod structures;
 mod symbol;
 mod wrap;
 
+use crate::ir::hash::Table;
 use crate::ir::{BlockId, Function, Id, Op};
 use crate::schedule::Schedule;
 use crate::structure::{Kind, Statement, Test};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
 use crate::{Line, Parameter, Source};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use structures::Structures;
 
 /// Everything that is known when text is made.
@@ -32,10 +33,10 @@ pub struct Printer<'a> {
     pub(crate) source: &'a Source<'a>,
     parameters: Vec<Parameter>,
     /// The type of the first read of each place and width among the parameters.
-    read: HashMap<(u32, u8), Type>,
+    read: Table<(u32, u8), Type>,
     /// The name of each variable, by the value that stands for it.
-    names: HashMap<Id, String>,
-    counts: HashMap<&'static str, u32>,
+    names: Table<Id, String>,
+    counts: Table<&'static str, u32>,
     /// Helpers that are used.
     helpers: Vec<&'static str>,
     /// Fields that are read of parameters that are structures: parameter, offset.
@@ -53,7 +54,7 @@ pub struct Printer<'a> {
     /// The variable that the next line declares.
     declaring: Option<Id>,
     /// The last occurrence of each variable, and up to which one each loop goes, in the order in which they are written.
-    last: HashMap<Id, u32>,
+    last: Table<Id, u32>,
     loop_ends: Vec<u32>,
     loops_written: usize,
     indent: usize,
@@ -93,8 +94,8 @@ pub struct Text {
 }
 
 /// The types of what is read of the parameters, of equal reads that of the first.
-fn reads(function: &Function, types: &Types) -> HashMap<(u32, u8), Type> {
-    let mut reads = HashMap::new();
+fn reads(function: &Function, types: &Types) -> Table<(u32, u8), Type> {
+    let mut reads = Table::default();
     for (value, ty) in function.values.iter().zip(&types.of) {
         if let Op::Parameter(offset) = value.op
             && *ty != Type::Void
@@ -122,8 +123,8 @@ impl<'a> Printer<'a> {
             source,
             parameters: source.parameters.clone(),
             read: reads(function, types),
-            names: HashMap::new(),
-            counts: HashMap::new(),
+            names: Table::default(),
+            counts: Table::default(),
             helpers: Vec::new(),
             fields: BTreeMap::new(),
             globals: Vec::new(),
@@ -133,7 +134,7 @@ impl<'a> Printer<'a> {
             addresses: Vec::new(),
             named: Vec::new(),
             declaring: None,
-            last: HashMap::new(),
+            last: Table::default(),
             loop_ends: Vec::new(),
             loops_written: 0,
             indent: 1,

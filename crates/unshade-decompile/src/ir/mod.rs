@@ -12,6 +12,7 @@ pub mod hash;
 pub mod image;
 pub mod intrinsic;
 mod op;
+pub mod rows;
 
 pub use image::Image;
 pub use intrinsic::Intrinsic;

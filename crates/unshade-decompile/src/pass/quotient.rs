@@ -9,6 +9,7 @@
 use crate::ir::dominators::Graph;
 use crate::ir::evaluate::{Expression, operate};
 use crate::ir::hash::Table;
+use crate::ir::rows::Rows;
 use crate::ir::{Function, Id, NONE, Op};
 use crate::pass::graph::decided;
 use std::rc::Rc;
@@ -64,15 +65,8 @@ pub fn run(function: &mut Function, graph: &Graph, tried: &mut Tried) -> bool {
         tried.divisions.clear();
         tried.choices.clear();
     }
-    let mut search = Search {
-        function,
-        graph,
-        users: Vec::new(),
-        first: Vec::new(),
-        estimates: Vec::new(),
-        budget: MAX_EVALUATIONS,
-        tried,
-    };
+    let mut search =
+        Search { function, graph, users: None, estimates: Vec::new(), budget: MAX_EVALUATIONS, tried };
     let mut found = Vec::new();
     for id in 0..count as Id {
         if search.function.is_replaced(id) {
@@ -107,9 +101,8 @@ type Found = Vec<(Id, Op, Vec<Id>)>;
 struct Search<'a> {
     function: &'a Function,
     graph: &'a Graph,
-    /// What uses values, those of one value in a row; where the row of each begins. Empty until there is an estimate.
-    users: Vec<Id>,
-    first: Vec<u32>,
+    /// What uses values, once there was an estimate.
+    users: Option<Rows<Id>>,
     /// The estimate that a value was last found to rest on, of those that are looked at.
     estimates: Vec<Id>,
     budget: usize,
@@ -117,35 +110,17 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn find_users(&mut self) {
+    fn find_users(&self) -> Rows<Id> {
         let count = self.function.values.len();
         let mut parts = Vec::new();
-        let mut pairs: Vec<(Id, Id)> = Vec::new();
-        self.first = vec![0; count + 1];
-        self.estimates = vec![NONE; count];
+        let mut pairs: Vec<(Id, Id)> = Vec::with_capacity(2 * count);
         for id in 0..count as Id {
             parts.clear();
             if self.parts(id, &mut parts).is_some() {
-                for &input in &parts {
-                    self.first[input as usize + 1] += 1;
-                    pairs.push((input, id));
-                }
+                pairs.extend(parts.iter().map(|input| (*input, id)));
             }
         }
-        for index in 0..count {
-            self.first[index + 1] += self.first[index];
-        }
-        let mut next = self.first.clone();
-        self.users = vec![NONE; pairs.len()];
-        for (input, id) in pairs {
-            let place = &mut next[input as usize];
-            self.users[*place as usize] = id;
-            *place += 1;
-        }
-    }
-
-    fn users(&self, id: Id) -> &[Id] {
-        &self.users[self.first[id as usize] as usize..self.first[id as usize + 1] as usize]
+        Rows::new(count, &pairs)
     }
 
     /// Puts what a value is made of into a list, and says how: a phi of two ways is a choice by the branch before them.
@@ -197,15 +172,14 @@ impl Search<'_> {
 
     /// Quotients of 32 bits among what rests on an estimate.
     fn search_estimate(&mut self, estimate: Id, found: &mut Found) {
-        if self.first.is_empty() {
-            self.find_users();
-        }
+        let users = self.users.take().unwrap_or_else(|| self.find_users());
         let mut dependents = vec![estimate];
         let mut estimates = std::mem::take(&mut self.estimates);
+        estimates.resize(self.function.values.len(), NONE);
         estimates[estimate as usize] = estimate;
         let mut at = 0;
         while at < dependents.len() && dependents.len() < MAX_DEPENDENTS {
-            for &user in self.users(dependents[at]) {
+            for &user in users.of(dependents[at]) {
                 if estimates[user as usize] != estimate
                     && !matches!(self.function.op(user), Op::Udiv | Op::Sdiv)
                 {
@@ -216,6 +190,7 @@ impl Search<'_> {
             at += 1;
         }
         self.estimates = estimates;
+        self.users = Some(users);
         for &root in &dependents {
             let is_root = self.function.width(root) == 32
                 && matches!(

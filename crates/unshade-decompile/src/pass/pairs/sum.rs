@@ -21,7 +21,7 @@ struct Summand {
 impl Pairs<'_> {
     /// The summands of an upper half.
     pub(super) fn terms(&self, id: Id) -> Vec<Id> {
-        let mut terms = Vec::new();
+        let mut terms = Vec::with_capacity(MAX_TERMS);
         let mut list = vec![id];
         while let Some(id) = list.pop() {
             if matches!(self.op(id), Op::Add) && terms.len() + list.len() < MAX_TERMS {

@@ -1,0 +1,49 @@
+//! Lists by value, one behind the other: what uses each, where each is needed.
+
+use super::Id;
+
+/// A list for each of some values.
+#[derive(Debug, Default)]
+pub struct Rows<T> {
+    /// Where the list of each begins, and the end of the last.
+    start: Vec<u32>,
+    entries: Vec<T>,
+}
+
+impl<T: Copy> Rows<T> {
+    /// So many lists, of entries that are given with the number of their list; in each they keep their order.
+    pub fn new(count: usize, given: &[(Id, T)]) -> Self {
+        let mut start = vec![0; count + 1];
+        for (id, _) in given {
+            start[*id as usize + 1] += 1;
+        }
+        for index in 0..count {
+            start[index + 1] += start[index];
+        }
+        let mut next = start.clone();
+        let mut entries: Vec<T> = given.iter().map(|entry| entry.1).collect();
+        for (id, entry) in given {
+            let place = &mut next[*id as usize];
+            entries[*place as usize] = *entry;
+            *place += 1;
+        }
+        Self { start, entries }
+    }
+
+    /// The list of a value.
+    pub fn of(&self, id: Id) -> &[T] {
+        &self.entries[self.start[id as usize] as usize..self.start[id as usize + 1] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_a_list_keep_their_order() {
+        let rows = Rows::new(4, &[(2, 'a'), (0, 'b'), (2, 'c'), (2, 'd')]);
+        let lists: Vec<String> = (0..4).map(|id| rows.of(id).iter().collect()).collect();
+        assert_eq!(lists, ["b", "", "acd", ""]);
+    }
+}
