@@ -90,7 +90,8 @@ impl Variables {
         let other = std::mem::take(&mut live[b as usize]);
         let mut all = std::mem::take(&mut live[a as usize]);
         all.extend(other);
-        all.sort_unstable();
+        // Of two lists in order, this one makes one without looking further.
+        all.sort();
         live[a as usize] = all;
         self.class[b as usize] = a;
         self.is_shared[a as usize] = true;

@@ -40,7 +40,7 @@ impl Printer<'_> {
                 self.casts += 1;
             }
             let text = self.plain(id, if before.ends_with('(') { 0 } else { inner });
-            let text = format!("{before}{text}{after}");
+            let text = [before.as_str(), &text, after].concat();
             return if before.starts_with('(') && tight > UNARY { format!("({text})") } else { text };
         }
         self.plain(id, tight)
@@ -374,7 +374,7 @@ impl Printer<'_> {
         let left_level = if chain(self, a) { level } else { left_level };
         let left = write(self, a, true, left_level);
         let right = write(self, b, false, right_level);
-        wrapped(format!("{left} {operator} {right}"), level, tight)
+        wrapped([&left, " ", operator, " ", &right].concat(), level, tight)
     }
 
     /// Whether C widens an operand of 32 bits by itself, as the other one has 64 and is written so. Of two that could be,
@@ -509,7 +509,7 @@ impl Printer<'_> {
         };
         let left = write(self, a, b, level + 1);
         let right = write(self, b, a, level + 1);
-        wrapped(format!("{left} {operator} {right}"), level, tight)
+        wrapped([&left, " ", operator, " ", &right].concat(), level, tight)
     }
 
     fn float_compare(&mut self, operator: &str, level: u8, a: Id, b: Id, tight: u8) -> String {
@@ -519,7 +519,7 @@ impl Printer<'_> {
         let ty = Type::Float(self.function.width(a));
         let left = self.value(a, level + 1, ty);
         let right = self.value(b, level + 1, ty);
-        wrapped(format!("{left} {operator} {right}"), level, tight)
+        wrapped([&left, " ", operator, " ", &right].concat(), level, tight)
     }
 
     /// Where something does not hold.
@@ -546,7 +546,7 @@ impl Printer<'_> {
                     if self.function.op(id) == Op::BoolAnd { ("||", EITHER) } else { ("&&", BOTH) };
                 let left = self.negated(a, level);
                 let right = self.negated(b, level + 1);
-                return wrapped(format!("{left} {operator} {right}"), level, tight);
+                return wrapped([&left, " ", operator, " ", &right].concat(), level, tight);
             }
         }
         let text = self.value(id, UNARY, Type::Bool);
@@ -719,7 +719,7 @@ fn turned(operator: &str) -> &str {
 }
 
 fn wrapped(text: String, level: u8, tight: u8) -> String {
-    if level < tight { format!("({text})") } else { text }
+    if level < tight { ["(", &text, ")"].concat() } else { text }
 }
 
 /// A number in a type.

@@ -192,8 +192,11 @@ impl<'a> Printer<'a> {
         lines.extend(self.regions().into_iter().map(plain));
         lines.extend(self.declarations().into_iter().map(plain));
         for line in body {
+            let mut addresses = Some(line.addresses);
             wrap::lines(&line.text, line.indent * 4, |text| {
-                lines.push(Line { text, addresses: line.addresses.clone() });
+                let again = || lines.last().map_or_else(Vec::new, |first| first.addresses.clone());
+                let addresses = addresses.take().unwrap_or_else(again);
+                lines.push(Line { text, addresses });
             });
         }
         let body = lines.len() - start;
@@ -291,11 +294,11 @@ impl<'a> Printer<'a> {
     // Statements.
 
     fn line(&mut self, text: &str) {
-        self.write(text, None);
+        self.write(String::from(text), None);
     }
 
     /// Writes a line; with the variable that it sets, if it does nothing else.
-    fn write(&mut self, text: &str, sets: Option<Id>) {
+    fn write(&mut self, text: String, sets: Option<Id>) {
         let mut addresses = std::mem::take(&mut self.addresses);
         addresses.sort_unstable();
         addresses.dedup();
@@ -304,7 +307,6 @@ impl<'a> Printer<'a> {
         names.sort_unstable();
         names.dedup();
         let declares = self.declaring.take();
-        let text = String::from(text);
         self.lines.push(Written { text, indent: self.indent, addresses, sets, declares, names });
     }
 
@@ -536,16 +538,16 @@ impl<'a> Printer<'a> {
                 if let Some(other) = rest.strip_prefix(operator).and_then(|other| other.strip_prefix(' '))
                     && (is_one_operand(other) || matches!(operator, "+" | "-") && is_product(other))
                 {
-                    return self.write(&format!("{place} {operator}= {};", bare(other)), sets);
+                    return self.write([place, " ", operator, "= ", bare(other), ";"].concat(), sets);
                 }
             }
         }
         if let Some(other) = text.strip_suffix(place).and_then(|rest| rest.strip_suffix(" + "))
             && is_product(other)
         {
-            return self.write(&format!("{place} += {other};"), sets);
+            return self.write([place, " += ", other, ";"].concat(), sets);
         }
-        self.write(&format!("{place} = {text};"), sets);
+        self.write([place, " = ", text, ";"].concat(), sets);
     }
 
     /// The type in front of a variable that is declared where it is set.
