@@ -4,6 +4,8 @@
 //! known. Reading walks up with a list instead of recursion. Phis that choose between a value and themselves are taken
 //! out at the end.
 
+use super::hash::Table;
+use super::rows::Rows;
 use super::{BlockId, End, Function, Id, NONE, Op};
 
 /// A function whose blocks are being filled.
@@ -160,39 +162,63 @@ impl Builder {
 
 /// Puts the one other input in the place of phis that have no more, until there are none.
 pub fn remove_trivial_phis(function: &mut Function) {
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for block in 0..function.blocks.len() {
-            for index in 0..function.blocks[block].phis.len() {
-                let phi = function.blocks[block].phis[index];
-                if function.is_replaced(phi) {
-                    continue;
-                }
-                let mut same = NONE;
-                let mut is_trivial = true;
-                for place in 0..function.inputs(phi).len() {
-                    let input = function.input(phi, place);
-                    if input == phi || input == same {
-                        continue;
-                    }
-                    if same != NONE {
-                        is_trivial = false;
-                        break;
-                    }
-                    same = input;
-                }
-                if !is_trivial {
-                    continue;
-                }
-                if same == NONE {
-                    let width = function.width(phi);
-                    same = function.raw(Op::Undefined, width, 0, NONE, &[]);
-                }
-                function.replace(phi, same);
-                changed = true;
-            }
+    let all: Vec<Id> = function.blocks.iter().flat_map(|block| block.phis.iter().copied()).collect();
+    let is_phi = |function: &Function, id: Id| matches!(function.op(id), Op::Phi);
+    // Phis by the phis that they choose from: these are looked at again when one of them goes.
+    let mut users = None;
+    let mut taken: Table<Id, Vec<Id>> = Table::default();
+    let mut list = all.clone();
+    list.reverse();
+    while let Some(phi) = list.pop() {
+        if function.is_replaced(phi) {
+            continue;
+        }
+        function.settle_inputs(phi);
+        let Some(same) = only_input(function, phi) else { continue };
+        let users = users.get_or_insert_with(|| phis_of_phis(function, &all));
+        let mut again = taken.remove(&phi).unwrap_or_default();
+        again.extend_from_slice(users.of(phi));
+        again.retain(|user| *user != phi && !function.is_replaced(*user));
+        list.extend_from_slice(&again);
+        let same = if same == NONE {
+            let width = function.width(phi);
+            function.raw(Op::Undefined, width, 0, NONE, &[])
+        } else {
+            same
+        };
+        function.replace(phi, same);
+        if is_phi(function, same) {
+            taken.entry(same).or_default().append(&mut again);
         }
     }
     function.settle();
+}
+
+/// For each phi, those that choose from it.
+fn phis_of_phis(function: &Function, phis: &[Id]) -> Rows<Id> {
+    let mut pairs = Vec::new();
+    for &phi in phis {
+        for index in 0..function.inputs(phi).len() {
+            let input = function.input(phi, index);
+            if matches!(function.op(input), Op::Phi) {
+                pairs.push((input, phi));
+            }
+        }
+    }
+    Rows::new(function.values.len(), &pairs)
+}
+
+/// The only input of a settled phi besides itself, or [`NONE`]; nothing if there are several.
+fn only_input(function: &Function, phi: Id) -> Option<Id> {
+    let mut same = NONE;
+    for &input in function.inputs(phi) {
+        if input == phi || input == same {
+            continue;
+        }
+        if same != NONE {
+            return None;
+        }
+        same = input;
+    }
+    Some(same)
 }

@@ -392,6 +392,9 @@ impl Function {
         for input in &mut self.inputs[value.start as usize..(value.start + value.count) as usize] {
             let mut target = *input;
             while self.forward[target as usize] != target {
+                // Chains become half as long, for the next that comes this way.
+                let next = self.forward[target as usize];
+                self.forward[target as usize] = self.forward[next as usize];
                 target = self.forward[target as usize];
             }
             value.is_changed |= target != *input;

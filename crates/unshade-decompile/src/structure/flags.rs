@@ -2,18 +2,22 @@
 //! by `break` and ask it, and what would come after them is passed over.
 
 use super::Structurer;
-use super::statement::{Statement, Test};
+use super::statement::{Gotos, Statement, Test};
 use crate::ir::BlockId;
+
+/// So many ways of one function are taken by flags: what is passed over nests once for each.
+const MAX_WAYS: usize = 64;
 
 impl Structurer<'_> {
     /// Makes flags of every `goto` to a label, if all of them stand before it, in the statements of the same list.
     pub(super) fn leave_by_flag(&mut self, list: &mut Vec<Statement>) {
+        let mut places = Gotos::All.places(list);
         let mut at = 0;
         while at < list.len() {
             if let Statement::Label(block) = list[at] {
-                let count: usize = list[..at].iter().map(|statement| gotos_below(statement, block)).sum();
-                let start = list[..at].iter().position(|statement| gotos_below(statement, block) > 0);
-                if let Some(start) = start.filter(|_| count == self.waiting[block as usize]) {
+                let (count, start, last) = places.get(&block).copied().unwrap_or_default();
+                let is_left = count > 0 && count == self.waiting[block as usize] && last < at;
+                if is_left && self.ways + count <= MAX_WAYS {
                     let mut part: Vec<Statement> = list.drain(start..at).collect();
                     pass_over(&mut part, block, self.flags, false);
                     clear_at_labels(&mut part, self.flags);
@@ -22,9 +26,11 @@ impl Structurer<'_> {
                     list[start] = Statement::Set(self.flags, false);
                     list.splice(start + 1..start + 1, part);
                     self.flags += 1;
+                    self.ways += count;
                     self.gotos -= count;
                     self.waiting[block as usize] = 0;
                     at = start + 1 + length;
+                    places = Gotos::All.places(list);
                     continue;
                 }
             }
@@ -33,18 +39,6 @@ impl Structurer<'_> {
         for statement in list {
             statement.each_body(&mut |body| self.leave_by_flag(body));
         }
-    }
-}
-
-/// How many `goto` to a block are in a statement.
-fn gotos_below(statement: &Statement, block: BlockId) -> usize {
-    let all = |list: &[Statement]| list.iter().map(|inner| gotos_below(inner, block)).sum::<usize>();
-    match statement {
-        Statement::Goto(to) => usize::from(*to == block),
-        Statement::If { then, otherwise, .. } => all(then) + all(otherwise),
-        Statement::Loop { body, .. } => all(body),
-        Statement::Switch { cases, .. } => cases.iter().map(|case| all(&case.2)).sum(),
-        _ => 0,
     }
 }
 
@@ -66,7 +60,7 @@ fn clear_at_labels(list: &mut Vec<Statement>, flag: u32) {
 fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bool) {
     let mut at = 0;
     while at < list.len() {
-        if gotos_below(&list[at], block) == 0 {
+        if Gotos::All.count(&list[at..=at], block) == 0 {
             at += 1;
             continue;
         }
@@ -133,7 +127,8 @@ mod tests {
     fn a_way_out_of_two_loops_breaks_twice_and_passes_over_the_rest() {
         let way = choice(1, vec![Statement::Goto(9)]);
         let mut list = vec![endless(vec![endless(vec![way]), Statement::Block(2)]), Statement::Block(3)];
-        assert_eq!(gotos_below(&list[0], 9), 1);
+        assert_eq!(Gotos::All.count(&list[..1], 9), 1);
+        assert_eq!(Gotos::Breaks.count(&list, 9), 0);
         pass_over(&mut list, 9, 0, false);
         let ask =
             |holds, then| Statement::If { condition: (Test::Flag(0), holds), then, otherwise: Vec::new() };

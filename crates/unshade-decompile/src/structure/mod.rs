@@ -13,7 +13,7 @@ pub use statement::{Kind, Statement, Test, continues};
 
 use crate::ir::dominators::Graph;
 use crate::ir::{BlockId, End, Function, Id, NONE, Op};
-use statement::{choice, choice_of, ends, gotos_to, into_breaks, leaves, shaped};
+use statement::{Gotos, choice, choice_of, ends, into_breaks, leaves, shaped};
 
 /// So deep statements nest; what would be deeper is written behind the rest, and reached by `goto`.
 const MAX_NESTING: usize = 60;
@@ -59,6 +59,8 @@ pub struct Structurer<'a> {
     pub gotos: usize,
     /// How many numbers of [`Statement::Set`] there are.
     pub flags: u32,
+    /// How many ways they stand for.
+    ways: usize,
 }
 
 impl<'a> Structurer<'a> {
@@ -85,6 +87,7 @@ impl<'a> Structurer<'a> {
             later: Vec::new(),
             gotos: 0,
             flags: 0,
+            ways: 0,
         };
         structurer.find_exits();
         structurer.find_behind();
@@ -118,6 +121,7 @@ impl<'a> Structurer<'a> {
 
     /// Ways out of several choices at once, to what stands behind them: these are a loop that runs once, left by `break`.
     fn leave_by_break(&mut self, list: &mut Vec<Statement>) {
+        let mut places = Gotos::Breaks.places(list);
         let mut at = 0;
         while at < list.len() {
             let Statement::Label(block) = list[at] else {
@@ -125,16 +129,13 @@ impl<'a> Structurer<'a> {
                 continue;
             };
             if self.preset(list, at, block) {
+                places = Gotos::Breaks.places(list);
                 at -= 1;
                 continue;
             }
-            let inside: usize = list[..at].iter().map(|statement| gotos_to(statement, block)).sum();
-            let start = list[..at].iter().position(|statement| gotos_to(statement, block) > 0);
-            let Some(start) = start.filter(|_| inside == self.waiting[block as usize]) else {
-                at += 1;
-                continue;
-            };
-            if list[start..at].iter().any(leaves) {
+            let (inside, start, last) = places.get(&block).copied().unwrap_or_default();
+            let is_left = inside > 0 && inside == self.waiting[block as usize] && last < at;
+            if !is_left || list[start..at].iter().any(leaves) {
                 at += 1;
                 continue;
             }
@@ -149,6 +150,7 @@ impl<'a> Structurer<'a> {
             self.gotos -= inside;
             self.waiting[block as usize] = 0;
             list.insert(start, Statement::Loop { kind: Kind::Once, body });
+            places = Gotos::Breaks.places(list);
             at = start + 1;
         }
         for statement in list {
@@ -162,8 +164,11 @@ impl<'a> Structurer<'a> {
         else {
             return false;
         };
-        let inside: usize = body.iter().map(|statement| gotos_to(statement, block)).sum();
-        if inside == 0 || inside != self.waiting[block as usize] || !(self.is_preset)(*set) {
+        if !(self.is_preset)(*set) {
+            return false;
+        }
+        let inside = Gotos::Breaks.count(body, block);
+        if inside == 0 || inside != self.waiting[block as usize] {
             return false;
         }
         for statement in body {

@@ -1,5 +1,6 @@
 //! Statements, and what is made of lists of them: choices and loops in the form that reads best.
 
+use crate::ir::hash::Table;
 use crate::ir::{BlockId, Id};
 
 /// What decides.
@@ -81,14 +82,52 @@ pub enum Kind {
     Once,
 }
 
-/// How many `goto` to a block are in a statement, if a `break` can stand for them.
-pub(super) fn gotos_to(statement: &Statement, block: BlockId) -> usize {
-    let all = |list: &[Statement]| list.iter().map(|inner| gotos_to(inner, block)).sum::<usize>();
-    match statement {
-        Statement::Goto(to) => usize::from(*to == block),
-        Statement::If { then, otherwise, .. } => all(then) + all(otherwise),
-        // A `break` inside of these would be theirs.
-        _ => 0,
+/// Which of the `goto` in a statement count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gotos {
+    /// All of them.
+    All,
+    /// Those that a `break` can stand for: one inside of a loop or `switch` would be theirs.
+    Breaks,
+}
+
+impl Gotos {
+    /// Takes where each of them leads.
+    fn each(self, statement: &Statement, take: &mut dyn FnMut(BlockId)) {
+        let all = |list: &[Statement], take: &mut dyn FnMut(BlockId)| {
+            list.iter().for_each(|inner| self.each(inner, take));
+        };
+        match statement {
+            Statement::Goto(to) => take(*to),
+            Statement::If { then, otherwise, .. } => {
+                all(then, take);
+                all(otherwise, take);
+            }
+            Statement::Loop { body, .. } if self == Self::All => all(body, take),
+            Statement::Switch { cases, .. } if self == Self::All => {
+                cases.iter().for_each(|case| all(&case.2, take));
+            }
+            _ => {}
+        }
+    }
+
+    /// How many in some statements lead to a block.
+    pub(super) fn count(self, list: &[Statement], block: BlockId) -> usize {
+        let mut count = 0;
+        list.iter().for_each(|inner| self.each(inner, &mut |to| count += usize::from(to == block)));
+        count
+    }
+
+    /// By where they lead: how many there are, and the first and the last statement of the list that they are in.
+    pub(super) fn places(self, list: &[Statement]) -> Table<BlockId, (usize, usize, usize)> {
+        let mut places = Table::default();
+        for (place, statement) in list.iter().enumerate() {
+            self.each(statement, &mut |to| {
+                let found = places.entry(to).or_insert((0, place, place));
+                *found = (found.0 + 1, found.1, place);
+            });
+        }
+        places
     }
 }
 
