@@ -162,36 +162,45 @@ impl Builder {
 
 /// Puts the one other input in the place of phis that have no more, until there are none.
 pub fn remove_trivial_phis(function: &mut Function) {
-    let all: Vec<Id> = function.blocks.iter().flat_map(|block| block.phis.iter().copied()).collect();
-    let is_phi = |function: &Function, id: Id| matches!(function.op(id), Op::Phi);
-    // Phis by the phis that they choose from: these are looked at again when one of them goes.
-    let mut users = None;
+    let mut phis: Vec<Id> = function.blocks.iter().flat_map(|block| block.phis.iter().copied()).collect();
+    let count = phis.len();
+    phis.retain(|phi| !function.is_replaced(*phi) && remove_trivial(function, *phi).is_none());
+    if phis.len() < count {
+        remove_by_users(function, phis);
+    }
+    function.settle();
+}
+
+/// The same, where what chooses from a phi that goes is looked at again.
+fn remove_by_users(function: &mut Function, phis: Vec<Id>) {
+    let users = phis_of_phis(function, &phis);
+    // The users of phis whose place another has taken.
     let mut taken: Table<Id, Vec<Id>> = Table::default();
-    let mut list = all.clone();
-    list.reverse();
+    let mut list = phis;
     while let Some(phi) = list.pop() {
         if function.is_replaced(phi) {
             continue;
         }
-        function.settle_inputs(phi);
-        let Some(same) = only_input(function, phi) else { continue };
-        let users = users.get_or_insert_with(|| phis_of_phis(function, &all));
+        let Some(same) = remove_trivial(function, phi) else { continue };
         let mut again = taken.remove(&phi).unwrap_or_default();
         again.extend_from_slice(users.of(phi));
-        again.retain(|user| *user != phi && !function.is_replaced(*user));
+        again.retain(|user| !function.is_replaced(*user));
         list.extend_from_slice(&again);
-        let same = if same == NONE {
-            let width = function.width(phi);
-            function.raw(Op::Undefined, width, 0, NONE, &[])
-        } else {
-            same
-        };
-        function.replace(phi, same);
-        if is_phi(function, same) {
+        if matches!(function.op(same), Op::Phi) {
             taken.entry(same).or_default().append(&mut again);
         }
     }
-    function.settle();
+}
+
+/// Replaces a phi by the only input that it has besides itself, if it is so: by which.
+fn remove_trivial(function: &mut Function, phi: Id) -> Option<Id> {
+    function.settle_inputs(phi);
+    let mut same = only_input(function, phi)?;
+    if same == NONE {
+        same = function.raw(Op::Undefined, function.width(phi), 0, NONE, &[]);
+    }
+    function.replace(phi, same);
+    Some(same)
 }
 
 /// For each phi, those that choose from it.

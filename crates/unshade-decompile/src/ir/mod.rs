@@ -407,6 +407,19 @@ impl Function {
         if !std::mem::replace(&mut self.is_unsettled, false) {
             return;
         }
+        self.settle_blocks();
+        let forward = &self.forward;
+        for value in &mut self.values {
+            for input in &mut self.inputs[value.start as usize..(value.start + value.count) as usize] {
+                let target = forward[*input as usize];
+                value.is_changed |= target != *input;
+                *input = target;
+            }
+        }
+    }
+
+    /// Shortens all chains of forwarding, and follows them in what blocks name. Inputs are left for [`Self::compact`].
+    pub fn settle_blocks(&mut self) {
         for id in 0..self.forward.len() as Id {
             let target = self.resolve(id);
             let mut at = id;
@@ -417,13 +430,6 @@ impl Function {
             }
         }
         let forward = &self.forward;
-        for value in &mut self.values {
-            for input in &mut self.inputs[value.start as usize..(value.start + value.count) as usize] {
-                let target = forward[*input as usize];
-                value.is_changed |= target != *input;
-                *input = target;
-            }
-        }
         for block in &mut self.blocks {
             match &mut block.end {
                 End::Branch { condition, .. } => *condition = forward[*condition as usize],

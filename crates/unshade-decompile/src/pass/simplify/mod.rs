@@ -52,7 +52,7 @@ pub fn run(function: &mut Function, graph: &Graph, order: &[Id], is_due: &[bool]
         // What is new has changed something where it was put; what was only tried is in no place.
         changed |= number(function, graph, &mut known, at) && at < old;
     }
-    function.settle();
+    function.settle_blocks();
     changed
 }
 
