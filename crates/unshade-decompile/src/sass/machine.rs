@@ -1,17 +1,21 @@
-//! What one thread does from an address on, up to its return: for words that are run often.
+//! What threads do from an address on, up to their return: for words that are run often.
 //!
 //! An instruction's p-code is taken apart when it is first met: its operands become slots of one array, and what nothing
-//! reads is left out. Memory there is none, but for constants.
+//! reads is left out. Memory there is none, but for constants. `run` runs what was taken apart, for many threads at once.
+
+mod run;
 
 use super::Code;
-use super::banks;
 use unshade_sass::listing::{Word, instruction_target};
 use unshade_sass::semantics::table::{Code as Pcode, FLAGS};
-use unshade_sass::semantics::{Lifted, Space, Varnode, functions, operate};
+use unshade_sass::semantics::{Lifted, Op, Space, Varnode, functions};
 use unshade_sass::table::Flow;
 
-/// So many words may be run before it is given up.
-const MAX_STEPS: usize = 4000;
+/// So many threads run at once, each in a lane of its own: a routine's 200 trials are five runs.
+pub(super) const LANES: usize = 40;
+
+/// A number of each lane.
+pub(super) type Lanes = [u64; LANES];
 
 /// So many inputs an operation may have.
 const MAX_INPUTS: usize = 16;
@@ -29,7 +33,7 @@ const FIRST_FLAG: usize = 256;
 const FIRST_NAME: usize = FIRST_FLAG + FLAGS.len();
 
 /// Numbers stand behind the names.
-const FIRST_NUMBER: usize = FIRST_NAME + 1024;
+const FIRST_NUMBER: usize = FIRST_NAME + 192;
 
 /// The slot of what is nowhere.
 const NOWHERE: u32 = u32::MAX;
@@ -37,7 +41,7 @@ const NOWHERE: u32 = u32::MAX;
 /// An operation.
 #[derive(Clone, Copy)]
 struct Step {
-    code: Pcode,
+    does: Does,
     /// Bits of the first input and of the result.
     width: u8,
     out: u8,
@@ -52,10 +56,27 @@ struct Step {
     to: u32,
 }
 
+/// What an operation does.
+#[derive(Clone, Copy)]
+enum Does {
+    Operator(Pcode),
+    /// An operator that decides where control goes on.
+    Lead(Pcode),
+    /// A function that makes a number of numbers.
+    Pure(&'static str),
+    Push(Push),
+    /// Goes on where the topmost entry says, which must be of a join.
+    Join,
+    /// Gives where the topmost entry of a break says.
+    Break,
+    /// What no routine does.
+    Other,
+}
+
 /// An instruction.
 struct Taken {
     steps: std::ops::Range<usize>,
-    /// The address of the next, and where control goes that leaves it.
+    /// The address of the next, behind a word for the scheduler, and where control goes that leaves it.
     next: u64,
     target: Option<u64>,
     /// Whether it is a call by its encoding.
@@ -72,7 +93,7 @@ enum Push {
     Return,
 }
 
-/// Words, and a thread.
+/// Words, and threads.
 pub(super) struct Machine<'a> {
     code: &'a Code<'a>,
     words: &'a [Word],
@@ -85,12 +106,15 @@ pub(super) struct Machine<'a> {
     inputs: Vec<u32>,
     registers: Vec<(usize, bool)>,
     /// Registers, flags, names, numbers.
-    values: Vec<u64>,
-    stack: Vec<(Push, u64)>,
-    /// Where the join leads that the instruction is.
-    popped: Option<u64>,
+    values: Vec<Lanes>,
+    /// What a step made.
+    result: Lanes,
+    /// The registers that an instruction that was met names, or that were given, and what they held before the run:
+    /// nothing stands in others.
+    touched: Vec<(usize, Lanes)>,
+    threads: run::Threads,
     /// Parameters of the kernel that are given, by their offsets in bank 0; others look random.
-    pub parameters: Vec<(u16, u32)>,
+    pub parameters: Vec<(u16, Lanes)>,
 }
 
 /// What was read before it was written.
@@ -102,6 +126,9 @@ pub(super) struct Reads {
 
 impl<'a> Machine<'a> {
     pub(super) fn new(code: &'a Code<'a>, words: &'a [Word]) -> Self {
+        // Most routines have fewer numbers.
+        let mut values = Vec::with_capacity(FIRST_NUMBER + 256);
+        values.resize(FIRST_NUMBER, [0; LANES]);
         Self {
             code,
             words,
@@ -111,62 +138,12 @@ impl<'a> Machine<'a> {
             steps: Vec::new(),
             inputs: Vec::new(),
             registers: Vec::new(),
-            values: vec![0; FIRST_NUMBER],
-            stack: Vec::new(),
-            popped: None,
+            values,
+            result: [0; LANES],
+            touched: Vec::new(),
+            threads: run::Threads::default(),
             parameters: Vec::new(),
         }
-    }
-
-    /// What registers hold.
-    pub(super) fn registers(&mut self) -> &mut [u64] {
-        &mut self.values[..REGISTERS]
-    }
-
-    /// Registers and flags that look random, with no parameter given.
-    pub(super) fn begin(&mut self, mut random: Random) {
-        for register in &mut self.values[..REGISTERS] {
-            *register = random.next() & 0xffff_ffff;
-        }
-        for flag in &mut self.values[FIRST_FLAG..FIRST_NAME] {
-            *flag = random.next() & 1;
-        }
-        self.stack.clear();
-        self.popped = None;
-        self.parameters.clear();
-    }
-
-    /// Runs from an address up to the return; none if that does not come, or something else does. Notes what is read
-    /// where that is wanted.
-    pub(super) fn run(&mut self, address: u64, mut reads: Option<&mut Reads>) -> Option<()> {
-        let bytes = self.code.isa.word_bytes as u64;
-        let mut written = [false; 256];
-        let mut at = address;
-        for _ in 0..MAX_STEPS {
-            let slot = usize::try_from(at.checked_sub(self.code.base)? / bytes).ok()?;
-            if *self.known.get(slot)? == 0 {
-                let Word::Instruction(instruction) = &self.words[slot] else {
-                    at += bytes;
-                    continue;
-                };
-                self.take(instruction, slot, at);
-            }
-            let index = self.known[slot] as usize - 1;
-            if let Some(reads) = &mut reads {
-                for &(register, is_written) in &self.registers[self.taken[index].registers.clone()] {
-                    if is_written {
-                        written[register] = true;
-                    } else if !written[register] {
-                        reads.registers.push(register);
-                    }
-                }
-            }
-            at = match self.instruction(index, reads.as_deref_mut())? {
-                Next::At(at) => self.popped.take().unwrap_or(at),
-                Next::Returned => return Some(()),
-            };
-        }
-        None
     }
 
     /// Takes an instruction apart.
@@ -174,47 +151,19 @@ impl<'a> Machine<'a> {
         let mut lifted = std::mem::take(&mut self.lifted);
         lifted.lift(instruction, here);
         let ops = lifted.ops();
-        let is_named = |varnode: &Varnode| varnode.space == Space::Temporary;
-        let reads = |name: u64| {
-            let mut inputs = ops.iter().flat_map(|op| lifted.inputs(op));
-            inputs.any(|input| is_named(input) && input.offset == name)
-        };
-        // Operations whose result has a name that nothing reads.
-        let is_dead = |code: Pcode, output: Option<Varnode>| {
-            let is_pure = match code {
-                Pcode::Function(index) => functions().get(usize::from(index)).is_some_and(|found| found.pure),
-                Pcode::Load(_) => false,
-                _ => true,
-            };
-            is_pure && output.is_some_and(|output| is_named(&output) && !reads(output.offset))
-        };
         let start = self.steps.len();
         let mut places = vec![0; ops.len() + 1];
-        let mut own = Own { next: FIRST_NAME + lifted.temporaries() };
+        let mut own = Own::new(&lifted, start);
         for (index, op) in ops.iter().enumerate() {
+            own.index = index;
+            if is_branch(op.code) || own.targets.contains(&index) {
+                self.settle(&mut own, |_| true);
+                own.joined = self.steps.len();
+            }
             places[index] = (self.steps.len() - start) as u32;
-            if is_dead(op.code, op.output) {
-                continue;
-            }
-            let varnodes = lifted.inputs(op);
-            let mut slots = [NOWHERE; MAX_INPUTS];
-            for (slot, varnode) in slots.iter_mut().zip(varnodes) {
-                *slot = self.input(varnode, &mut own);
-            }
-            let width = varnodes.first().map_or(32, |input| input.width);
-            let out = op.output.map_or(32, |output| output.width);
-            let output = op.output.as_ref().map_or(NOWHERE, |output| match output.space {
-                Space::Register if output.width > 32 => own.name(),
-                _ => slot_of(output),
-            });
-            let count = varnodes.len().min(MAX_INPUTS);
-            self.step(op.code, &slots[..count], width, output, out);
-            if let Some(last) = self.steps.last_mut() {
-                last.to = u32::from(op.to);
-            }
-            if let Some(pair) = op.output.filter(|pair| pair.space == Space::Register && pair.width > 32) {
-                self.step(Pcode::Low, &[output], 64, slot_of(&pair), 32);
-                self.step(Pcode::High, &[output], 64, slot_of(&pair).saturating_add(1), 32);
+            let does = does(op.code);
+            if !own.is_dead(does, op.output) {
+                self.operation(does, op, lifted.inputs(op), &mut own);
             }
         }
         places[ops.len()] = (self.steps.len() - start) as u32;
@@ -223,23 +172,13 @@ impl<'a> Machine<'a> {
         }
         let first = self.registers.len();
         for op in ops {
-            for (varnode, is_written) in lifted
-                .inputs(op)
-                .iter()
-                .map(|input| (input, false))
-                .chain(op.output.iter().map(|out| (out, true)))
-            {
-                if varnode.space == Space::Register {
-                    let register = usize::try_from(varnode.offset).unwrap_or(0);
-                    let last = register + usize::from(varnode.width > 32);
-                    let all = register..=last.min(REGISTERS - 1);
-                    self.registers.extend(all.map(|register| (register, is_written)));
-                }
-            }
+            lifted.inputs(op).iter().for_each(|input| self.note_registers(input, false));
+            op.output.iter().for_each(|output| self.note_registers(output, true));
         }
+        let next = if matches!(self.words.get(slot + 1), Some(Word::Schedule(_))) { 2 } else { 1 };
         self.taken.push(Taken {
             steps: start..self.steps.len(),
-            next: here + self.code.isa.word_bytes as u64,
+            next: (self.code.isa.word_bytes as u64).saturating_mul(next).saturating_add(here),
             target: instruction_target(instruction, here),
             is_call: instruction.operation().flow == Flow::Call,
             registers: first..self.registers.len(),
@@ -248,11 +187,91 @@ impl<'a> Machine<'a> {
         self.lifted = lifted;
     }
 
-    fn step(&mut self, code: Pcode, inputs: &[u32], width: u8, output: u32, out: u8) {
+    /// Notes the registers that an operand is.
+    fn note_registers(&mut self, varnode: &Varnode, is_written: bool) {
+        if varnode.space == Space::Register {
+            let register = usize::try_from(varnode.offset).unwrap_or(0);
+            let last = register + usize::from(varnode.width > 32);
+            for register in register..=last.min(REGISTERS - 1) {
+                self.registers.push((register, is_written));
+                self.touch(register);
+            }
+        }
+    }
+
+    /// Makes steps of an operation.
+    fn operation(&mut self, does: Does, op: &Op, varnodes: &[Varnode], own: &mut Own) {
+        let mut slots = [NOWHERE; MAX_INPUTS];
+        for (slot, varnode) in slots.iter_mut().zip(varnodes) {
+            let found = self.input(varnode, own);
+            let copied = own.copies.iter().find(|copy| copy.0 == found);
+            *slot = copied.map_or(found, |copy| copy.1);
+        }
+        let width = varnodes.first().map_or(32, |input| input.width);
+        let out = op.output.map_or(32, |output| output.width);
+        let output = op.output.as_ref().map_or(NOWHERE, |output| match output.space {
+            Space::Register if output.width > 32 => own.name(),
+            _ => slot_of(output),
+        });
+        let pair = op.output.filter(|pair| pair.space == Space::Register && pair.width > 32);
+        let halves = pair.map_or([NOWHERE; 2], |pair| [0, 1].map(|by| slot_of(&pair).saturating_add(by)));
+        own.index += 1;
+        own.copies.retain(|copy| copy.0 != output);
+        self.settle(own, |slot| slot == output || halves.contains(&slot));
+        if is_copy(does, op, varnodes) && pair.is_none() && self.is_put_off(slots[0], output, own) {
+            return;
+        }
+        self.step(does, &slots[..varnodes.len().min(MAX_INPUTS)], width, output, out);
+        if let Some(last) = self.steps.last_mut() {
+            last.to = u32::from(op.to);
+        }
+        if pair.is_some() {
+            self.operator(Pcode::Low, &[output], 64, halves[0], 32);
+            self.operator(Pcode::High, &[output], 64, halves[1], 32);
+        }
+    }
+
+    /// Whether a copy needs no step: a name stands for what it is a copy of, and what the last step gave a name it can as
+    /// well give to another place, for which the name stands from then on.
+    fn is_put_off(&mut self, from: u32, to: u32, own: &mut Own) -> bool {
+        let is_name = |slot: u32| (FIRST_NAME..FIRST_NUMBER).contains(&(slot as usize));
+        let last = self.steps[own.joined..].last_mut().filter(|last| is_name(from) && last.output == from);
+        let (name, stands_for) = match last {
+            _ if is_name(to) => (to, from),
+            Some(last) if to != NOWHERE => {
+                last.output = to;
+                for copy in own.copies.iter_mut().filter(|copy| copy.1 == from) {
+                    copy.1 = to;
+                }
+                (from, to)
+            }
+            _ => return false,
+        };
+        own.copies.push((name, stands_for));
+        true
+    }
+
+    /// Makes copies that were put off, of some slots, if they are read further on.
+    fn settle(&mut self, own: &mut Own, is_meant: impl Fn(u32) -> bool) {
+        let Own { copies, last_read, index, .. } = own;
+        copies.retain(|&(name, slot)| {
+            if is_meant(slot) && last_read[name as usize - FIRST_NAME] > *index {
+                self.operator(Pcode::Copy, &[slot], 64, name, 64);
+            }
+            !is_meant(slot)
+        });
+    }
+
+    fn operator(&mut self, code: Pcode, inputs: &[u32], width: u8, output: u32, out: u8) {
+        self.step(Does::Operator(code), inputs, width, output, out);
+    }
+
+    fn step(&mut self, does: Does, inputs: &[u32], width: u8, output: u32, out: u8) {
         let (first, count) = (self.inputs.len() as u32, inputs.len() as u8);
         self.inputs.extend_from_slice(inputs);
+        let does = if inputs.contains(&NOWHERE) { Does::Other } else { does };
         let pair = [0, 1].map(|index| inputs.get(index).copied().unwrap_or(ZERO));
-        self.steps.push(Step { code, width, out, count, first, pair, output, to: 0 });
+        self.steps.push(Step { does, width, out, count, first, pair, output, to: 0 });
     }
 
     /// The slot of an input; two registers are put together, and constants are read, by steps before.
@@ -261,12 +280,12 @@ impl<'a> Machine<'a> {
             Space::Number => self.number(varnode.offset),
             Space::Register if varnode.width > 32 => {
                 let (low, name) = (slot_of(varnode), own.name());
-                self.step(Pcode::Concat, &[low.saturating_add(1), low], 32, name, 64);
+                self.operator(Pcode::Concat, &[low.saturating_add(1), low], 32, name, 64);
                 name
             }
             Space::Constant => {
                 let (place, name) = (self.number(varnode.offset), own.name());
-                self.step(Pcode::Load(Space::Constant), &[place], 32, name, varnode.width);
+                self.operator(Pcode::Load(Space::Constant), &[place], 32, name, varnode.width);
                 name
             }
             _ => slot_of(varnode),
@@ -274,7 +293,7 @@ impl<'a> Machine<'a> {
     }
 
     fn number(&mut self, number: u64) -> u32 {
-        self.values.push(number);
+        self.values.push([number; LANES]);
         self.values.len() as u32 - 1
     }
 
@@ -286,7 +305,7 @@ impl<'a> Machine<'a> {
         let flag = |slot: usize| 1 << (slot - FIRST_FLAG);
         let is_flag = |slot: usize| (FIRST_FLAG..FIRST_NAME).contains(&slot);
         let mut live = ALL;
-        let mut names = vec![false; FIRST_NUMBER];
+        let mut names = [false; FIRST_NUMBER];
         for slot in (0..self.words.len()).rev() {
             if matches!(self.words[slot], Word::Schedule(_)) {
                 continue;
@@ -296,11 +315,11 @@ impl<'a> Machine<'a> {
                 continue;
             };
             let steps = self.taken[index].steps.clone();
-            if !self.steps[steps.clone()].iter().all(|step| is_inside(step.code)) {
+            if !self.steps[steps.clone()].iter().all(|step| is_inside(step.does)) {
                 live = ALL;
                 continue;
             }
-            let is_branch = |step: &Step| matches!(step.code, Pcode::Branch | Pcode::BranchUnless);
+            let is_branch = |step: &Step| matches!(step.does, Does::Lead(code) if is_branch(code));
             let has_branches = self.steps[steps.clone()].iter().any(is_branch);
             // What stays is put to the end of the instruction.
             let mut kept = steps.end;
@@ -335,113 +354,49 @@ impl<'a> Machine<'a> {
             names.fill(false);
         }
     }
-
-    /// Runs an instruction.
-    fn instruction(&mut self, index: usize, mut reads: Option<&mut Reads>) -> Option<Next> {
-        let Taken { steps, next, target, is_call, .. } = &self.taken[index];
-        let (steps, next, target, is_call) = (steps.clone(), *next, *target, *is_call);
-        let mut at = steps.start;
-        while at < steps.end {
-            let step = self.steps[at];
-            at += 1;
-            let [first, second] = step.pair.map(|slot| self.values.get(slot as usize).copied());
-            let (first, second) = (first?, second?);
-            let result = match step.code {
-                Pcode::Branch => {
-                    at = steps.start.checked_add(step.to as usize)?;
-                    continue;
-                }
-                Pcode::BranchUnless => {
-                    if first == 0 {
-                        at = steps.start.checked_add(step.to as usize)?;
-                    }
-                    continue;
-                }
-                Pcode::Goto => return Some(Next::At(first)),
-                Pcode::Call => {
-                    self.stack.push((Push::Return, next));
-                    return Some(Next::At(if is_call { target? } else { first }));
-                }
-                Pcode::Return => return Some(self.pop(Push::Return).map_or(Next::Returned, Next::At)),
-                Pcode::Exit | Pcode::Store(_) => return None,
-                Pcode::Load(Space::Constant) => self.constant(first, step.out, reads.as_deref_mut())?,
-                Pcode::Load(_) => return None,
-                Pcode::Function(index) => {
-                    let function = functions().get(usize::from(index))?;
-                    let mut values = [0; MAX_INPUTS];
-                    for (value, slot) in values.iter_mut().zip(&self.inputs[step.inputs()]) {
-                        *value = *self.values.get(*slot as usize)?;
-                    }
-                    let inputs = &values[..usize::from(step.count)];
-                    match function.name {
-                        "push_reconvergence" => self.stack.push((Push::Join, first)),
-                        "push_break" => self.stack.push((Push::Break, first)),
-                        "reconverge" => match self.stack.pop() {
-                            // What comes behind it in the instruction is done first.
-                            Some((Push::Join, to)) => self.popped = Some(to),
-                            _ => return None,
-                        },
-                        _ => {}
-                    }
-                    match function.name {
-                        "push_reconvergence" | "push_break" | "reconverge" => 0,
-                        "pop_break" => self.pop(Push::Break)?,
-                        name if function.pure => functions::call(name, inputs)?,
-                        _ => return None,
-                    }
-                }
-                code => operate(code, &[first, second], step.width, step.out)?,
-            };
-            if step.output != NOWHERE {
-                *self.values.get_mut(step.output as usize)? = crate::ir::fold::masked(result, step.out);
-            }
-        }
-        Some(Next::At(next))
-    }
-
-    /// The topmost entry of a kind; it and what is above is taken off.
-    fn pop(&mut self, kind: Push) -> Option<u64> {
-        while let Some((pushed, to)) = self.stack.pop() {
-            if pushed == kind {
-                return Some(to);
-            }
-        }
-        None
-    }
-
-    fn constant(&self, place: u64, width: u8, mut reads: Option<&mut Reads>) -> Option<u64> {
-        let offset = u16::try_from(place).ok();
-        let offset = offset.filter(|at| u64::from(*at) >= banks::PARAMETERS && at.is_multiple_of(4));
-        let Some(offset) = offset else { return self.code.held(place, width) };
-        let mut parameter = |offset: u16| {
-            if let Some(reads) = &mut reads {
-                reads.parameters.push(offset);
-            }
-            let given = self.parameters.iter().find(|entry| entry.0 == offset);
-            given.map_or(Random(u64::from(offset) << 17 | 1).next() & 0xffff_ffff, |entry| u64::from(entry.1))
-        };
-        let low = parameter(offset);
-        match width {
-            32 => Some(low),
-            64 => Some(parameter(offset.wrapping_add(4)) << 32 | low),
-            _ => None,
-        }
-    }
 }
 
 /// Whether control stays inside of the instruction, and it does nothing besides what it writes.
-fn is_inside(code: Pcode) -> bool {
-    match code {
-        Pcode::Goto | Pcode::Call | Pcode::Return | Pcode::Exit | Pcode::Store(_) => false,
-        Pcode::Function(index) => functions().get(usize::from(index)).is_some_and(|found| found.pure),
-        _ => true,
+fn is_inside(does: Does) -> bool {
+    match does {
+        Does::Lead(code) => is_branch(code),
+        does => matches!(does, Does::Operator(_) | Does::Pure(_)),
     }
 }
 
-/// Where control goes on.
-enum Next {
-    At(u64),
-    Returned,
+fn is_branch(code: Pcode) -> bool {
+    matches!(code, Pcode::Branch | Pcode::BranchUnless)
+}
+
+/// Whether an operation gives its input as it is.
+fn is_copy(does: Does, op: &Op, inputs: &[Varnode]) -> bool {
+    let (Some(output), [input]) = (op.output, inputs) else { return false };
+    let width = match input.space {
+        Space::Register => input.width.max(32),
+        Space::Number => 64 - input.offset.leading_zeros() as u8,
+        _ => input.width,
+    };
+    output.width >= width && matches!(does, Does::Operator(Pcode::Copy | Pcode::ZeroExtend))
+}
+
+fn does(code: Pcode) -> Does {
+    match code {
+        Pcode::Function(index) => match functions().get(usize::from(index)) {
+            Some(function) if function.pure => Does::Pure(function.name),
+            Some(function) => match function.name {
+                "push_reconvergence" => Does::Push(Push::Join),
+                "push_break" => Does::Push(Push::Break),
+                "reconverge" => Does::Join,
+                "pop_break" => Does::Break,
+                _ => Does::Other,
+            },
+            None => Does::Other,
+        },
+        Pcode::Load(space) if space != Space::Constant => Does::Other,
+        Pcode::Exit | Pcode::Store(_) => Does::Other,
+        Pcode::Goto | Pcode::Call | Pcode::Return | Pcode::Branch | Pcode::BranchUnless => Does::Lead(code),
+        code => Does::Operator(code),
+    }
 }
 
 impl Step {
@@ -451,15 +406,58 @@ impl Step {
     }
 }
 
-/// Names that are given out besides an instruction's own.
+/// What is known of an instruction's own names as it is taken apart.
 struct Own {
+    /// The next that is given out.
     next: usize,
+    /// The first operation that has no step yet, and the first step after the last branch or where one leads.
+    index: usize,
+    joined: usize,
+    /// Where branches lead.
+    targets: Vec<usize>,
+    /// Behind the last operation that reads a name; 0 for those that nothing reads.
+    last_read: [usize; FIRST_NUMBER - FIRST_NAME],
+    /// Names that stand for something else as long as neither is written, so that nothing is copied yet.
+    copies: Vec<(u32, u32)>,
 }
 
 impl Own {
+    fn new(lifted: &Lifted, joined: usize) -> Self {
+        let mut last_read = [0; FIRST_NUMBER - FIRST_NAME];
+        let mut targets = Vec::new();
+        for (index, op) in lifted.ops().iter().enumerate() {
+            for input in lifted.inputs(op).iter().filter(|input| input.space == Space::Temporary) {
+                if let Some(last) = last_read.get_mut(input.offset as usize) {
+                    *last = index + 1;
+                }
+            }
+            if is_branch(op.code) {
+                targets.push(usize::from(op.to));
+            }
+        }
+        Self {
+            next: FIRST_NAME + lifted.temporaries(),
+            index: 0,
+            joined,
+            targets,
+            last_read,
+            copies: Vec::new(),
+        }
+    }
+
     fn name(&mut self) -> u32 {
         self.next += 1;
         if self.next <= FIRST_NUMBER { self.next as u32 - 1 } else { NOWHERE }
+    }
+
+    /// Whether an operation only gives a name to what nothing reads.
+    fn is_dead(&self, does: Does, output: Option<Varnode>) -> bool {
+        let is_pure = match does {
+            Does::Operator(code) => !matches!(code, Pcode::Load(_)),
+            does => matches!(does, Does::Pure(_)),
+        };
+        let name = output.filter(|output| is_pure && output.space == Space::Temporary);
+        name.is_some_and(|name| self.last_read.get(name.offset as usize) == Some(&0))
     }
 }
 

@@ -7,7 +7,7 @@
 //! gave the operator's result every time is it taken for the operator. A routine that fails is code like any other.
 
 use super::Code;
-use super::machine::{Machine, REGISTERS, Random, Reads};
+use super::machine::{LANES, Lanes, Machine, REGISTERS, Random, Reads};
 use crate::ir::Op;
 use unshade_sass::listing::{Function, Word};
 
@@ -247,42 +247,37 @@ fn sift(
         return;
     }
     let mut random = Random(0x2545_f491_4f6c_dd1d);
-    for _ in 0..SIFTED {
-        machine.begin(Random(random.next()));
-        for half in read {
-            let word = random.next() >> 32 >> (random.next() % 32);
-            match half {
-                Half::Register(register) => machine.registers()[usize::from(*register)] = word,
-                Half::Parameter(offset) => machine.parameters.push((*offset, word as u32)),
-                Half::Zero => {}
-            }
-        }
-        let mut before = [0; REGISTERS];
-        before.copy_from_slice(machine.registers());
-        if machine.run(address, None).is_none() {
-            continue;
-        }
-        let parameters = std::mem::take(&mut machine.parameters);
-        let word = |half: &Half| match half {
-            Half::Register(register) => before[usize::from(*register)],
-            Half::Parameter(offset) => {
-                parameters.iter().find(|entry| entry.0 == *offset).map_or(0, |entry| u64::from(entry.1))
-            }
-            Half::Zero => 0,
-        };
-        let after = machine.registers();
-        orders.retain(|inputs| {
+    machine.begin(&[(); SIFTED].map(|()| random.next()));
+    let words: Vec<Lanes> =
+        read.iter().map(|_| [(); LANES].map(|()| random.next() >> 32 >> (random.next() % 32))).collect();
+    for (half, words) in read.iter().zip(&words) {
+        give(machine, *half, *words);
+    }
+    let returned = machine.run(address, None);
+    let word = |half: &Half, lane: usize| {
+        read.iter().position(|other| other == half).map_or(0, |index| words[index][lane])
+    };
+    orders.retain(|inputs| {
+        (0..SIFTED).filter(|lane| returned[*lane]).all(|lane| {
             let mut numbers = [0; 2];
             for (number, halves) in numbers.iter_mut().zip(inputs.chunks(usize::from(meaning.width / 32))) {
-                *number = halves.iter().rev().fold(0, |number, half| number << 32 | word(half));
+                *number = halves.iter().rev().fold(0, |number, half| number << 32 | word(half, lane));
             }
-            meaning.result(numbers).is_none_or(|expected| {
-                meaning
-                    .halves()
-                    .iter()
-                    .all(|half| after.iter().any(|found| meaning.is_half(expected, *half, *found as u32)))
-            })
-        });
+            let is_there = |expected: u64, half: Half32| {
+                machine.touched().any(|(_, _, after)| meaning.is_half(expected, half, after[lane] as u32))
+            };
+            let expected = meaning.result(numbers);
+            expected.is_none_or(|expected| meaning.halves().iter().all(|half| is_there(expected, *half)))
+        })
+    });
+}
+
+/// Puts a half of each lane's number where it belongs.
+fn give(machine: &mut Machine<'_>, half: Half, words: Lanes) {
+    match half {
+        Half::Register(register) => machine.give(usize::from(register), words),
+        Half::Parameter(offset) => machine.parameters.push((offset, words)),
+        Half::Zero => {}
     }
 }
 
@@ -311,9 +306,10 @@ fn orders(read: &[Half], count: usize) -> Vec<Vec<Half>> {
 /// What is read before it is written, on some of the numbers.
 fn read(machine: &mut Machine<'_>, address: u64, trials: &[[u64; 2]]) -> Option<Vec<Half>> {
     let mut reads = Reads::default();
-    for pair in trials.iter().take(12) {
-        machine.begin(Random(pair[0] ^ pair[1] | 1));
-        machine.run(address, Some(&mut reads))?;
+    let seeds: Vec<u64> = trials.iter().take(12).map(|pair| pair[0] ^ pair[1]).collect();
+    machine.begin(&seeds);
+    if machine.run(address, Some(&mut reads)).contains(&false) {
+        return None;
     }
     let mut read: Vec<Half> = reads.registers.into_iter().map(register).collect();
     read.extend(reads.parameters.into_iter().map(Half::Parameter));
@@ -330,53 +326,41 @@ fn fits(
     inputs: &[Half],
     trials: &[[u64; 2]],
 ) -> Option<Routine> {
-    let halves = meaning.halves();
-    let mut results: Option<Vec<(u8, Half32)>> = None;
-    let mut is_changed = [false; REGISTERS];
     if inputs.iter().step_by(2).any(|half| *half == Half::Zero) {
         return None;
     }
-    for pair in trials {
-        let mut pair = *pair;
-        for (number, half) in pair.iter_mut().zip(inputs.iter().skip(1).step_by(2)) {
-            if *half == Half::Zero {
-                *number &= 0xffff_ffff;
-            }
+    let halves = meaning.halves();
+    let mut results: Option<Vec<(u8, Half32)>> = None;
+    let mut is_changed = [false; REGISTERS];
+    let trials: Vec<([u64; 2], u64)> = trials
+        .iter()
+        .filter_map(|pair| {
+            let pair = known(*pair, inputs);
+            Some((pair, meaning.result(pair)?))
+        })
+        .collect();
+    for batch in trials.chunks(LANES) {
+        begin(machine, meaning, inputs, batch);
+        if machine.run(address, None).contains(&false) {
+            return None;
         }
-        let Some(expected) = meaning.result(pair) else { continue };
-        machine.begin(Random(pair[0].rotate_left(17) ^ pair[1] | 1));
-        let parts = match meaning.width {
-            64 => [pair[0], pair[0] >> 32, pair[1], pair[1] >> 32],
-            _ => [pair[0], pair[1], 0, 0],
-        };
-        for (half, part) in inputs.iter().zip(parts) {
-            match half {
-                Half::Register(register) => {
-                    machine.registers()[usize::from(*register)] = part & 0xffff_ffff;
-                }
-                Half::Parameter(offset) => machine.parameters.push((*offset, part as u32)),
-                Half::Zero => {}
-            }
-        }
-        derived(meaning, inputs, pair[0], machine.registers());
-        let mut before = [0; REGISTERS];
-        before.copy_from_slice(machine.registers());
-        machine.run(address, None)?;
-        let after = machine.registers();
-        let is_result = |(register, half): &(u8, Half32)| {
-            meaning.is_half(expected, *half, after[usize::from(*register)] as u32)
-        };
         let results = results.get_or_insert_with(|| {
-            let all =
-                halves.iter().flat_map(|half| (0..REGISTERS as u8).map(move |register| (register, *half)));
-            all.filter(is_result).collect()
+            let mut all: Vec<u8> = machine.touched().map(|(register, ..)| register as u8).collect();
+            all.sort_unstable();
+            halves.iter().flat_map(|half| all.iter().map(|register| (*register, *half))).collect()
         });
-        results.retain(is_result);
+        results.retain(|(register, half)| {
+            let mut found = machine.touched().filter(|(number, ..)| *number == usize::from(*register));
+            found.any(|(_, _, after)| {
+                let mut all = batch.iter().zip(after);
+                all.all(|((_, expected), found)| meaning.is_half(*expected, *half, *found as u32))
+            })
+        });
         if !halves.iter().all(|half| results.iter().any(|result| result.1 == *half)) {
             return None;
         }
-        for ((is_changed, before), after) in is_changed.iter_mut().zip(before).zip(after) {
-            *is_changed |= before != *after;
+        for (register, before, after) in machine.touched() {
+            is_changed[register] |= before != after;
         }
     }
     let results = results?;
@@ -386,20 +370,39 @@ fn fits(
     Some(Routine { meaning, inputs: inputs.to_vec(), results, changed })
 }
 
-fn register(number: usize) -> Half {
-    Half::Register(u8::try_from(number).unwrap_or(u8::MAX))
-}
-
-/// What some routines are given besides: the upper half of a reciprocal's number without its sign, one binade lower.
-fn derived(meaning: Meaning, inputs: &[Half], number: u64, registers: &mut [u64]) {
-    if meaning.is_reciprocal && meaning.width == 64 {
-        let value = ((number >> 32) as u32 & 0x7fff_ffff).wrapping_sub(0x10_0000);
-        for (index, slot) in registers.iter_mut().enumerate() {
-            if !inputs.contains(&register(index)) {
-                *slot = u64::from(value);
-            }
+/// Numbers without the upper halves that are zero.
+fn known(mut pair: [u64; 2], inputs: &[Half]) -> [u64; 2] {
+    for (number, half) in pair.iter_mut().zip(inputs.iter().skip(1).step_by(2)) {
+        if *half == Half::Zero {
+            *number &= 0xffff_ffff;
         }
     }
+    pair
+}
+
+/// Puts the numbers of some trials where they belong, each into a lane.
+fn begin(machine: &mut Machine<'_>, meaning: Meaning, inputs: &[Half], batch: &[([u64; 2], u64)]) {
+    let seeds: Vec<u64> = batch.iter().map(|(pair, _)| pair[0].rotate_left(17) ^ pair[1]).collect();
+    machine.begin(&seeds);
+    let words = |word: &dyn Fn([u64; 2]) -> u64| {
+        let mut words = [0; LANES];
+        for (place, (pair, _)) in words.iter_mut().zip(batch) {
+            *place = word(*pair) & 0xffff_ffff;
+        }
+        words
+    };
+    // What some routines are given besides: the upper half of a reciprocal's number without its sign, one binade lower.
+    if meaning.is_reciprocal && meaning.width == 64 {
+        machine.give_all(words(&|pair| (pair[0] >> 32 & 0x7fff_ffff).wrapping_sub(0x10_0000)));
+    }
+    let per_number = usize::from(meaning.width / 32);
+    for (index, half) in inputs.iter().enumerate() {
+        give(machine, *half, words(&|pair| pair[index / per_number] >> (index % per_number * 32)));
+    }
+}
+
+fn register(number: usize) -> Half {
+    Half::Register(u8::try_from(number).unwrap_or(u8::MAX))
 }
 
 /// The words of some code.
@@ -518,6 +521,21 @@ mod tests {
         let mut wrong = SHORT_DIVISION;
         wrong[4] = "FADD32I R0, R0, -0.5";
         assert!(found(&wrong, &[], "__cuda_sm20_div_u16").is_none());
+    }
+
+    #[test]
+    fn numbers_may_go_different_ways() {
+        // What was guarded is branched to, and both ways join by the stack.
+        let mut text = LONG_DIVISION[..13].to_vec();
+        text.extend(["SSY 0xa8", "@P0 BRA 0x88", "NOP.S", "NOP"]);
+        text.extend(["MOV R0, R9", "MOV R1, R10", "LOP32I.OR R4, R4, 0x1", "NOP.S"]);
+        text.extend(&LONG_DIVISION[16..]);
+        let quotient = found(&text, &[], "__cuda_sm20_div_u64").unwrap();
+        assert_eq!(quotient.inputs, registers(&[4, 5, 6, 7]));
+        // One way forgets to join.
+        text[15] = "NOP";
+        text[16] = "RET";
+        assert!(found(&text, &[], "__cuda_sm20_div_u64").is_none());
     }
 
     #[test]

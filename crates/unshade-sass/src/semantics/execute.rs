@@ -204,6 +204,7 @@ fn signed(value: u64, width: u8) -> i64 {
 /// One operator of p-code. Inputs are numbers of a width, the result is cut to its own by the caller.
 ///
 /// None for what is no operator.
+#[inline]
 pub fn operate(code: Code, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
     let first = inputs.first().copied().unwrap_or(0);
     let second = inputs.get(1).copied().unwrap_or(0);
