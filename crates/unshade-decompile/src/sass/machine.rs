@@ -153,13 +153,8 @@ impl<'a> Machine<'a> {
         let ops = lifted.ops();
         let start = self.steps.len();
         let mut places = vec![0; ops.len() + 1];
-        let mut own = Own::new(&lifted, start);
+        let mut own = Own::new(&lifted);
         for (index, op) in ops.iter().enumerate() {
-            own.index = index;
-            if is_branch(op.code) || own.targets.contains(&index) {
-                self.settle(&mut own, |_| true);
-                own.joined = self.steps.len();
-            }
             places[index] = (self.steps.len() - start) as u32;
             let does = does(op.code);
             if !own.is_dead(does, op.output) {
@@ -203,9 +198,7 @@ impl<'a> Machine<'a> {
     fn operation(&mut self, does: Does, op: &Op, varnodes: &[Varnode], own: &mut Own) {
         let mut slots = [NOWHERE; MAX_INPUTS];
         for (slot, varnode) in slots.iter_mut().zip(varnodes) {
-            let found = self.input(varnode, own);
-            let copied = own.copies.iter().find(|copy| copy.0 == found);
-            *slot = copied.map_or(found, |copy| copy.1);
+            *slot = self.input(varnode, own);
         }
         let width = varnodes.first().map_or(32, |input| input.width);
         let out = op.output.map_or(32, |output| output.width);
@@ -213,53 +206,14 @@ impl<'a> Machine<'a> {
             Space::Register if output.width > 32 => own.name(),
             _ => slot_of(output),
         });
-        let pair = op.output.filter(|pair| pair.space == Space::Register && pair.width > 32);
-        let halves = pair.map_or([NOWHERE; 2], |pair| [0, 1].map(|by| slot_of(&pair).saturating_add(by)));
-        own.index += 1;
-        own.copies.retain(|copy| copy.0 != output);
-        self.settle(own, |slot| slot == output || halves.contains(&slot));
-        if is_copy(does, op, varnodes) && pair.is_none() && self.is_put_off(slots[0], output, own) {
-            return;
-        }
         self.step(does, &slots[..varnodes.len().min(MAX_INPUTS)], width, output, out);
         if let Some(last) = self.steps.last_mut() {
             last.to = u32::from(op.to);
         }
-        if pair.is_some() {
-            self.operator(Pcode::Low, &[output], 64, halves[0], 32);
-            self.operator(Pcode::High, &[output], 64, halves[1], 32);
+        if let Some(pair) = op.output.filter(|pair| pair.space == Space::Register && pair.width > 32) {
+            self.operator(Pcode::Low, &[output], 64, slot_of(&pair), 32);
+            self.operator(Pcode::High, &[output], 64, slot_of(&pair).saturating_add(1), 32);
         }
-    }
-
-    /// Whether a copy needs no step: a name stands for what it is a copy of, and what the last step gave a name it can as
-    /// well give to another place, for which the name stands from then on.
-    fn is_put_off(&mut self, from: u32, to: u32, own: &mut Own) -> bool {
-        let is_name = |slot: u32| (FIRST_NAME..FIRST_NUMBER).contains(&(slot as usize));
-        let last = self.steps[own.joined..].last_mut().filter(|last| is_name(from) && last.output == from);
-        let (name, stands_for) = match last {
-            _ if is_name(to) => (to, from),
-            Some(last) if to != NOWHERE => {
-                last.output = to;
-                for copy in own.copies.iter_mut().filter(|copy| copy.1 == from) {
-                    copy.1 = to;
-                }
-                (from, to)
-            }
-            _ => return false,
-        };
-        own.copies.push((name, stands_for));
-        true
-    }
-
-    /// Makes copies that were put off, of some slots, if they are read further on.
-    fn settle(&mut self, own: &mut Own, is_meant: impl Fn(u32) -> bool) {
-        let Own { copies, last_read, index, .. } = own;
-        copies.retain(|&(name, slot)| {
-            if is_meant(slot) && last_read[name as usize - FIRST_NAME] > *index {
-                self.operator(Pcode::Copy, &[slot], 64, name, 64);
-            }
-            !is_meant(slot)
-        });
     }
 
     fn operator(&mut self, code: Pcode, inputs: &[u32], width: u8, output: u32, out: u8) {
@@ -368,17 +322,6 @@ fn is_branch(code: Pcode) -> bool {
     matches!(code, Pcode::Branch | Pcode::BranchUnless)
 }
 
-/// Whether an operation gives its input as it is.
-fn is_copy(does: Does, op: &Op, inputs: &[Varnode]) -> bool {
-    let (Some(output), [input]) = (op.output, inputs) else { return false };
-    let width = match input.space {
-        Space::Register => input.width.max(32),
-        Space::Number => 64 - input.offset.leading_zeros() as u8,
-        _ => input.width,
-    };
-    output.width >= width && matches!(does, Does::Operator(Pcode::Copy | Pcode::ZeroExtend))
-}
-
 fn does(code: Pcode) -> Does {
     match code {
         Pcode::Function(index) => match functions().get(usize::from(index)) {
@@ -410,39 +353,21 @@ impl Step {
 struct Own {
     /// The next that is given out.
     next: usize,
-    /// The first operation that has no step yet, and the first step after the last branch or where one leads.
-    index: usize,
-    joined: usize,
-    /// Where branches lead.
-    targets: Vec<usize>,
-    /// Behind the last operation that reads a name; 0 for those that nothing reads.
-    last_read: [usize; FIRST_NUMBER - FIRST_NAME],
-    /// Names that stand for something else as long as neither is written, so that nothing is copied yet.
-    copies: Vec<(u32, u32)>,
+    /// Whether anything reads a name.
+    is_read: [bool; FIRST_NUMBER - FIRST_NAME],
 }
 
 impl Own {
-    fn new(lifted: &Lifted, joined: usize) -> Self {
-        let mut last_read = [0; FIRST_NUMBER - FIRST_NAME];
-        let mut targets = Vec::new();
-        for (index, op) in lifted.ops().iter().enumerate() {
-            for input in lifted.inputs(op).iter().filter(|input| input.space == Space::Temporary) {
-                if let Some(last) = last_read.get_mut(input.offset as usize) {
-                    *last = index + 1;
-                }
-            }
-            if is_branch(op.code) {
-                targets.push(usize::from(op.to));
+    fn new(lifted: &Lifted) -> Self {
+        let mut own =
+            Self { next: FIRST_NAME + lifted.temporaries(), is_read: [false; FIRST_NUMBER - FIRST_NAME] };
+        let inputs = lifted.ops().iter().flat_map(|op| lifted.inputs(op));
+        for input in inputs.filter(|input| input.space == Space::Temporary) {
+            if let Some(is_read) = own.is_read.get_mut(input.offset as usize) {
+                *is_read = true;
             }
         }
-        Self {
-            next: FIRST_NAME + lifted.temporaries(),
-            index: 0,
-            joined,
-            targets,
-            last_read,
-            copies: Vec::new(),
-        }
+        own
     }
 
     fn name(&mut self) -> u32 {
@@ -457,7 +382,7 @@ impl Own {
             does => matches!(does, Does::Pure(_)),
         };
         let name = output.filter(|output| is_pure && output.space == Space::Temporary);
-        name.is_some_and(|name| self.last_read.get(name.offset as usize) == Some(&0))
+        name.is_some_and(|name| self.is_read.get(name.offset as usize) == Some(&false))
     }
 }
 
