@@ -87,12 +87,8 @@ impl Variables {
         if a == b || meet(&live[a as usize], &live[b as usize]) {
             return;
         }
-        let other = std::mem::take(&mut live[b as usize]);
-        let mut all = std::mem::take(&mut live[a as usize]);
-        all.extend(other);
-        // Of two lists in order, this one makes one without looking further.
-        all.sort();
-        live[a as usize] = all;
+        let (one, other) = (std::mem::take(&mut live[a as usize]), std::mem::take(&mut live[b as usize]));
+        live[a as usize] = joined(&one, &other);
         self.class[b as usize] = a;
         self.is_shared[a as usize] = true;
     }
@@ -101,6 +97,22 @@ impl Variables {
 /// Whether values of two types can have one variable: C makes integers of one width of one another as the machine does.
 fn can_share(a: Type, b: Type) -> bool {
     a == b || matches!((a, b), (Type::Integer(a, _), Type::Integer(b, _)) if a == b)
+}
+
+/// Two lists of ranges as one, in order.
+fn joined(a: &Ranges, b: &Ranges) -> Ranges {
+    let mut all = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() || j < b.len() {
+        if j == b.len() || i < a.len() && a[i] < b[j] {
+            all.push(a[i]);
+            i += 1;
+        } else {
+            all.push(b[j]);
+            j += 1;
+        }
+    }
+    all
 }
 
 /// Whether two lists of ranges have a position in common.

@@ -4,7 +4,6 @@
 //! known. Reading walks up with a list instead of recursion. Phis that choose between a value and themselves are taken
 //! out at the end.
 
-use super::hash::Table;
 use super::rows::Rows;
 use super::{BlockId, End, Function, Id, NONE, Op};
 
@@ -137,7 +136,7 @@ impl Builder {
             End::Branch { yes, no, .. } if yes == no => End::Goto(yes),
             end => end,
         };
-        end.each_successor(|next| self.function.blocks[next as usize].before.push(block));
+        end.each_successor(&mut |next| self.function.blocks[next as usize].before.push(block));
         self.function.blocks[block as usize].end = end;
     }
 
@@ -175,19 +174,19 @@ pub fn remove_trivial_phis(function: &mut Function) {
 fn remove_by_users(function: &mut Function, phis: Vec<Id>) {
     let users = phis_of_phis(function, &phis);
     // The users of phis whose place another has taken.
-    let mut taken: Table<Id, Vec<Id>> = Table::default();
+    let mut taken: Vec<Vec<Id>> = vec![Vec::new(); function.values.len()];
     let mut list = phis;
     while let Some(phi) = list.pop() {
         if function.is_replaced(phi) {
             continue;
         }
         let Some(same) = remove_trivial(function, phi) else { continue };
-        let mut again = taken.remove(&phi).unwrap_or_default();
+        let mut again = std::mem::take(&mut taken[phi as usize]);
         again.extend_from_slice(users.of(phi));
         again.retain(|user| !function.is_replaced(*user));
         list.extend_from_slice(&again);
         if matches!(function.op(same), Op::Phi) {
-            taken.entry(same).or_default().append(&mut again);
+            taken[same as usize].append(&mut again);
         }
     }
 }

@@ -222,12 +222,12 @@ impl End {
     /// Where it goes on, each block once.
     pub fn successors(&self) -> Vec<BlockId> {
         let mut all = Vec::new();
-        self.each_successor(|block| all.push(block));
+        self.each_successor(&mut |block| all.push(block));
         all
     }
 
     /// Each block where it goes on, once.
-    pub fn each_successor(&self, mut take: impl FnMut(BlockId)) {
+    pub fn each_successor(&self, take: &mut dyn FnMut(BlockId)) {
         match self {
             End::Open | End::Return => {}
             End::Goto(to) => take(*to),

@@ -206,7 +206,7 @@ pub fn remove_unreached(function: &mut Function) -> bool {
     let mut list = vec![0];
     reached[0] = true;
     while let Some(block) = list.pop() {
-        function.blocks[block as usize].end.each_successor(|next| {
+        function.blocks[block as usize].end.each_successor(&mut |next| {
             if !std::mem::replace(&mut reached[next as usize], true) {
                 list.push(next);
             }

@@ -15,9 +15,8 @@ impl Structurer<'_> {
         let mut at = 0;
         while at < list.len() {
             if let Statement::Label(block) = list[at] {
-                let (count, start, last) = places.get(&block).copied().unwrap_or_default();
-                let is_left = count > 0 && count == self.waiting[block as usize] && last < at;
-                if is_left && self.ways + count <= MAX_WAYS {
+                let found = places.all_before(block, self.waiting[block as usize], at);
+                if let Some((start, count)) = found.filter(|found| self.ways + found.1 <= MAX_WAYS) {
                     let mut part: Vec<Statement> = list.drain(start..at).collect();
                     pass_over(&mut part, block, self.flags, false);
                     clear_at_labels(&mut part, self.flags);

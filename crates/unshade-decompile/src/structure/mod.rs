@@ -133,12 +133,11 @@ impl<'a> Structurer<'a> {
                 at -= 1;
                 continue;
             }
-            let (inside, start, last) = places.get(&block).copied().unwrap_or_default();
-            let is_left = inside > 0 && inside == self.waiting[block as usize] && last < at;
-            if !is_left || list[start..at].iter().any(leaves) {
+            let found = places.all_before(block, self.waiting[block as usize], at);
+            let Some((start, inside)) = found.filter(|found| !list[found.0..at].iter().any(leaves)) else {
                 at += 1;
                 continue;
-            }
+            };
             let mut body: Vec<Statement> = list.drain(start..=at).collect();
             body.pop();
             for statement in &mut body {

@@ -1,6 +1,5 @@
 //! Statements, and what is made of lists of them: choices and loops in the form that reads best.
 
-use crate::ir::hash::Table;
 use crate::ir::{BlockId, Id};
 
 /// What decides.
@@ -118,16 +117,28 @@ impl Gotos {
         count
     }
 
-    /// By where they lead: how many there are, and the first and the last statement of the list that they are in.
-    pub(super) fn places(self, list: &[Statement]) -> Table<BlockId, (usize, usize, usize)> {
-        let mut places = Table::default();
-        for (place, statement) in list.iter().enumerate() {
-            self.each(statement, &mut |to| {
-                let found = places.entry(to).or_insert((0, place, place));
-                *found = (found.0 + 1, found.1, place);
-            });
+    /// Where they lead, and the statement of the list that each is in; in order.
+    pub(super) fn places(self, list: &[Statement]) -> Places {
+        let mut all = Vec::new();
+        for (place, statement) in (0..).zip(list) {
+            self.each(statement, &mut |to| all.push((to, place)));
         }
-        places
+        all.sort_unstable();
+        Places(all)
+    }
+}
+
+/// Where the `goto` of a list of statements lead, and where they are.
+pub(super) struct Places(Vec<(BlockId, u32)>);
+
+impl Places {
+    /// Where the first is that leads to a block, and how many there are, if all that wait for it are of this list and before
+    /// a place.
+    pub(super) fn all_before(&self, block: BlockId, waiting: usize, place: usize) -> Option<(usize, usize)> {
+        let start = self.0.partition_point(|entry| entry.0 < block);
+        let mine = self.0[start..].iter().take_while(|entry| entry.0 == block);
+        let (count, last) = mine.fold((0, 0), |(count, _), entry| (count + 1, entry.1 as usize));
+        (count > 0 && count == waiting && last < place).then(|| (self.0[start].1 as usize, count))
     }
 }
 

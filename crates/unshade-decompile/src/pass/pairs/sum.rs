@@ -115,17 +115,17 @@ impl Pairs<'_> {
             Op::Sub => {
                 let (a, b) = (self.input(low, 0), self.input(low, 1));
                 let mut above = vec![high];
-                self.take_term(&mut above, |this, term| {
+                self.take_term(&mut above, &|this, term| {
                     this.counted(term).is_some_and(|kept| {
                         this.op(kept) == Op::LessEqual && this.input(kept, 0) == b && this.input(kept, 1) == a
                     })
                 })?;
                 let is_not = |this: &Self, term: Id| this.op(term) == Op::Not;
                 let not = self
-                    .take_term(&mut above, |this, term| {
+                    .take_term(&mut above, &|this, term| {
                         is_not(this, term) && this.belongs(this.input(term, 0), b) > 0
                     })
-                    .or_else(|| self.take_term(&mut above, is_not))?;
+                    .or_else(|| self.take_term(&mut above, &is_not))?;
                 let upper = self.added(like, &above);
                 let left = self.pair(like, upper, a);
                 let right = self.pair(like, self.input(not, 0), b);
@@ -150,7 +150,7 @@ impl Pairs<'_> {
     }
 
     /// Takes the nearest summand of a kind out of sums; what stood beside it on the way there stays.
-    fn take_term(&self, above: &mut Vec<Id>, is_wanted: impl Fn(&Self, Id) -> bool) -> Option<Id> {
+    fn take_term(&self, above: &mut Vec<Id>, is_wanted: &dyn Fn(&Self, Id) -> bool) -> Option<Id> {
         // Each with where it comes from: the place of its sum in this list.
         let mut seen: Vec<(Id, usize)> = Vec::with_capacity(2 * MAX_TERMS + 2);
         seen.extend(above.iter().map(|id| (*id, usize::MAX)));
@@ -221,7 +221,7 @@ impl Pairs<'_> {
     /// A sum whose upper half is put together of the upper halves of both summands, and nothing else.
     fn sum_of_two(&mut self, like: Value, high: Id, low: Id) -> Option<Id> {
         let mut above = vec![high];
-        self.take_term(&mut above, |this, term| {
+        self.take_term(&mut above, &|this, term| {
             this.counted(term).is_some_and(|carry| this.is_carry(carry, low))
         })?;
         let (a, b) = (self.input(low, 0), self.input(low, 1));

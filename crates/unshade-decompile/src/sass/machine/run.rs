@@ -122,7 +122,7 @@ impl Machine<'_> {
         match (self.known.get(slot), self.words.get(slot)) {
             (Some(0), Some(Word::Instruction(instruction))) => self.take(instruction, slot, at),
             (Some(0), Some(_)) => return None,
-            (None, _) => self.threads.leave(|_| ENDED),
+            (None, _) => self.threads.leave(&|_| ENDED),
             _ => {}
         }
         (*self.known.get(slot)? as usize).checked_sub(1)
@@ -152,7 +152,7 @@ impl Machine<'_> {
                 }
                 match self.result(&step, reads.as_deref_mut()) {
                     Some(()) => self.write(&step),
-                    None => self.threads.leave(|_| ENDED),
+                    None => self.threads.leave(&|_| ENDED),
                 }
             }
         }
@@ -169,10 +169,10 @@ impl Machine<'_> {
         match code {
             Pcode::Branch => threads.wait(to, Set::MAX),
             Pcode::BranchUnless => threads.wait(to, which(first, 0)),
-            Pcode::Goto => threads.leave(|lane| first[lane]),
+            Pcode::Goto => threads.leave(&|lane| first[lane]),
             Pcode::Call => {
                 threads.push(Push::Return, &[next; LANES]);
-                threads.leave(|lane| if is_call { target.unwrap_or(ENDED) } else { first[lane] });
+                threads.leave(&|lane| if is_call { target.unwrap_or(ENDED) } else { first[lane] });
             }
             _ => threads.leave_by_return(),
         }
@@ -288,7 +288,7 @@ impl Threads {
     }
 
     /// Active lanes leave the instruction.
-    fn leave(&mut self, to: impl Fn(usize) -> u64) {
+    fn leave(&mut self, to: &dyn Fn(usize) -> u64) {
         for lane in lanes(self.active) {
             self.at[lane] = to(lane);
         }
