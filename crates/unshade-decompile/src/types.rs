@@ -139,8 +139,16 @@ impl Votes {
     }
 }
 
-/// What is accessed through a pointer, by how much speaks for it.
-type Accesses = Table<(u8, Kind), u32>;
+/// What is accessed through a pointer, each with how much speaks for it.
+type Accesses = Vec<((u8, Kind), u32)>;
+
+/// Adds to what speaks for an access.
+fn count(accesses: &mut Accesses, access: (u8, Kind), weight: u32) {
+    match accesses.iter_mut().find(|entry| entry.0 == access) {
+        Some(entry) => entry.1 = entry.1.saturating_add(weight),
+        None => accesses.push((access, weight)),
+    }
+}
 
 /// The types of a function's values.
 #[derive(Debug, Default)]
@@ -149,9 +157,10 @@ pub struct Types {
     pub of: Vec<Type>,
     class: Vec<Id>,
     votes: Vec<Votes>,
-    accesses: Table<Id, Accesses>,
+    /// By the value that stands for all of a class.
+    accesses: Vec<Accesses>,
     /// What each region without pointers holds: the most usual access of it.
-    pub spaces: Table<Space, Accesses>,
+    spaces: Vec<(Space, Accesses)>,
 }
 
 /// What is known of a parameter from outside: its offset, its size and its type.
@@ -170,6 +179,7 @@ impl Types {
         let mut types = Self {
             class: (0..count as Id).collect(),
             votes: vec![Votes::default(); count],
+            accesses: vec![Accesses::new(); count],
             ..Self::default()
         };
         types.join(function, used);
@@ -177,7 +187,7 @@ impl Types {
         types.pointers(function, used);
         types.decide(function, used, known);
         for _ in 0..3 {
-            types.accesses.clear();
+            types.accesses.iter_mut().for_each(Vec::clear);
             types.spaces.clear();
             types.accessed(function, used);
             types.adopt(function, used);
@@ -390,12 +400,15 @@ impl Types {
             if space == Space::Generic || function.width(address) == 64 {
                 if let Some(base) = Address::new(function, address).base {
                     let root = self.find(base);
-                    let count = self.accesses.entry(root).or_default().entry((width, kind)).or_default();
-                    *count = u32::saturating_add(*count, weight);
+                    count(&mut self.accesses[root as usize], (width, kind), weight);
                 }
             } else {
-                let count = self.spaces.entry(space).or_default().entry((width, kind)).or_default();
-                *count = u32::saturating_add(*count, weight);
+                let known = self.spaces.iter().position(|entry| entry.0 == space);
+                let index = known.unwrap_or(self.spaces.len());
+                if known.is_none() {
+                    self.spaces.push((space, Accesses::new()));
+                }
+                count(&mut self.spaces[index].1, (width, kind), weight);
             }
         }
     }
@@ -422,10 +435,10 @@ impl Types {
                 let base = Address::new(function, function.input(id, 0)).base;
                 base.and_then(|base| {
                     let root = self.find(base);
-                    self.accesses.get(&root).and_then(most_usual)
+                    most_usual(&self.accesses[root as usize])
                 })
             } else {
-                self.spaces.get(&space).and_then(most_usual)
+                self.region(space)
             };
             match found {
                 Some((bits, Kind::Float)) if bits == function.width(value) => self.votes_of(value).float += 1,
@@ -493,7 +506,7 @@ impl Types {
 
     fn pointee(&mut self, function: &Function, id: Id, root: Id, known: &[Known]) -> (u8, Kind) {
         let mut root = root;
-        if !self.accesses.contains_key(&root)
+        if self.accesses[root as usize].is_empty()
             && let Some(base) = Address::new(function, id).base
         {
             if let Op::Parameter(offset) = function.op(base)
@@ -504,7 +517,12 @@ impl Types {
             }
             root = self.find(base);
         }
-        self.accesses.get(&root).and_then(most_usual).unwrap_or((8, Kind::Unsigned))
+        most_usual(&self.accesses[root as usize]).unwrap_or((8, Kind::Unsigned))
+    }
+
+    /// The most usual access of a region without pointers.
+    pub fn region(&self, space: Space) -> Option<(u8, Kind)> {
+        self.spaces.iter().find(|entry| entry.0 == space).and_then(|entry| most_usual(&entry.1))
     }
 }
 
@@ -524,8 +542,8 @@ fn element(image: &Image, votes: Votes) -> Type {
 }
 
 /// The access that most speaks for; of equals the wider.
-pub fn most_usual(accesses: &Accesses) -> Option<(u8, Kind)> {
-    accesses.iter().max_by_key(|entry| (*entry.1, entry.0.0, entry.0.1)).map(|entry| *entry.0)
+fn most_usual(accesses: &Accesses) -> Option<(u8, Kind)> {
+    accesses.iter().max_by_key(|entry| (entry.1, entry.0)).map(|entry| entry.0)
 }
 
 /// The type of a letter of [`crate::ir::intrinsic::TABLE`].

@@ -4,7 +4,7 @@ use super::Printer;
 use crate::address::Address;
 use crate::ir::{Id, Intrinsic, Op, Space};
 use crate::sass::Place;
-use crate::types::{Type, letter, most_usual};
+use crate::types::{Type, letter};
 
 impl Printer<'_> {
     /// What a load's text has for a type.
@@ -67,7 +67,7 @@ impl Printer<'_> {
     }
 
     fn region_type(&self, space: Space) -> Option<Type> {
-        let found = self.types.spaces.get(&space).and_then(most_usual);
+        let found = self.types.region(space);
         found.map(|(bits, kind)| Type::of(bits, kind))
     }
 
@@ -273,9 +273,7 @@ impl Printer<'_> {
         }
         let name = region_name(space);
         let end = found.offset + i64::from(ty.bits() / 8);
-        let bounds = self.regions.entry(name).or_insert((found.offset, end));
-        bounds.0 = bounds.0.min(found.offset);
-        bounds.1 = bounds.1.max(end);
+        self.region(name, end);
         let element = self.region_type(space).unwrap_or(Type::Integer(32, false));
         let bytes = i64::from(ty.bits() / 8).max(1);
         let fits =
@@ -294,8 +292,17 @@ impl Printer<'_> {
         format!("*({})((char *){name} + {index})", ty.pointer().name())
     }
 
+    /// An array is used up to a byte.
+    pub(super) fn region(&mut self, name: &'static str, end: i64) {
+        match self.regions.iter_mut().find(|region| region.0 == name) {
+            Some(region) => region.1 = region.1.max(end),
+            None => self.regions.push((name, end)),
+        }
+    }
+
     /// The declaration of an array that is used.
-    pub(super) fn region_declaration(&self, name: &str) -> Option<String> {
+    pub(super) fn region_declaration(&self, name: &str, end: i64) -> Option<String> {
+        let end = end.max(0).cast_unsigned();
         let space = match name {
             "shared" => Space::Shared,
             "local" => Space::Local,
@@ -311,12 +318,10 @@ impl Printer<'_> {
                 format!("    __shared__ {} shared[{}];", ty.name(), self.source.shared_size.div_ceil(bytes))
             }
             Space::Local => {
-                let end = self.regions.get(name).map_or(0, |bounds| bounds.1.max(0).cast_unsigned());
                 let size = u64::from(self.source.code.local_size).max(end);
                 format!("    {} local[{}];", ty.name(), size.div_ceil(bytes).max(1))
             }
             _ => {
-                let end = self.regions.get(name).map_or(0, |bounds| bounds.1.max(0).cast_unsigned());
                 let variables = self.source.code.variables.iter();
                 let size = variables
                     .filter(|variable| matches!((variable.place, space), (Place::Constant(a), Space::Constant(b)) if a == b))
@@ -360,23 +365,28 @@ impl Printer<'_> {
             let is_free =
                 self.field_at(index, inside, size).is_none() && self.field_near(index, inside, size);
             if self.parameter_type(index).is_none() && is_free && inside.is_multiple_of(size.max(1)) {
-                self.fields.insert((index, inside), ty);
+                self.fields.push((index, inside, ty));
             }
         }
+        self.fields.sort_unstable_by_key(|field| (field.0, field.1));
+    }
+
+    /// The last part of a structure that begins before a byte.
+    fn field_before(&self, index: usize, end: u32) -> Option<(u32, Type)> {
+        let all = self.fields.iter().filter(|field| field.0 == index && field.1 < end);
+        all.max_by_key(|field| field.1).map(|field| (field.1, field.2))
     }
 
     /// The part of a structure that some bytes are in: where it begins, and its type.
     fn field_at(&self, index: usize, inside: u32, size: u32) -> Option<(u32, Type)> {
-        let (&(_, start), &ty) = self.fields.range((index, 0)..=(index, inside)).next_back()?;
+        let (start, ty) = self.field_before(index, inside + 1)?;
         (inside + size <= start + u32::from(ty.bits().max(8)) / 8).then_some((start, ty))
     }
 
     /// Whether no part of a structure has any of some bytes.
     fn field_near(&self, index: usize, inside: u32, size: u32) -> bool {
-        self.fields
-            .range((index, 0)..(index, inside + size.max(1)))
-            .next_back()
-            .is_none_or(|(&(_, start), ty)| start + u32::from(ty.bits().max(8)) / 8 <= inside)
+        let before = self.field_before(index, inside + size.max(1));
+        before.is_none_or(|(start, ty)| start + u32::from(ty.bits().max(8)) / 8 <= inside)
     }
 
     /// A parameter, or a part of one.

@@ -185,7 +185,7 @@ impl Printer<'_> {
             Op::Undefined => constant(0, width, ty, tight),
             Op::Special(special) if width == 64 => {
                 self.casts += 1;
-                self.regions.entry(*special.0).or_insert((0, 0));
+                self.region(special.0, 0);
                 wrapped(format!("(unsigned long long){}", special.0), UNARY, tight)
             }
             Op::Special(special) => {

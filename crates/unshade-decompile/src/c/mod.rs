@@ -21,7 +21,6 @@ use crate::structure::{Kind, Statement, Test};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
 use crate::{Line, Parameter, Source};
-use std::collections::BTreeMap;
 use structures::Structures;
 
 /// Everything that is known when text is made.
@@ -36,15 +35,16 @@ pub struct Printer<'a> {
     read: Table<(u32, u8), Type>,
     /// The name of each variable, by the value that stands for it.
     names: Table<Id, String>,
-    counts: Table<&'static str, u32>,
+    /// How many variables there are of each letter.
+    counts: Vec<(&'static str, u32)>,
     /// Helpers that are used.
     helpers: Vec<&'static str>,
-    /// Fields that are read of parameters that are structures: parameter, offset.
-    fields: BTreeMap<(usize, u32), Type>,
+    /// Fields that are read of parameters that are structures, in order: parameter, offset, type.
+    fields: Vec<(usize, u32, Type)>,
     /// Variables outside of the function that are used: name, declaration.
     globals: Vec<(String, String)>,
-    /// Arrays that are used: the least and the most byte.
-    pub(crate) regions: BTreeMap<&'static str, (i64, i64)>,
+    /// Arrays that are used, and up to which byte.
+    pub(crate) regions: Vec<(&'static str, i64)>,
     /// Flags that ways out of loops set.
     flags: Vec<String>,
     lines: Vec<Written>,
@@ -124,11 +124,11 @@ impl<'a> Printer<'a> {
             parameters: source.parameters.clone(),
             read: reads(function, types),
             names: Table::default(),
-            counts: Table::default(),
+            counts: Vec::new(),
             helpers: Vec::new(),
-            fields: BTreeMap::new(),
+            fields: Vec::new(),
             globals: Vec::new(),
-            regions: BTreeMap::new(),
+            regions: Vec::new(),
             flags: Vec::new(),
             lines: Vec::new(),
             addresses: Vec::new(),
@@ -230,8 +230,9 @@ impl<'a> Printer<'a> {
         Some(self.read.get(&(parameter.offset, bits)).copied().unwrap_or(Type::Integer(bits, false)))
     }
 
-    fn regions(&self) -> Vec<String> {
-        self.regions.keys().filter_map(|name| self.region_declaration(name)).collect()
+    fn regions(&mut self) -> Vec<String> {
+        self.regions.sort_unstable();
+        self.regions.iter().filter_map(|(name, end)| self.region_declaration(name, *end)).collect()
     }
 
     fn declarations(&self) -> Vec<String> {
@@ -269,9 +270,13 @@ impl<'a> Printer<'a> {
             Type::Integer(_, true) => "i",
             _ => "u",
         };
-        let count = self.counts.entry(prefix).or_default();
-        *count += 1;
-        let name = format!("{prefix}{count}");
+        let known = self.counts.iter().position(|count| count.0 == prefix);
+        let index = known.unwrap_or(self.counts.len());
+        if known.is_none() {
+            self.counts.push((prefix, 0));
+        }
+        self.counts[index].1 += 1;
+        let name = format!("{prefix}{}", self.counts[index].1);
         self.names.insert(class, name.clone());
         name
     }

@@ -53,7 +53,8 @@ impl Printer<'_> {
         let padding = |from: u32, to: u32| format!("unsigned char padding_{from}[{}];", to - from);
         let mut at = 0;
         let mut last = None;
-        for (&(_, offset), ty) in self.fields.range((index, 0)..(index + 1, 0)) {
+        for (_, offset, ty) in self.fields.iter().filter(|field| field.0 == index) {
+            let offset = *offset;
             let is_next = offset == at && last == Some(ty);
             if offset > at {
                 members.push(padding(at, offset));

@@ -11,7 +11,7 @@
 use super::Code;
 use super::routine::{self, Routine};
 use crate::Fault;
-use std::collections::HashMap;
+use crate::ir::hash::Table;
 use unshade_sass::Instruction;
 use unshade_sass::listing::{Word, instruction_target};
 use unshade_sass::table::{Flow as Kind, Kind as OperandKind};
@@ -52,7 +52,7 @@ pub(super) struct Flow {
     /// The stretches.
     pub nodes: Vec<Node>,
     /// The compiler's routines that are called, by their addresses.
-    routines: HashMap<u64, Routine>,
+    routines: Table<u64, Routine>,
 }
 
 /// What an entry of the stack was pushed by.
@@ -68,13 +68,13 @@ struct Walk<'a> {
     code: &'a Code<'a>,
     words: Vec<Word>,
     leaders: Vec<bool>,
-    tables: HashMap<usize, Vec<(u64, usize)>>,
+    tables: Table<usize, Vec<(u64, usize)>>,
     /// Entries of stacks: what pushed it, where it leads, what is below, how deep.
     entries: Vec<(Push, usize, u32, u32)>,
-    known_entries: HashMap<(Push, usize, u32), u32>,
+    known_entries: Table<(Push, usize, u32), u32>,
     nodes: Vec<Node>,
-    routines: HashMap<u64, Routine>,
-    known: HashMap<(usize, u32), u32>,
+    routines: Table<u64, Routine>,
+    known: Table<(usize, u32), u32>,
     pending: Vec<(u32, u32)>,
     budget: usize,
     spent: usize,
@@ -90,12 +90,12 @@ impl Flow {
             code,
             leaders: vec![false; words.len() + 1],
             words,
-            tables: HashMap::new(),
+            tables: Table::default(),
             entries: Vec::new(),
-            known_entries: HashMap::new(),
+            known_entries: Table::default(),
             nodes: Vec::new(),
-            routines: HashMap::new(),
-            known: HashMap::new(),
+            routines: Table::default(),
+            known: Table::default(),
             pending: Vec::new(),
             budget: budget.saturating_mul(2),
             spent: 0,
@@ -450,7 +450,7 @@ impl Walk<'_> {
 }
 
 fn called<'a>(
-    routines: &'a HashMap<u64, Routine>,
+    routines: &'a Table<u64, Routine>,
     instruction: &Instruction,
     address: u64,
 ) -> Option<&'a Routine> {
