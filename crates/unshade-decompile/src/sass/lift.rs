@@ -93,7 +93,7 @@ pub(super) fn lift(code: &Code<'_>, flow: &Flow, budget: usize) -> Result<Functi
             lifting.missing[to as usize] += 1;
         }
     }
-    lifting.builder.reserve(2 * flow.nodes.len() + 1, VALUES * instructions);
+    lifting.builder.reserve(4 * flow.nodes.len(), VALUES * instructions);
     lifting.builder.seal(0);
     let first = lifting.node_block(0);
     lifting.builder.end(0, End::Goto(first));
