@@ -219,6 +219,64 @@ fn variables_and_calls_of_the_runtime_have_names() {
 /// Each kernel is run on so many inputs.
 const ROUNDS: u64 = 6;
 
+/// The C of instructions of 8 bytes that follow one another; `{name}` is where the line `name:` stands.
+fn of_text(text: &str) -> String {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut lines: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        match line.strip_suffix(':') {
+            Some(name) => _ = places.insert(name, 8 * lines.len()),
+            None => lines.push(line),
+        }
+    }
+    let placed = |line: &&str| match line.split_once('{') {
+        Some((head, name)) => format!("{head}{:#x}\n", places[name.trim_end_matches('}')]),
+        None => format!("{line}\n"),
+    };
+    let listing: String = lines.iter().map(placed).collect();
+    let isa = unshade::sass::isa::by_architecture(35).unwrap();
+    let words = unshade::sass::assemble::listing(isa, &listing).unwrap();
+    let bytes: Vec<u8> = words.iter().flat_map(|line| line.word.to_le_bytes()[..8].to_vec()).collect();
+    let source = Source::kernel("deep", sass::Code::new(isa, &bytes), &[8]);
+    decompile(&source, &Options::default()).unwrap().text()
+}
+
+/// A branch to a label where a word of memory is not zero.
+fn branch(to: &str) -> String {
+    format!("LD.E R3, [R0]\nISETP.NE.AND P0, PT, R3, RZ, PT\n@P0 BRA {{{to}}}\n")
+}
+
+/// Statements that nest as deep as the number of branches would are left by `goto`: neither the text nor what is done
+/// to make it may go down that far.
+#[test]
+fn deep_graphs_become_text_of_some_depth() {
+    const COUNT: usize = 400;
+    let all = |make: &dyn Fn(usize) -> String| (0..COUNT).map(make).collect::<String>();
+    let stores = |at: usize| format!("L{at}:\nST.E [R0], R3\nIADD32I R3, R3, 0x1\n");
+    let loops = all(&|at| format!("H{at}:\n{}", branch(&format!("L{at}"))));
+    let ends = all(&|at| branch(&format!("H{}", COUNT - 1 - at)));
+    let chain = all(&|at| branch("L0") + &format!("ST.E [R0+{:#x}], R3\n", 4 * at));
+    for body in [
+        all(&|at| branch(&format!("L{at}"))),
+        all(&|at| branch(&format!("L{}", COUNT - 1 - at))),
+        loops + &ends,
+        chain,
+    ] {
+        let begin = "MOV R0, c[0x0][0x140]\nMOV R1, c[0x0][0x144]\n";
+        let text = of_text(&format!("{begin}{body}{}EXIT\n", all(&stores)));
+        let (mut depth, mut most) = (0_usize, 0);
+        for byte in text.bytes() {
+            depth = depth + usize::from(byte == b'{') - usize::from(byte == b'}');
+            most = most.max(depth);
+        }
+        assert!(most < 200, "{most}");
+        for line in text.lines() {
+            let Some((_, label)) = line.split_once("goto ") else { continue };
+            assert!(text.contains(&format!("\n{}:", label.trim_end_matches(';'))), "{line}");
+        }
+    }
+}
+
 #[test]
 fn the_c_does_what_the_source_and_the_machine_code_do() {
     let all = cases::all();
