@@ -148,10 +148,10 @@ struct DepthFirst {
 impl DepthFirst {
     fn new(graph: &Graph, entry: u32) -> Self {
         let mut walk = Self {
-            order: Vec::new(),
+            order: Vec::with_capacity(graph.len()),
             place: vec![NONE; graph.len()],
-            parent: Vec::new(),
-            postorder: Vec::new(),
+            parent: Vec::with_capacity(graph.len()),
+            postorder: Vec::with_capacity(graph.len()),
         };
         if entry >= graph.count {
             return walk;

@@ -249,7 +249,8 @@ impl Schedule {
 
     /// Puts a value down after all values of the block that it needs.
     fn need(&self, function: &Function, id: Id, block: BlockId, done: &mut [bool], items: &mut Vec<Id>) {
-        let mut stack = vec![(id, 0_usize)];
+        let mut stack = Vec::with_capacity(8);
+        stack.push((id, 0_usize));
         while let Some((at, next)) = stack.last_mut() {
             let (id, index) = (*at, *next);
             *next += 1;

@@ -29,7 +29,7 @@ impl Variables {
     /// Finds them.
     pub fn new(function: &Function, graph: &Graph, schedule: &Schedule, types: &[Type]) -> Self {
         let mut finder = Finder::new(function, graph, schedule);
-        finder.ranges();
+        finder.find_ranges();
         let mut variables = Self {
             class: (0..function.values.len() as Id).collect(),
             is_shared: vec![false; function.values.len()],
@@ -142,6 +142,9 @@ struct Finder<'a> {
     defined: Vec<(BlockId, u32)>,
     /// The value for which a block was last seen to be live through.
     seen: Vec<Id>,
+    /// Blocks and ranges of the value that is looked at: memory that is used again.
+    list: Vec<BlockId>,
+    ranges: Ranges,
 }
 
 impl<'a> Finder<'a> {
@@ -154,6 +157,8 @@ impl<'a> Finder<'a> {
             bounds: vec![(0, 0); function.blocks.len()],
             defined: vec![(NONE, 0); function.values.len()],
             seen: Vec::new(),
+            list: Vec::new(),
+            ranges: Ranges::new(),
         };
         let mut position = 0;
         for &block in &graph.order {
@@ -228,7 +233,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The range of each variable.
-    fn ranges(&mut self) {
+    fn find_ranges(&mut self) {
         let uses = self.uses();
         self.seen = vec![NONE; self.function.blocks.len()];
         for id in 0..self.function.values.len() as Id {
@@ -240,8 +245,8 @@ impl<'a> Finder<'a> {
 
     fn range(&mut self, id: Id, uses: &[(BlockId, u32)]) {
         let (home, start) = self.defined[id as usize];
-        let mut ranges: Ranges = vec![(start, start + 1)];
-        let mut list = Vec::new();
+        let (mut ranges, mut list) = (std::mem::take(&mut self.ranges), std::mem::take(&mut self.list));
+        ranges.push((start, start + 1));
         let is_phi = matches!(self.function.op(id), Op::Phi);
         let mut uses = uses.iter().peekable();
         while let Some(&(block, at)) = uses.next() {
@@ -270,13 +275,19 @@ impl<'a> Finder<'a> {
             list.extend(self.function.blocks[block as usize].before.iter().copied());
         }
         ranges.sort_unstable();
-        let mut merged: Ranges = Vec::new();
-        for (start, end) in ranges {
-            match merged.last_mut() {
+        let mut count = 0;
+        for index in 0..ranges.len() {
+            let (start, end) = ranges[index];
+            match ranges[..count].last_mut() {
                 Some(last) if start <= last.1 => last.1 = last.1.max(end),
-                _ => merged.push((start, end)),
+                _ => {
+                    ranges[count] = (start, end);
+                    count += 1;
+                }
             }
         }
-        self.live[id as usize] = merged;
+        self.live[id as usize] = ranges[..count].to_vec();
+        ranges.clear();
+        (self.ranges, self.list) = (ranges, list);
     }
 }

@@ -627,7 +627,11 @@ impl<'a> Printer<'a> {
     }
 
     fn each_variable(&self, id: Id, visit: &mut dyn FnMut(Id)) {
-        let mut list = vec![id];
+        if self.has_variable(id) {
+            return visit(id);
+        }
+        let mut list = Vec::with_capacity(8);
+        list.push(id);
         while let Some(id) = list.pop() {
             if self.has_variable(id) {
                 visit(id);

@@ -22,20 +22,15 @@ impl Pairs<'_> {
     /// The summands of an upper half.
     pub(super) fn terms(&self, id: Id) -> Vec<Id> {
         let mut terms = Vec::with_capacity(MAX_TERMS);
-        let mut list = vec![id];
-        while let Some(id) = list.pop() {
-            if matches!(self.op(id), Op::Add) && terms.len() + list.len() < MAX_TERMS {
-                list.push(self.input(id, 1));
-                list.push(self.input(id, 0));
-            } else {
-                terms.push(id);
-            }
-        }
+        self.any_term(id, |term| {
+            terms.push(term);
+            false
+        });
         terms
     }
 
     /// Whether one of the summands of an upper half is of a kind.
-    fn any_term(&self, id: Id, is_wanted: impl Fn(Id) -> bool) -> bool {
+    fn any_term(&self, id: Id, mut is_wanted: impl FnMut(Id) -> bool) -> bool {
         let mut list = [id; MAX_TERMS + 2];
         let (mut waiting, mut taken) = (1, 0);
         while waiting > 0 {
