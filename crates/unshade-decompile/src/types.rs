@@ -5,6 +5,7 @@
 
 use crate::address::Address;
 use crate::ir::hash::Table;
+use crate::ir::rows::entry;
 use crate::ir::{Function, Id, Image, NONE, Op, Sign, Space};
 
 /// A type of C.
@@ -141,14 +142,6 @@ impl Votes {
 
 /// What is accessed through a pointer, each with how much speaks for it.
 type Accesses = Vec<((u8, Kind), u32)>;
-
-/// Adds to what speaks for an access.
-fn count(accesses: &mut Accesses, access: (u8, Kind), weight: u32) {
-    match accesses.iter_mut().find(|entry| entry.0 == access) {
-        Some(entry) => entry.1 = entry.1.saturating_add(weight),
-        None => accesses.push((access, weight)),
-    }
-}
 
 /// The types of a function's values.
 #[derive(Debug, Default)]
@@ -397,19 +390,15 @@ impl Types {
                     }
                 }
             };
-            if space == Space::Generic || function.width(address) == 64 {
-                if let Some(base) = Address::new(function, address).base {
-                    let root = self.find(base);
-                    count(&mut self.accesses[root as usize], (width, kind), weight);
-                }
+            let accesses = if space == Space::Generic || function.width(address) == 64 {
+                let Some(base) = Address::new(function, address).base else { continue };
+                let root = self.find(base);
+                &mut self.accesses[root as usize]
             } else {
-                let known = self.spaces.iter().position(|entry| entry.0 == space);
-                let index = known.unwrap_or(self.spaces.len());
-                if known.is_none() {
-                    self.spaces.push((space, Accesses::new()));
-                }
-                count(&mut self.spaces[index].1, (width, kind), weight);
-            }
+                entry(&mut self.spaces, space)
+            };
+            let count = entry(accesses, (width, kind));
+            *count = u32::saturating_add(*count, weight);
         }
     }
 

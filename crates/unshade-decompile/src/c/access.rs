@@ -2,6 +2,7 @@
 
 use super::Printer;
 use crate::address::Address;
+use crate::ir::rows::entry;
 use crate::ir::{Id, Intrinsic, Op, Space};
 use crate::sass::Place;
 use crate::types::{Type, letter};
@@ -294,15 +295,13 @@ impl Printer<'_> {
 
     /// An array is used up to a byte.
     pub(super) fn region(&mut self, name: &'static str, end: i64) {
-        match self.regions.iter_mut().find(|region| region.0 == name) {
-            Some(region) => region.1 = region.1.max(end),
-            None => self.regions.push((name, end)),
-        }
+        let known = entry(&mut self.regions, name);
+        *known = end.max(*known);
     }
 
     /// The declaration of an array that is used.
     pub(super) fn region_declaration(&self, name: &str, end: i64) -> Option<String> {
-        let end = end.max(0).cast_unsigned();
+        let end = end.cast_unsigned();
         let space = match name {
             "shared" => Space::Shared,
             "local" => Space::Local,

@@ -15,6 +15,7 @@ mod symbol;
 mod wrap;
 
 use crate::ir::hash::Table;
+use crate::ir::rows::entry;
 use crate::ir::{BlockId, Function, Id, Op};
 use crate::schedule::Schedule;
 use crate::structure::{Kind, Statement, Test};
@@ -270,13 +271,9 @@ impl<'a> Printer<'a> {
             Type::Integer(_, true) => "i",
             _ => "u",
         };
-        let known = self.counts.iter().position(|count| count.0 == prefix);
-        let index = known.unwrap_or(self.counts.len());
-        if known.is_none() {
-            self.counts.push((prefix, 0));
-        }
-        self.counts[index].1 += 1;
-        let name = format!("{prefix}{}", self.counts[index].1);
+        let count = entry(&mut self.counts, prefix);
+        *count += 1;
+        let name = format!("{prefix}{count}");
         self.names.insert(class, name.clone());
         name
     }

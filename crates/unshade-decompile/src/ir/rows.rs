@@ -3,7 +3,7 @@
 use super::Id;
 
 /// A list for each of some values.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Rows<T> {
     /// Where the list of each begins, and the end of the last.
     start: Vec<u32>,
@@ -34,6 +34,15 @@ impl<T: Copy> Rows<T> {
     pub fn of(&self, id: Id) -> &[T] {
         &self.entries[self.start[id as usize] as usize..self.start[id as usize + 1] as usize]
     }
+}
+
+/// The value of a key in a short list of pairs; a new one if the key is not there.
+pub fn entry<K: PartialEq, V: Default>(list: &mut Vec<(K, V)>, key: K) -> &mut V {
+    let index = list.iter().position(|pair| pair.0 == key).unwrap_or(list.len());
+    if index == list.len() {
+        list.push((key, V::default()));
+    }
+    &mut list[index].1
 }
 
 #[cfg(test)]
