@@ -54,8 +54,6 @@
 
 pub mod air;
 pub mod build;
-pub mod carve;
-mod crc32;
 mod d3d9_outline;
 pub mod decompile;
 mod demangle;
@@ -68,7 +66,6 @@ pub mod dxbc_names;
 pub mod dxc_tables;
 mod dxcontainer_check;
 pub mod dxil;
-pub mod format;
 pub mod fx_listing;
 pub mod fxc_listing;
 pub mod ghidra;
@@ -88,6 +85,8 @@ pub mod view;
 pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
 pub use demangled_comments::{DemangledComments, has_mangled_names};
 pub use dxcontainer_check::check as check_dxcontainer;
+pub use unshade_carve as carve;
+pub use unshade_carve::format;
 pub use unshade_core as core;
 pub use unshade_decompile as decompiler;
 pub use unshade_dxbc as dxbc;

@@ -235,7 +235,7 @@ impl Archive {
             return Err(Fault::new("the modules are too many, or too large, for one archive")
                 .hint("`unshade extract` writes them into a folder"));
         }
-        let mut checksum = crate::crc32::Crc::new();
+        let mut checksum = crate::carve::crc32::Crc::new();
         checksum.update(data);
         let offset = self.bytes.len() as u32;
         // Version 2.0, UTF-8 names, stored, the first day that zip can tell.

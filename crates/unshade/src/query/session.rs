@@ -237,7 +237,8 @@ impl Session {
         }
         let mut programs = Vec::new();
         let mut unpacked = 0usize;
-        let limits = Limits { max_finds: MAX_PROGRAMS as u64, ..Limits::default() };
+        let mut limits = Limits::default();
+        limits.max_finds = MAX_PROGRAMS as u64;
         let name = self.name.as_bytes();
         let mut visit = |find: Find<'_>| {
             programs.push(Entry::new(&find, &mut unpacked));

@@ -1,57 +1,13 @@
-//! Carving: finding every GPU program in a file of any kind, however deep.
-//!
-//! A file is taken apart as far as it can be: archives into members, compressed files into what they unpack to,
-//! universal binaries into architectures, each of them again. What can't be taken apart is searched byte by byte
-//! (`scan`), and a hit in an object file is named by its section.
-//!
-//! | module | thing |
-//! |---|---|
-//! | `scan` | the formats that are found, and the search for them |
-//! | [`path`] | where a program stands, as text that can be read back |
-//! | `zip`, `tar`, `archive`, `compressed`, `object`, `effect`, `gputrace` | one kind of container each |
-//! | `stream` | unpacking within limits |
-//!
-//! # What is searched once, and what twice
-//! A container hands each member that it could read to the search, and everything else of it is searched as it is:
-//! the gaps, the members that are damaged, what stands before and behind. So nothing is reported twice, and a damaged
-//! archive hides nothing that isn't compressed.
-//!
-//! # Hostile input
-//! Every quantity that a file can make large has a limit in [`Limits`], and each limit that stops something leaves a
-//! diagnostic with the name of the option that raises it. Time is bounded by the limits on unpacked bytes and on the
-//! number of members: beginning a stream or searching a byte a second time costs of the same budget. Memory is
-//! bounded by [`Limits::max_held_size`], besides some bookkeeping of at most about the input's own size.
+//! The search through one file: runs, members, what was found and where.
 
-#![cfg_attr(
-    not(test),
-    deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)
-)]
-
-mod archive;
-mod compressed;
-mod effect;
-mod fields;
-mod gputrace;
-mod limits;
-mod object;
-pub mod path;
-#[cfg(test)]
-mod samples;
-pub(crate) mod scan;
-mod stream;
-mod tar;
-#[cfg(test)]
-mod tests;
-mod zip;
-
-pub use gputrace::{GPUTRACE_INDEX, GPUTRACE_STORE, carve_gputrace, carve_gputrace_selected};
-pub use limits::Limits;
-pub use path::{FindPath, PathSegment, Selector};
-
-use crate::format::{Container, Format};
-use limits::Limit;
-use object::Sections;
-use scan::{Hit, Scanner};
+use crate::checks::compressed::Method;
+use crate::checks::direct3d9;
+use crate::format::{Container, Format, detect_container};
+use crate::limits::{Limit, Limits};
+use crate::path::{FindPath, PathSegment, Selector};
+use crate::scan::{Hit, Scanner};
+use crate::sections::Sections;
+use crate::{archive, compressed, gputrace, tar, universal, zip};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -65,7 +21,7 @@ const NAME_LIMIT: usize = 4_096;
 const FALSE_START_COST: u64 = 256;
 
 /// Whether to go on.
-type Flow = ControlFlow<()>;
+pub(crate) type Flow = ControlFlow<()>;
 
 /// A GPU program that was found.
 #[derive(Clone, Debug)]
@@ -111,7 +67,7 @@ pub enum Condition {
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use unshade::carve::{Limits, carve};
+/// use unshade_carve::{Limits, carve};
 ///
 /// let file = [&[0; 16][..], &[0xcb, 0xfe, 0xba, 0xbe, 0, 0, 0, 1], &[0, 0, 0, 23, 0, 0, 0, 0, 0, 0, 0, 28],
 ///     &[0, 0, 0, 4, 0, 0, 0, 2], b"MTLB"].concat();
@@ -151,58 +107,29 @@ pub fn carve_selected(
     carver.finish()
 }
 
-/// The kind of container that the bytes begin like.
-pub(crate) fn detect_container(data: &[u8]) -> Option<Container> {
-    if zip::starts_archive(data) {
-        return Some(Container::Zip);
-    }
-    if archive::starts_archive(data) {
-        return Some(Container::Archive);
-    }
-    match compressed::Method::of(data) {
-        Some(compressed::Method::Gzip) => return Some(Container::Gzip),
-        Some(compressed::Method::Bzip2) => return Some(Container::Bzip2),
-        Some(compressed::Method::Zstd) => return Some(Container::Zstd),
-        None => {}
-    }
-    if let Some(object) = object::detect(data) {
-        return Some(object);
-    }
-    if let Some(effect) = effect::detect(data) {
-        return Some(effect);
-    }
-    if gputrace::is_index(data) {
-        return Some(Container::GpuTraceIndex);
-    }
-    if tar::starts_archive(data) {
-        return Some(Container::Tar);
-    }
-    gputrace::starts_zlib(data).then_some(Container::Zlib)
-}
-
 /// Bytes that are searched together: the file, or a member as it is when unpacked.
-struct Run<'a> {
-    data: &'a [u8],
+pub(crate) struct Run<'a> {
+    pub(crate) data: &'a [u8],
     /// Where the first byte stands in the file, if these bytes are in the file as they are.
     base: Option<u64>,
     /// Everything before this place has been searched, as it is or as a member.
-    covered: usize,
+    pub(crate) covered: usize,
     /// The sections, once a program was found outside of any member.
     sections: Option<Sections>,
 }
 
 impl<'a> Run<'a> {
-    fn new(data: &'a [u8], base: Option<u64>) -> Self {
+    pub(crate) fn new(data: &'a [u8], base: Option<u64>) -> Self {
         Self { data, base, covered: 0, sections: None }
     }
 
     /// Takes everything before `end` as searched.
-    fn skip_to(&mut self, end: usize) {
+    pub(crate) fn skip_to(&mut self, end: usize) {
         self.covered = self.covered.max(end);
     }
 
     /// Where a place of the run is in the file.
-    fn file_offset(&self, at: usize) -> Option<u64> {
+    pub(crate) fn file_offset(&self, at: usize) -> Option<u64> {
         self.base?.checked_add(at as u64)
     }
 }
@@ -210,10 +137,10 @@ impl<'a> Run<'a> {
 /// How many members of each name a container had so far. Names are kept as hashes, so that their memory is bounded
 /// by their number; two names with one hash would merely be counted together.
 #[derive(Default)]
-struct Occurrences(HashMap<u64, u32>);
+pub(crate) struct Occurrences(HashMap<u64, u32>);
 
 impl Occurrences {
-    fn next(&mut self, name: &[u8]) -> u32 {
+    pub(crate) fn next(&mut self, name: &[u8]) -> u32 {
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);
         let count = self.0.entry(hasher.finish()).or_default();
@@ -224,7 +151,7 @@ impl Occurrences {
 
 /// What became of a member that was to be entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entry {
+pub(crate) enum Entry {
     /// Its bytes are next; [`Carver::leave`] must follow.
     Entered,
     /// The selector does not lead there.
@@ -234,8 +161,8 @@ enum Entry {
 }
 
 /// The search through one file.
-struct Carver<'c> {
-    limits: &'c Limits,
+pub(crate) struct Carver<'c> {
+    pub(crate) limits: &'c Limits,
     selector: Option<&'c Selector>,
     visit: &'c mut dyn FnMut(Find<'_>) -> ControlFlow<()>,
     scanner: Option<Scanner>,
@@ -243,17 +170,17 @@ struct Carver<'c> {
     file: Vec<u8>,
     segments: Vec<PathSegment>,
     /// How many bytes were unpacked, or searched a second time, in all.
-    unpacked_total: u64,
+    pub(crate) unpacked_total: u64,
     /// How many unpacked bytes are in memory now.
-    held: u64,
-    members: u64,
+    pub(crate) held: u64,
+    pub(crate) members: u64,
     finds: u64,
     /// The limits that are told of once only, for they hold for the whole file.
     reported: Vec<Limit>,
 }
 
 impl<'c> Carver<'c> {
-    fn new(
+    pub(crate) fn new(
         name: &[u8],
         limits: &'c Limits,
         selector: Option<&'c Selector>,
@@ -275,12 +202,12 @@ impl<'c> Carver<'c> {
         }
     }
 
-    fn finish(self) -> Diagnostics {
+    pub(crate) fn finish(self) -> Diagnostics {
         self.diagnostics
     }
 
     /// Searches a run of bytes, taking it apart first if it's a container.
-    fn run(&mut self, data: &[u8], base: Option<u64>) -> Flow {
+    pub(crate) fn run(&mut self, data: &[u8], base: Option<u64>) -> Flow {
         let mut run = Run::new(data, base);
         let container = detect_container(data);
         let is_divided = match container {
@@ -308,10 +235,10 @@ impl<'c> Carver<'c> {
         match container {
             Some(Container::Tar) => tar::carve(self, run),
             Some(Container::Archive) => archive::carve(self, run),
-            Some(Container::MachOUniversal) => object::carve_universal(self, run),
-            Some(Container::Gzip) => compressed::carve(self, run, compressed::Method::Gzip),
-            Some(Container::Bzip2) => compressed::carve(self, run, compressed::Method::Bzip2),
-            Some(Container::Zstd) => compressed::carve(self, run, compressed::Method::Zstd),
+            Some(Container::MachOUniversal) => universal::carve(self, run),
+            Some(Container::Gzip) => compressed::carve(self, run, Method::Gzip),
+            Some(Container::Bzip2) => compressed::carve(self, run, Method::Bzip2),
+            Some(Container::Zstd) => compressed::carve(self, run, Method::Zstd),
             Some(Container::Zlib) => gputrace::carve_store(self, run),
             // An archive from its first byte on, or one behind a program that unpacks it.
             _ => zip::carve(self, run),
@@ -319,7 +246,7 @@ impl<'c> Carver<'c> {
     }
 
     /// Searches a run that was unpacked, and lets go of it.
-    fn run_unpacked(&mut self, data: Vec<u8>) -> Flow {
+    pub(crate) fn run_unpacked(&mut self, data: Vec<u8>) -> Flow {
         let size = data.capacity() as u64;
         self.held = self.held.saturating_add(size);
         let flow = self.run(&data, None);
@@ -328,12 +255,12 @@ impl<'c> Carver<'c> {
     }
 
     /// Searches everything before `end` that has not been searched, as it is.
-    fn cover(&mut self, run: &mut Run<'_>, end: usize) -> Flow {
+    pub(crate) fn cover(&mut self, run: &mut Run<'_>, end: usize) -> Flow {
         let range = run.covered..end.min(run.data.len());
         if range.is_empty() {
             return Continue(());
         }
-        if range.start == 0 && scan::is_direct3d9(run.data) {
+        if range.start == 0 && direct3d9::is_program(run.data) {
             let stated = Some(run.data.len() as u64);
             self.found(run, Hit { start: 0, format: Format::Direct3d9, stated })?;
             run.skip_to(range.end);
@@ -417,7 +344,7 @@ impl<'c> Carver<'c> {
     }
 
     /// Begins a member.
-    fn enter(&mut self, name: &[u8], occurrences: &mut Occurrences) -> Entry {
+    pub(crate) fn enter(&mut self, name: &[u8], occurrences: &mut Occurrences) -> Entry {
         if self.members >= self.limits.max_members {
             self.report_limit(Limit::Members);
             return Entry::Refused;
@@ -433,12 +360,12 @@ impl<'c> Carver<'c> {
     }
 
     /// Ends the member that was entered last.
-    fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         self.segments.pop();
     }
 
     /// Pays for bytes of a run that a member before has had already; tells whether there's enough left for them.
-    fn spend_overlap(&mut self, run: &Run<'_>, start: usize, end: usize) -> bool {
+    pub(crate) fn spend_overlap(&mut self, run: &Run<'_>, start: usize, end: usize) -> bool {
         let again = run.covered.min(end).saturating_sub(start) as u64;
         self.unpacked_total = self.unpacked_total.saturating_add(again);
         let is_affordable = again == 0 || self.unpacked_total <= self.limits.max_total_size;
@@ -449,7 +376,7 @@ impl<'c> Carver<'c> {
     }
 
     /// The name of the innermost member, or of the file.
-    fn innermost_name(&self) -> &[u8] {
+    pub(crate) fn innermost_name(&self) -> &[u8] {
         match self.segments.last() {
             Some(PathSegment::Member { name, .. } | PathSegment::Section { name, .. }) => name,
             None => &self.file,
@@ -457,7 +384,7 @@ impl<'c> Carver<'c> {
     }
 
     /// How a member that is not entered is called in a diagnostic.
-    fn place_of(&self, name: &[u8]) -> String {
+    pub(crate) fn place_of(&self, name: &[u8]) -> String {
         let name = name.get(..NAME_LIMIT).unwrap_or(name);
         PathSegment::Member { name: name.to_vec(), occurrence: 1 }.to_string()
     }
@@ -473,23 +400,23 @@ impl<'c> Carver<'c> {
         error.within(path.to_string())
     }
 
-    fn error(&mut self, rule: &'static str, error: Error) {
+    pub(crate) fn error(&mut self, rule: &'static str, error: Error) {
         let error = self.within(error);
         self.diagnostics.error(rule, error);
     }
 
-    fn warning(&mut self, rule: &'static str, error: Error) {
+    pub(crate) fn warning(&mut self, rule: &'static str, error: Error) {
         let error = self.within(error);
         self.diagnostics.warning(rule, error);
     }
 
-    fn note(&mut self, rule: &'static str, error: Error) {
+    pub(crate) fn note(&mut self, rule: &'static str, error: Error) {
         let error = self.within(error);
         self.diagnostics.note(rule, error);
     }
 
     /// Tells that a limit was reached.
-    fn report_limit(&mut self, limit: Limit) {
+    pub(crate) fn report_limit(&mut self, limit: Limit) {
         if limit.is_for_all() {
             if self.reported.contains(&limit) {
                 return;

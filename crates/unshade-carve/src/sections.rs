@@ -1,4 +1,4 @@
-//! Object files: the names of their sections, and the architectures of universal ones.
+//! The sections of object files.
 //!
 //! Only three things of an object file matter here: where each section's bytes are in the file, what the section is
 //! called, and what to do when the rest is damaged – which is nothing. So the tables are read here, as far as they
@@ -8,74 +8,15 @@
 //! | kind | source |
 //! |---|---|
 //! | Mach-O | Apple's `mach-o/loader.h`: header of 28 or 32 bytes, load commands {u32 kind, u32 size}; `LC_SEGMENT` 1 and `LC_SEGMENT_64` 0x19 have a table of sections |
-//! | universal | Apple's `mach-o/fat.h`, big-endian: u32 magic, u32 count, entries {u32 processor, u32 its kind, offset, size, u32 alignment}, the offset and size 64 bits wide in the 64-bit form, which has 4 more bytes |
 //! | ELF | the System V ABI: `e_shoff`, `e_shentsize`, `e_shnum`, `e_shstrndx` |
 //! | PE, COFF | Microsoft's PE specification: sections of 40 bytes behind the optional header; a name `/123` is an offset in the string table |
 
-use super::fields::{Fields, offset};
-use super::{Carver, Entry, Flow, Occurrences, Run};
-use crate::format::{Container, mach_cpu_name};
-use std::ops::ControlFlow::Continue;
-use unshade_core::{Error, ErrorKind};
+use crate::checks::object::{self, Elf, MachO};
+use crate::fields::{Fields, offset};
 
 /// The longest name of a section that is shown. Names of C++ can be long, but no name needs to be longer than this
 /// to be told from others.
 const NAME_LIMIT: usize = 1_024;
-
-/// The most architectures that a universal file is believed to have. A Java class begins with the same four bytes,
-/// with its version, at least 45, in the place of the count.
-const MAX_ARCHITECTURES: u32 = 44;
-
-/// The kind of object file that the bytes begin like.
-pub(super) fn detect(data: &[u8]) -> Option<Container> {
-    let magic = Fields::big(data).u32(0)?;
-    match magic {
-        0x7f45_4c46 => {
-            let fields = elf_fields(data)?;
-            Some(Container::Elf { is_64: fields.u8(4)? == 2, machine: fields.u16(18)? })
-        }
-        0xfeed_face | 0xfeed_facf | 0xcefa_edfe | 0xcffa_edfe => {
-            let (fields, is_64) = mach_fields(data)?;
-            Some(Container::MachO { is_64, cpu: fields.u32(4)? })
-        }
-        0xcafe_babe | 0xcafe_babf => {
-            let count = Fields::big(data).u32(4)?;
-            (1..=MAX_ARCHITECTURES).contains(&count).then_some(Container::MachOUniversal)
-        }
-        _ if data.starts_with(b"MZ") => {
-            let (fields, header) = pe_header(data)?;
-            // The optional header's magic number tells PE32 from PE32+.
-            let is_64 = fields.u16(header.checked_add(20)?) == Some(0x20b);
-            Some(Container::Pe { is_64, machine: fields.u16(header)? })
-        }
-        _ => None,
-    }
-}
-
-fn elf_fields(data: &[u8]) -> Option<Fields<'_>> {
-    match data.get(5)? {
-        2 => Some(Fields::big(data)),
-        _ => Some(Fields::little(data)),
-    }
-}
-
-fn mach_fields(data: &[u8]) -> Option<(Fields<'_>, bool)> {
-    match data.first_chunk::<4>()? {
-        [0xfe, 0xed, 0xfa, 0xce] => Some((Fields::big(data), false)),
-        [0xfe, 0xed, 0xfa, 0xcf] => Some((Fields::big(data), true)),
-        [0xce, 0xfa, 0xed, 0xfe] => Some((Fields::little(data), false)),
-        [0xcf, 0xfa, 0xed, 0xfe] => Some((Fields::little(data), true)),
-        _ => None,
-    }
-}
-
-/// The place of the COFF header of a PE file.
-fn pe_header(data: &[u8]) -> Option<(Fields<'_>, usize)> {
-    let fields = Fields::little(data);
-    let header = usize::try_from(fields.u32(0x3c)?).ok()?;
-    (fields.bytes(header as u64, 4)? == b"PE\0\0").then_some(())?;
-    Some((fields, header.checked_add(4)?))
-}
 
 /// Where the name of a section is.
 #[derive(Clone, Copy)]
@@ -96,28 +37,30 @@ struct Section {
 
 /// The sections of an object file that have bytes in it, in their order.
 #[derive(Default)]
-pub(super) struct Sections(Vec<Section>);
+pub(crate) struct Sections(Vec<Section>);
 
 impl Sections {
     /// Reads the table of sections, as far as it goes.
-    pub(super) fn read(data: &[u8]) -> Self {
+    pub(crate) fn read(data: &[u8]) -> Self {
         let mut sections = Self::default();
         // Where a field is cut off, what was read before it stays.
-        let _ = match detect(data) {
-            Some(Container::MachO { .. }) => sections.read_mach(data),
-            Some(Container::Elf { is_64, .. }) => sections.read_elf(data, is_64),
-            Some(Container::Pe { .. }) => {
-                pe_header(data).and_then(|(fields, header)| sections.read_coff(fields, header))
-            }
-            None if is_coff_object(data) => sections.read_coff(Fields::little(data), 0),
-            _ => None,
+        let _ = if let Some(mach) = object::mach(data) {
+            sections.read_mach(&mach)
+        } else if let Some(elf) = object::elf(data) {
+            sections.read_elf(&elf)
+        } else if let Some(pe) = object::pe(data) {
+            sections.read_coff(pe.fields, pe.coff)
+        } else if object::is_coff_object(data) {
+            sections.read_coff(Fields::little(data), 0)
+        } else {
+            None
         };
         sections.0.sort_by_key(|section| (section.start, section.end));
         sections
     }
 
     /// The name of the section that a place is in, and the offset in that section.
-    pub(super) fn at(&self, data: &[u8], place: usize) -> Option<(Vec<u8>, u64)> {
+    pub(crate) fn at(&self, data: &[u8], place: usize) -> Option<(Vec<u8>, u64)> {
         let place = place as u64;
         let index = self.0.partition_point(|section| section.start <= place).checked_sub(1)?;
         let section = self.0.get(index).filter(|section| place < section.end)?;
@@ -130,8 +73,8 @@ impl Sections {
         }
     }
 
-    fn read_mach(&mut self, data: &[u8]) -> Option<()> {
-        let (fields, is_64) = mach_fields(data)?;
+    fn read_mach(&mut self, mach: &MachO<'_>) -> Option<()> {
+        let (fields, is_64) = (mach.fields, mach.is_64);
         let count = fields.u32(16)?;
         let mut command = if is_64 { 32 } else { 28 };
         for _ in 0..count {
@@ -165,8 +108,8 @@ impl Sections {
         Some(())
     }
 
-    fn read_elf(&mut self, data: &[u8], is_64: bool) -> Option<()> {
-        let fields = elf_fields(data)?;
+    fn read_elf(&mut self, elf: &Elf<'_>) -> Option<()> {
+        let (fields, is_64) = (elf.fields, elf.is_64);
         let table = fields.word(if is_64 { 40 } else { 32 }, is_64)?;
         let sizes = if is_64 { 58 } else { 46 };
         let entry_size = fields.u16(sizes)?;
@@ -237,86 +180,5 @@ impl Name {
                 Some(long.unwrap_or(short).to_vec())
             }
         }
-    }
-}
-
-/// Whether the bytes are likely to be a COFF object, which has no magic number but its processor.
-fn is_coff_object(data: &[u8]) -> bool {
-    let fields = Fields::little(data);
-    let known = matches!(fields.u16(0), Some(0x014c | 0x8664 | 0x01c4 | 0xaa64 | 0xa641));
-    // Objects have no optional header, and their symbol table is in the file.
-    known && fields.u16(16) == Some(0) && fields.u32(8).is_some_and(|symbols| (symbols as usize) < data.len())
-}
-
-/// Visits the architectures of a universal file.
-pub(super) fn carve_universal(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
-    let data = run.data;
-    let fields = Fields::big(data);
-    let is_64 = fields.u32(0) == Some(0xcafe_babf);
-    let entry_size = if is_64 { 32 } else { 20 };
-    let count = fields.u32(4).unwrap_or_default().min(MAX_ARCHITECTURES);
-    let mut slices: Vec<(u64, u64, u32, u32)> = Vec::new();
-    let mut at = 8_usize;
-    for _ in 0..count {
-        let place = at.saturating_add(8);
-        let size_place = place.saturating_add(if is_64 { 8 } else { 4 });
-        let slice = (
-            fields.word(place, is_64),
-            fields.word(size_place, is_64),
-            fields.u32(at),
-            fields.u32(at.saturating_add(4)),
-        );
-        let (Some(start), Some(size), Some(cpu), Some(subtype)) = slice else { break };
-        slices.push((start, size, cpu, subtype));
-        at = at.saturating_add(entry_size);
-    }
-    slices.sort_unstable();
-    // Slices stand behind the table and one behind the other. Anything else is nonsense that would be searched many
-    // times over, or contain itself.
-    let mut free = at;
-    let mut occurrences = Occurrences::default();
-    for (start, size, cpu, subtype) in slices {
-        let name = architecture_name(cpu, subtype);
-        let (from, end) = (offset(0, start), offset(0, start.saturating_add(size)));
-        let content = data.get(from..end).or_else(|| data.get(from..));
-        let Some(content) = content.filter(|content| from >= free && !content.is_empty()) else {
-            let message = "the architecture lies outside of the file, or over another one";
-            let error =
-                Error::new(ErrorKind::OutOfRange, start, message).within(carver.place_of(name.as_bytes()));
-            carver.error("mach-o-architecture", error);
-            continue;
-        };
-        if end > data.len() {
-            let error = Error::new(ErrorKind::Truncated, start, "the architecture is cut off")
-                .expected(format!("{size} bytes"))
-                .found(content.len().to_string())
-                .within(carver.place_of(name.as_bytes()));
-            carver.error("mach-o-architecture", error);
-        }
-        free = end;
-        carver.cover(run, from)?;
-        match carver.enter(name.as_bytes(), &mut occurrences) {
-            Entry::Entered => {
-                let flow = carver.run(content, run.file_offset(from));
-                carver.leave();
-                flow?;
-                run.skip_to(end);
-            }
-            Entry::Unwanted => run.skip_to(end),
-            Entry::Refused => {}
-        }
-    }
-    Continue(())
-}
-
-/// What Apple's tools call an architecture.
-fn architecture_name(cpu: u32, subtype: u32) -> String {
-    match (cpu, subtype & 0x00ff_ffff) {
-        (0x0100_000c, 2) => "arm64e".into(),
-        (0x0100_0007, 8) => "x86_64h".into(),
-        (12, 9) => "armv7".into(),
-        (12, 11) => "armv7s".into(),
-        (12, 12) => "armv7k".into(),
-        _ => mach_cpu_name(cpu).map_or_else(|| format!("cpu_{cpu:#x}"), String::from),
     }
 }

@@ -20,43 +20,23 @@
 //!
 //! A store without its index is read from the start, stream after stream; its pieces are named by their offset.
 
-use super::fields::{Fields, offset};
-use super::stream::{End, Inflate};
-use super::{Carver, Entry, Flow, Limits, Occurrences, Run, Selector};
-use crate::carve::Find;
+use crate::carver::{Carver, Entry, Find, Flow, Occurrences, Run};
+use crate::checks::compressed::is_zlib_header;
+use crate::checks::{GPUTRACE_INDEX_HEADER as HEADER, GPUTRACE_INDEX_MAGIC as INDEX_MAGIC};
+use crate::fields::{Fields, offset};
+use crate::limits::Limits;
+use crate::path::Selector;
+use crate::stream::{End, Inflate};
 use memchr::memmem;
 use std::ops::ControlFlow::{self, Break, Continue};
 use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result};
 
 const ENTRY: usize = 24;
-const HEADER: usize = 20;
-const INDEX_MAGIC: &[u8] = b"xdic";
 
 /// The name of the file in a `.gputrace` folder that says what is where.
 pub const GPUTRACE_INDEX: &str = "index";
 /// The name of the file in a `.gputrace` folder that has the data.
 pub const GPUTRACE_STORE: &str = "store0";
-
-/// Whether the bytes are the index of a capture.
-pub(super) fn is_index(data: &[u8]) -> bool {
-    data.starts_with(INDEX_MAGIC) && data.len() >= HEADER
-}
-
-/// Whether the bytes begin with a zlib stream: a valid header, and some bytes that inflate.
-pub(super) fn starts_zlib(data: &[u8]) -> bool {
-    use super::stream::Decoder;
-    if !is_zlib_header(data) {
-        return false;
-    }
-    let mut probe = Vec::with_capacity(64);
-    let input = data.get(..4_096).unwrap_or(data);
-    matches!(Inflate::zlib().step(input, &mut probe), Ok(step) if step.finished || !probe.is_empty())
-}
-
-/// `78` and a flag byte that makes both a multiple of 31, without a preset dictionary.
-fn is_zlib_header(data: &[u8]) -> bool {
-    matches!(data, [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..])
-}
 
 /// One piece of data in the store.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -152,7 +132,7 @@ fn names_start(index: &[u8], count: usize) -> usize {
 /// Finds the GPU programs of an Xcode `.gputrace`: `index` and `store` are the contents of its two files
 /// [`GPUTRACE_INDEX`] and [`GPUTRACE_STORE`], `name` is what the folder is called.
 ///
-/// The other files of the folder are ordinary ones, for [`carve`](super::carve). If the index can't be read, the store
+/// The other files of the folder are ordinary ones, for [`carve`](crate::carve). If the index can't be read, the store
 /// is read without it, with a diagnostic. [`Find::file_offset`] is the offset in the store.
 pub fn carve_gputrace(
     index: &[u8],
@@ -244,7 +224,7 @@ fn carve_pieces(carver: &mut Carver<'_>, run: &mut Run<'_>, pieces: &[Piece<'_>]
 }
 
 /// Visits zlib streams that stand behind one another, with or without something between them.
-pub(super) fn carve_store(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
+pub(crate) fn carve_store(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     let data = run.data;
     let mut occurrences = Occurrences::default();
     let mut decoder = Inflate::zlib();

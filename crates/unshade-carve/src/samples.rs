@@ -4,7 +4,7 @@
 use std::io::Write;
 
 /// The smallest Metal library: no functions. Equal to the one of MetalLibraryExplorer's test fixtures.
-pub(super) fn metallib() -> Vec<u8> {
+pub(crate) fn metallib() -> Vec<u8> {
     let mut library = vec![0; 92];
     library[..12].copy_from_slice(b"MTLB\x01\x80\x02\x00\x02\x00\x00\x00");
     library[16] = 92;
@@ -16,7 +16,7 @@ pub(super) fn metallib() -> Vec<u8> {
 }
 
 /// A universal library with one slice.
-pub(super) fn universal() -> Vec<u8> {
+pub(crate) fn universal() -> Vec<u8> {
     let mut data = vec![0; 48];
     data[..8].copy_from_slice(&[0xcb, 0xfe, 0xba, 0xbe, 0, 0, 0, 1]);
     data[8..28].copy_from_slice(&[1, 0, 0, 0x17, 0, 0, 0, 0xc, 0, 0, 0, 48, 0, 0, 0, 92, 0, 0, 0, 4]);
@@ -26,7 +26,7 @@ pub(super) fn universal() -> Vec<u8> {
 
 /// How a member of a zip archive is packed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Packing {
+pub(crate) enum Packing {
     Stored,
     Deflate,
     Bzip2,
@@ -40,7 +40,7 @@ pub(super) enum Packing {
 }
 
 /// A zip archive.
-pub(super) fn zip(members: &[(&str, Packing, &[u8])]) -> Vec<u8> {
+pub(crate) fn zip(members: &[(&str, Packing, &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut directory = Vec::new();
     for (name, packing, data) in members {
@@ -92,14 +92,14 @@ pub(super) fn zip(members: &[(&str, Packing, &[u8])]) -> Vec<u8> {
 }
 
 /// The end record of a zip archive.
-pub(super) fn zip_end(count: u16, size: u32, start: u32) -> Vec<u8> {
+pub(crate) fn zip_end(count: u16, size: u32, start: u32) -> Vec<u8> {
     let count = count.to_le_bytes();
     [b"PK\x05\x06\0\0\0\0".as_slice(), &count, &count, &size.to_le_bytes(), &start.to_le_bytes(), &[0, 0]]
         .concat()
 }
 
 /// The same archive of one stored member with all its numbers in the wide fields of Zip64.
-pub(super) fn zip64(name: &str, data: &[u8]) -> Vec<u8> {
+pub(crate) fn zip64(name: &str, data: &[u8]) -> Vec<u8> {
     let mut crc = flate2::Crc::new();
     crc.update(data);
     let wide = |numbers: &[u64]| {
@@ -128,21 +128,21 @@ pub(super) fn zip64(name: &str, data: &[u8]) -> Vec<u8> {
 }
 
 /// Bare deflate data.
-pub(super) fn deflate(data: &[u8]) -> Vec<u8> {
+pub(crate) fn deflate(data: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(data).unwrap();
     encoder.finish().unwrap()
 }
 
 /// A zlib stream.
-pub(super) fn zlib(data: &[u8]) -> Vec<u8> {
+pub(crate) fn zlib(data: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(data).unwrap();
     encoder.finish().unwrap()
 }
 
 /// A gzip stream, with a name in its header if there is one.
-pub(super) fn gzip(name: Option<&str>, data: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(name: Option<&str>, data: &[u8]) -> Vec<u8> {
     let builder = flate2::GzBuilder::new();
     let builder = match name {
         Some(name) => builder.filename(name).comment("a comment").extra(vec![1, 2, 3]),
@@ -154,19 +154,19 @@ pub(super) fn gzip(name: Option<&str>, data: &[u8]) -> Vec<u8> {
 }
 
 /// A bzip2 stream.
-pub(super) fn bzip2(data: &[u8]) -> Vec<u8> {
+pub(crate) fn bzip2(data: &[u8]) -> Vec<u8> {
     let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
     encoder.write_all(data).unwrap();
     encoder.finish().unwrap()
 }
 
 /// A Zstandard frame.
-pub(super) fn zstd(data: &[u8]) -> Vec<u8> {
+pub(crate) fn zstd(data: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(data, ruzstd::encoding::CompressionLevel::Fastest)
 }
 
 /// A header of a tar archive and its data.
-pub(super) fn tar_member(name: &[u8], kind: u8, data: &[u8]) -> Vec<u8> {
+pub(crate) fn tar_member(name: &[u8], kind: u8, data: &[u8]) -> Vec<u8> {
     let mut header = vec![0; 512];
     header[..name.len()].copy_from_slice(name);
     header[100..108].copy_from_slice(b"0000644\0");
@@ -182,7 +182,7 @@ pub(super) fn tar_member(name: &[u8], kind: u8, data: &[u8]) -> Vec<u8> {
 }
 
 /// A tar archive.
-pub(super) fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out: Vec<u8> =
         members.iter().flat_map(|(name, data)| tar_member(name.as_bytes(), b'0', data)).collect();
     out.extend([0; 1_024]);
@@ -200,7 +200,7 @@ fn archive_member(name: &str, data: &[u8]) -> Vec<u8> {
 }
 
 /// A static archive as Apple's tools write it.
-pub(super) fn archive_bsd(members: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn archive_bsd(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = b"!<arch>\n".to_vec();
     out.extend(archive_member("#1/12", b"__.SYMDEF\0\0\0\0\0\0\0"));
     for (name, data) in members {
@@ -214,7 +214,7 @@ pub(super) fn archive_bsd(members: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 /// A static archive as GNU's tools write it.
-pub(super) fn archive_gnu(members: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn archive_gnu(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut names = String::new();
     let mut tail = Vec::new();
     for (name, data) in members {
@@ -239,7 +239,7 @@ fn word(value: usize, is_big: bool) -> [u8; 4] {
 }
 
 /// A Mach-O file with a section `__TEXT,__text` of 16 bytes and a section `__TEXT,metal_40`.
-pub(super) fn mach(is_64: bool, is_big: bool, content: &[u8]) -> Vec<u8> {
+pub(crate) fn mach(is_64: bool, is_big: bool, content: &[u8]) -> Vec<u8> {
     let (header, segment, section) = if is_64 { (32, 72, 80) } else { (28, 56, 68) };
     let commands = segment + 2 * section;
     let start = header + commands;
@@ -270,7 +270,7 @@ pub(super) fn mach(is_64: bool, is_big: bool, content: &[u8]) -> Vec<u8> {
 }
 
 /// A Mach-O universal file for x86_64 and arm64.
-pub(super) fn mach_universal(slices: [&[u8]; 2]) -> Vec<u8> {
+pub(crate) fn mach_universal(slices: [&[u8]; 2]) -> Vec<u8> {
     let starts = [64, 64 + slices[0].len().next_multiple_of(16)];
     let mut out = [0xcafe_babe_u32, 2].map(u32::to_be_bytes).concat();
     for (index, cpu) in [(0, 0x0100_0007_u32), (1, 0x0100_000c)] {
@@ -285,7 +285,7 @@ pub(super) fn mach_universal(slices: [&[u8]; 2]) -> Vec<u8> {
 }
 
 /// An ELF file with a section `.rodata.shaders`.
-pub(super) fn elf(is_64: bool, content: &[u8]) -> Vec<u8> {
+pub(crate) fn elf(is_64: bool, content: &[u8]) -> Vec<u8> {
     let header = if is_64 { 64 } else { 52 };
     let entry = if is_64 { 64 } else { 40 };
     let names = b"\0.rodata.shaders\0.shstrtab\0";
@@ -340,7 +340,7 @@ fn coff(before: usize, optional: &[u8], content: &[u8]) -> Vec<u8> {
 }
 
 /// A PE32+ file.
-pub(super) fn pe(content: &[u8]) -> Vec<u8> {
+pub(crate) fn pe(content: &[u8]) -> Vec<u8> {
     let mut out = b"MZ".to_vec();
     out.resize(0x80, 0);
     out[0x3c] = 0x80;
@@ -352,12 +352,12 @@ pub(super) fn pe(content: &[u8]) -> Vec<u8> {
 }
 
 /// A COFF object.
-pub(super) fn coff_object(content: &[u8]) -> Vec<u8> {
+pub(crate) fn coff_object(content: &[u8]) -> Vec<u8> {
     coff(0, &[], content)
 }
 
 /// The index and the store of a `.gputrace`: each piece is a name, its data and whether they are compressed.
-pub(super) fn gputrace(pieces: &[(&str, &[u8], bool)]) -> (Vec<u8>, Vec<u8>) {
+pub(crate) fn gputrace(pieces: &[(&str, &[u8], bool)]) -> (Vec<u8>, Vec<u8>) {
     let mut store = Vec::new();
     let mut table = Vec::new();
     let mut lengths = Vec::new();

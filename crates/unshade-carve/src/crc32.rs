@@ -4,12 +4,13 @@
 //! random to whoever packs them: a page loads one table of 1 KiB instead.
 
 #[cfg(not(target_family = "wasm"))]
-pub(crate) use flate2::Crc;
+pub use flate2::Crc;
 
 #[cfg(target_family = "wasm")]
-pub(crate) use small::Crc;
+pub use small::Crc;
 
 #[cfg(any(target_family = "wasm", test))]
+#[cfg_attr(test, allow(unreachable_pub))]
 mod small {
     /// What each byte does to the sum.
     const TABLE: [u32; 256] = {
@@ -29,21 +30,25 @@ mod small {
     };
 
     /// A sum of the bytes so far.
-    pub(crate) struct Crc(u32);
+    #[derive(Debug)]
+    pub struct Crc(u32);
 
     impl Crc {
-        pub(crate) fn new() -> Self {
+        /// Starts a sum of no bytes.
+        pub fn new() -> Self {
             Self(!0)
         }
 
-        pub(crate) fn update(&mut self, bytes: &[u8]) {
+        /// Adds bytes to the sum.
+        pub fn update(&mut self, bytes: &[u8]) {
             for &byte in bytes {
                 let at = (self.0 as u8 ^ byte) as usize;
                 self.0 = self.0 >> 8 ^ TABLE.get(at).copied().unwrap_or_default();
             }
         }
 
-        pub(crate) fn sum(&self) -> u32 {
+        /// Returns the sum of the bytes so far.
+        pub fn sum(&self) -> u32 {
             !self.0
         }
     }

@@ -7,7 +7,8 @@
 //! Deflate is unpacked by `miniz_oxide`, which has no unsafe code; `zlib-rs` was measured a third faster on a wheel of
 //! 140 MB and is the one to change to if that ever matters more. bzip2 and Zstandard are in Rust as well.
 
-use super::{Carver, Limit};
+use crate::carver::Carver;
+use crate::limits::Limit;
 use bzip2::Status as Bzip2Status;
 use flate2::{FlushDecompress, Status as ZlibStatus};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
@@ -21,15 +22,15 @@ const STREAM_COST: u64 = 64 << 10;
 const FIRST_CHUNK: usize = 1 << 20;
 
 /// One step of a decoder.
-pub(super) struct Step {
+pub(crate) struct Step {
     /// How many bytes of the input were used up.
-    pub(super) consumed: usize,
+    pub(crate) consumed: usize,
     /// Whether the stream is complete.
-    pub(super) finished: bool,
+    pub(crate) finished: bool,
 }
 
 /// Something that unpacks one stream.
-pub(super) trait Decoder {
+pub(crate) trait Decoder {
     /// Unpacks from the beginning of `input` into the spare capacity of `output`, of which there is some.
     ///
     /// # Errors
@@ -39,7 +40,7 @@ pub(super) trait Decoder {
 
 /// How unpacking a stream ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// The stream is complete.
     Complete,
     /// It is damaged, or ends early.
@@ -50,16 +51,16 @@ pub(super) enum End {
 
 /// What came of one stream.
 #[derive(Debug)]
-pub(super) struct Unpacked {
+pub(crate) struct Unpacked {
     /// How many bytes of the input the stream took.
-    pub(super) consumed: usize,
+    pub(crate) consumed: usize,
     /// How it ended.
-    pub(super) end: End,
+    pub(crate) end: End,
 }
 
 impl Carver<'_> {
     /// Pays for beginning a stream that isn't a member of its own; tells whether it may begin.
-    pub(super) fn spend_stream(&mut self) -> bool {
+    pub(crate) fn spend_stream(&mut self) -> bool {
         self.unpacked_total = self.unpacked_total.saturating_add(STREAM_COST);
         let is_affordable = self.unpacked_total <= self.limits.max_total_size;
         if !is_affordable {
@@ -72,7 +73,7 @@ impl Carver<'_> {
     ///
     /// `packed_size` is the number of compressed bytes that the ratio is measured against, `stated` what the
     /// container says that `output` will have at the end.
-    pub(super) fn unpack(
+    pub(crate) fn unpack(
         &mut self,
         decoder: &mut dyn Decoder,
         input: &[u8],
@@ -145,21 +146,21 @@ fn grow(output: &mut Vec<u8>, packed: usize, stated: Option<u64>, ceiling: u64) 
 }
 
 /// Deflate, bare or in zlib's wrapping.
-pub(super) struct Inflate(flate2::Decompress);
+pub(crate) struct Inflate(flate2::Decompress);
 
 impl Inflate {
     /// Bare deflate, as in zip and gzip.
-    pub(super) fn raw() -> Self {
+    pub(crate) fn raw() -> Self {
         Self(flate2::Decompress::new(false))
     }
 
     /// Deflate with zlib's header and Adler-32.
-    pub(super) fn zlib() -> Self {
+    pub(crate) fn zlib() -> Self {
         Self(flate2::Decompress::new(true))
     }
 
     /// Makes a zlib decoder ready for another stream, which is cheaper than a new one.
-    pub(super) fn reset_zlib(&mut self) {
+    pub(crate) fn reset_zlib(&mut self) {
         self.0.reset(true);
     }
 }
@@ -180,11 +181,11 @@ impl Decoder for Inflate {
 }
 
 /// bzip2.
-pub(super) struct Bunzip2(bzip2::Decompress);
+pub(crate) struct Bunzip2(bzip2::Decompress);
 
 impl Bunzip2 {
     /// A decoder for one stream.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(bzip2::Decompress::new(false))
     }
 }
@@ -203,14 +204,14 @@ impl Decoder for Bunzip2 {
 }
 
 /// One frame of Zstandard.
-pub(super) struct Unzstd {
+pub(crate) struct Unzstd {
     decoder: FrameDecoder,
     begun: bool,
 }
 
 impl Unzstd {
     /// A decoder for one frame.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { decoder: FrameDecoder::new(), begun: false }
     }
 }

@@ -54,10 +54,10 @@ impl fmt::Display for PathSegment {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FindPath {
     /// The name under which the input was given.
-    pub(super) file: Vec<u8>,
-    pub(super) segments: Vec<PathSegment>,
-    pub(super) offset: u64,
-    pub(super) whole: bool,
+    pub(crate) file: Vec<u8>,
+    pub(crate) segments: Vec<PathSegment>,
+    pub(crate) offset: u64,
+    pub(crate) whole: bool,
 }
 
 impl FindPath {
@@ -119,7 +119,7 @@ impl fmt::Display for FindPath {
 /// Which program of a file is meant: the text of [`FindPath::selector`], read back.
 ///
 /// ```
-/// use unshade::carve::Selector;
+/// use unshade_carve::Selector;
 ///
 /// let selector = Selector::parse("lib/libtorch_cpu.dylib!__TEXT,metal_40@0x1234")?;
 /// assert_eq!(selector.to_string(), "lib/libtorch_cpu.dylib!__TEXT,metal_40@0x1234");
@@ -171,7 +171,7 @@ impl Selector {
     }
 
     /// Whether the step of this number can lead to the program that is meant.
-    pub(super) fn admits(&self, index: usize, segment: &PathSegment) -> bool {
+    pub(crate) fn admits(&self, index: usize, segment: &PathSegment) -> bool {
         self.segments.get(index).is_some_and(|wanted| *wanted == segment.to_string())
     }
 }

@@ -7,54 +7,15 @@
 //! what the flags say; then deflate data, u32 CRC-32 and u32 size modulo 2^32. It's read here because a general
 //! reader throws a stream away whose checksum is wrong, and the bytes are what matters.
 
-use super::fields::{Fields, offset};
-use super::stream::{Bunzip2, Decoder, End, Inflate, Unpacked, Unzstd};
-use super::{Carver, Entry, Flow, Occurrences, Run};
+use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
+use crate::checks::compressed::{Method, is_zstd_frame};
+use crate::fields::{Fields, offset};
+use crate::stream::{Bunzip2, Decoder, End, Inflate, Unpacked, Unzstd};
 use std::ops::ControlFlow::Continue;
 use unshade_core::{Error, ErrorKind};
 
-/// A way to compress a file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
-    Gzip,
-    Bzip2,
-    Zstd,
-}
-
-impl Method {
-    /// The method that a file begins like.
-    pub(super) fn of(data: &[u8]) -> Option<Self> {
-        let fields = Fields::little(data);
-        if data.starts_with(&[0x1f, 0x8b, 8]) {
-            return Some(Self::Gzip);
-        }
-        if data.starts_with(b"BZh") && matches!(fields.u8(3)?, b'1'..=b'9') {
-            // A block's magic number (pi), or that of the end (its square root) in an empty stream.
-            let magic = fields.bytes(4, 6)?;
-            return (magic == [0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
-                || magic == [0x17, 0x72, 0x45, 0x38, 0x50, 0x90])
-            .then_some(Self::Bzip2);
-        }
-        is_zstd_frame(fields, 0).then_some(Self::Zstd)
-    }
-
-    /// Endings of file names, and what remains of the name.
-    fn endings(self) -> &'static [(&'static [u8], &'static [u8])] {
-        match self {
-            Self::Gzip => &[(b".tgz", b".tar"), (b".gz", b"")],
-            Self::Bzip2 => &[(b".tbz2", b".tar"), (b".tbz", b".tar"), (b".bz2", b"")],
-            Self::Zstd => &[(b".tzst", b".tar"), (b".zstd", b""), (b".zst", b"")],
-        }
-    }
-}
-
-/// A frame of data, or one that is to be skipped.
-fn is_zstd_frame(fields: Fields<'_>, at: usize) -> bool {
-    matches!(fields.u32(at), Some(0xfd2f_b528 | 0x184d_2a50..=0x184d_2a5f))
-}
-
 /// Visits what the file unpacks to.
-pub(super) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>, method: Method) -> Flow {
+pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>, method: Method) -> Flow {
     let data = run.data;
     let name = inner_name(carver, data, method);
     match carver.enter(&name, &mut Occurrences::default()) {
@@ -207,6 +168,15 @@ fn check_gzip_trailer(carver: &mut Carver<'_>, stream: &[u8], start: usize, trai
     }
 }
 
+/// Endings of file names, and what remains of the name.
+fn endings(method: Method) -> &'static [(&'static [u8], &'static [u8])] {
+    match method {
+        Method::Gzip => &[(b".tgz", b".tar"), (b".gz", b"")],
+        Method::Bzip2 => &[(b".tbz2", b".tar"), (b".tbz", b".tar"), (b".bz2", b"")],
+        Method::Zstd => &[(b".tzst", b".tar"), (b".zstd", b""), (b".zst", b"")],
+    }
+}
+
 /// The name of what a file unpacks to.
 fn inner_name(carver: &Carver<'_>, data: &[u8], method: Method) -> Vec<u8> {
     if method == Method::Gzip
@@ -217,7 +187,7 @@ fn inner_name(carver: &Carver<'_>, data: &[u8], method: Method) -> Vec<u8> {
     }
     let name = carver.innermost_name();
     let name = name.rsplit(|&byte| byte == b'/' || byte == b'\\').next().unwrap_or_default();
-    for (ending, replacement) in method.endings() {
+    for (ending, replacement) in endings(method) {
         if let Some(at) = name.len().checked_sub(ending.len())
             && let Some((stem, end)) = name.split_at_checked(at)
             && end.eq_ignore_ascii_case(ending)

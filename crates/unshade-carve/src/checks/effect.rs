@@ -11,11 +11,10 @@
 //!
 //! Source: Wine's `d3dx9_36/effect.c` and `d3d10/effect.c`.
 
-use super::fields::Fields;
-use crate::format::Container;
+use crate::fields::Fields;
 
-/// What the bytes are, if they begin like an effect.
-pub(super) fn detect(data: &[u8]) -> Option<Container> {
+/// The name of the version of the effect that the bytes begin like: `fx_5_0`.
+pub(crate) fn profile(data: &[u8]) -> Option<&'static str> {
     let fields = Fields::little(data);
     let (profile, head, size_at) = match fields.u32(0)? {
         0xfeff_0901 => ("fx_2_0", 8, 4),
@@ -25,7 +24,7 @@ pub(super) fn detect(data: &[u8]) -> Option<Container> {
         _ => return None,
     };
     let size = u64::from(fields.u32(size_at)?);
-    (size.checked_add(head)? <= data.len() as u64).then_some(Container::Effect { profile })
+    (size.checked_add(head)? <= data.len() as u64).then_some(profile)
 }
 
 #[cfg(test)]
@@ -37,10 +36,9 @@ mod tests {
         let mut effect = 0xfeff_2001_u32.to_le_bytes().to_vec();
         effect.resize(96 + 12, 0);
         effect[32] = 12;
-        let named = detect(&effect).map(|effect| effect.to_string());
-        assert_eq!(named.as_deref(), Some("Direct3D effect fx_5_0 without a container"));
+        assert_eq!(profile(&effect), Some("fx_5_0"));
         effect[32] = 13;
-        assert_eq!(detect(&effect), None, "its data leave the file");
-        assert_eq!(detect(&effect[..32]), None);
+        assert_eq!(profile(&effect), None, "its data leave the file");
+        assert_eq!(profile(&effect[..32]), None);
     }
 }

@@ -47,12 +47,12 @@ impl Limits {
     pub const MAX_FINDS: u64 = 1_000_000;
 
     /// The depth that holds.
-    pub(super) fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         self.max_depth.min(Self::DEEPEST)
     }
 
     /// How many bytes may come of so many compressed ones.
-    pub(super) fn ratio_allowance(&self, packed_size: usize) -> u64 {
+    pub(crate) fn ratio_allowance(&self, packed_size: usize) -> u64 {
         (packed_size as u64).saturating_mul(self.max_ratio).max(Self::RATIO_FREE)
     }
 }
@@ -73,7 +73,7 @@ impl Default for Limits {
 
 /// A limit that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limit {
+pub(crate) enum Limit {
     Depth,
     MemberSize,
     TotalSize,
@@ -87,11 +87,11 @@ pub(super) enum Limit {
 
 impl Limit {
     /// Whether it holds for the whole file, so that one report says it all.
-    pub(super) fn is_for_all(self) -> bool {
+    pub(crate) fn is_for_all(self) -> bool {
         matches!(self, Self::TotalSize | Self::Members | Self::Finds)
     }
 
-    pub(super) fn error(self, limits: &Limits) -> Error {
+    pub(crate) fn error(self, limits: &Limits) -> Error {
         let size = |bytes: u64| Cow::Owned(format!("at most {bytes} bytes"));
         let (message, expected, option) = match self {
             Self::Depth => (

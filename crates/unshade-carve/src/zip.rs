@@ -12,16 +12,15 @@
 //! the directory stands directly before the end record, which gives the difference away. If the directory is
 //! damaged or missing – a download that was cut off – the members are read from their local headers, in order.
 
-use super::fields::{Fields, offset};
-use super::stream::{Bunzip2, Decoder, End, Inflate, Unzstd};
-use super::{Carver, Entry, Flow, Occurrences, Run};
+use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
+use crate::checks::{ZIP_END_RECORD as END_RECORD, ZIP_LOCAL_HEADER as LOCAL_HEADER};
+use crate::fields::{Fields, offset};
+use crate::stream::{Bunzip2, Decoder, End, Inflate, Unzstd};
 use memchr::memmem;
 use std::ops::ControlFlow::Continue;
 use unshade_core::{Error, ErrorKind};
 
-const LOCAL_HEADER: &[u8] = b"PK\x03\x04";
 const CENTRAL_HEADER: u32 = 0x0201_4b50;
-const END_RECORD: &[u8] = b"PK\x05\x06";
 const ZIP64_END_RECORD: u32 = 0x0606_4b50;
 const ZIP64_LOCATOR: u32 = 0x0706_4b50;
 /// The end record, and the longest comment that can stand behind it.
@@ -45,18 +44,13 @@ struct Member<'a> {
     header: usize,
 }
 
-/// Whether the bytes begin as an archive does.
-pub(super) fn starts_archive(data: &[u8]) -> bool {
-    data.starts_with(LOCAL_HEADER) || data.starts_with(END_RECORD)
-}
-
 /// Whether an archive stands at the end, before its comment or a signature at most.
-pub(super) fn ends_archive(data: &[u8]) -> bool {
+pub(crate) fn ends_archive(data: &[u8]) -> bool {
     find_directory(data).is_ok_and(|directory| directory.count > 0)
 }
 
 /// Visits the members.
-pub(super) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
+pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     match find_directory(run.data).and_then(|directory| directory.members(carver)) {
         Ok(members) => carve_members(carver, run, &members),
         Err(fault) => {

@@ -5,19 +5,19 @@
 
 /// Bytes whose numbers stand at known offsets.
 #[derive(Clone, Copy)]
-pub(super) struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     data: &'a [u8],
     big_endian: bool,
 }
 
 impl<'a> Fields<'a> {
     /// Little-endian numbers.
-    pub(super) fn little(data: &'a [u8]) -> Self {
+    pub(crate) fn little(data: &'a [u8]) -> Self {
         Self { data, big_endian: false }
     }
 
     /// Big-endian numbers.
-    pub(super) fn big(data: &'a [u8]) -> Self {
+    pub(crate) fn big(data: &'a [u8]) -> Self {
         Self { data, big_endian: true }
     }
 
@@ -26,46 +26,46 @@ impl<'a> Fields<'a> {
     }
 
     /// The byte at an offset.
-    pub(super) fn u8(self, at: usize) -> Option<u8> {
+    pub(crate) fn u8(self, at: usize) -> Option<u8> {
         self.data.get(at).copied()
     }
 
     /// The 16-bit number at an offset.
-    pub(super) fn u16(self, at: usize) -> Option<u16> {
+    pub(crate) fn u16(self, at: usize) -> Option<u16> {
         let bytes = self.array(at)?;
         Some(if self.big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) })
     }
 
     /// The 32-bit number at an offset.
-    pub(super) fn u32(self, at: usize) -> Option<u32> {
+    pub(crate) fn u32(self, at: usize) -> Option<u32> {
         let bytes = self.array(at)?;
         Some(if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
     }
 
     /// The 64-bit number at an offset.
-    pub(super) fn u64(self, at: usize) -> Option<u64> {
+    pub(crate) fn u64(self, at: usize) -> Option<u64> {
         let bytes = self.array(at)?;
         Some(if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
     }
 
     /// A number that is 64 or 32 bits wide.
-    pub(super) fn word(self, at: usize, is_64: bool) -> Option<u64> {
+    pub(crate) fn word(self, at: usize, is_64: bool) -> Option<u64> {
         if is_64 { self.u64(at) } else { self.u32(at).map(u64::from) }
     }
 
     /// The number of bytes.
-    pub(super) fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         self.data.len()
     }
 
     /// `size` bytes from an offset.
-    pub(super) fn bytes(self, at: u64, size: u64) -> Option<&'a [u8]> {
+    pub(crate) fn bytes(self, at: u64, size: u64) -> Option<&'a [u8]> {
         let end = usize::try_from(at.checked_add(size)?).ok()?;
         self.data.get(usize::try_from(at).ok()?..end)
     }
 
     /// The bytes from an offset up to a NUL, or `limit` of them if there is none so near.
-    pub(super) fn c_string(self, at: u64, limit: usize) -> Option<&'a [u8]> {
+    pub(crate) fn c_string(self, at: u64, limit: usize) -> Option<&'a [u8]> {
         let rest = self.data.get(usize::try_from(at).ok()?..)?;
         let rest = rest.get(..limit).unwrap_or(rest);
         Some(rest.get(..memchr::memchr(0, rest).unwrap_or(rest.len())).unwrap_or_default())
@@ -73,6 +73,6 @@ impl<'a> Fields<'a> {
 }
 
 /// The sum of an offset from a file and a distance, where an overflow simply points past every end.
-pub(super) fn offset(at: usize, distance: u64) -> usize {
+pub(crate) fn offset(at: usize, distance: u64) -> usize {
     at.saturating_add(usize::try_from(distance).unwrap_or(usize::MAX))
 }

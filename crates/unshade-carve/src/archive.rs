@@ -9,21 +9,16 @@
 //! `/`, `/SYM64/` and `__.SYMDEF…` are symbol tables. A thin archive (`!<thin>\n`) has names of files only.
 //! The sources are `ar(5)` of the BSDs, GNU binutils' manual and Microsoft's PE specification.
 
-use super::fields::{Fields, offset};
-use super::{Carver, Entry, Flow, Occurrences, Run};
+use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
+use crate::checks::ARCHIVE_MAGIC as MAGIC;
+use crate::fields::{Fields, offset};
 use std::ops::ControlFlow::Continue;
 use unshade_core::{Error, ErrorKind};
 
-const MAGIC: &[u8] = b"!<arch>\n";
 const HEADER: u64 = 60;
 
-/// Whether the bytes begin as an archive does.
-pub(super) fn starts_archive(data: &[u8]) -> bool {
-    data.starts_with(MAGIC)
-}
-
 /// Visits the members.
-pub(super) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
+pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     let data = run.data;
     let fields = Fields::little(data);
     let mut occurrences = Occurrences::default();

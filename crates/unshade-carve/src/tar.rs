@@ -14,24 +14,15 @@
 //!
 //! The headers are read here and not by the crate `tar`, which reads a stream and so must copy each member.
 
-use super::fields::{Fields, offset};
-use super::{Carver, Entry, Flow, Occurrences, Run};
+use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
+use crate::checks::tar::{BLOCK, is_header, number};
+use crate::fields::{Fields, offset};
 use std::borrow::Cow;
 use std::ops::ControlFlow::Continue;
 use unshade_core::{Error, ErrorKind};
 
-const BLOCK: usize = 512;
-
-/// Whether a header with a correct checksum stands at the start.
-pub(super) fn starts_archive(data: &[u8]) -> bool {
-    data.get(..BLOCK).is_some_and(|header| {
-        // A block of zeros ends an archive, and its checksum field is no number.
-        Fields::little(header).u8(0) != Some(0) && is_header(header)
-    })
-}
-
 /// Visits the members.
-pub(super) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
+pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     let data = run.data;
     let mut occurrences = Occurrences::default();
     let mut at = 0_usize;
@@ -108,39 +99,6 @@ pub(super) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
         let blocks = occupied.div_ceil(BLOCK as u64);
         at = offset(start, blocks.saturating_mul(BLOCK as u64));
     }
-}
-
-/// Whether the header's checksum is right, with bytes taken as unsigned or, as some old writers did, as signed.
-fn is_header(header: &[u8]) -> bool {
-    let Some(stated) = header.get(148..156).and_then(number) else { return false };
-    let mut unsigned = 0_u64;
-    let mut signed = 0_i64;
-    for (index, &byte) in header.iter().enumerate() {
-        let byte = if (148..156).contains(&index) { b' ' } else { byte };
-        unsigned = unsigned.saturating_add(u64::from(byte));
-        signed = signed.saturating_add(i64::from(byte.cast_signed()));
-    }
-    stated == unsigned || i64::try_from(stated) == Ok(signed)
-}
-
-/// A number of a header.
-fn number(field: &[u8]) -> Option<u64> {
-    let (&first, rest) = field.split_first()?;
-    if first & 0x80 != 0 {
-        // Binary, big-endian; negative numbers mean nothing here.
-        return rest.iter().try_fold(u64::from(first & 0x3f), |value, &byte| {
-            value.checked_mul(256)?.checked_add(u64::from(byte))
-        });
-    }
-    let text = field.trim_ascii_start();
-    let digits = text.iter().position(|byte| !(b'0'..=b'7').contains(byte)).unwrap_or(text.len());
-    let (digits, tail) = text.split_at_checked(digits)?;
-    if digits.is_empty() || !tail.iter().all(|&byte| byte == 0 || byte == b' ') {
-        return None;
-    }
-    digits.iter().try_fold(0_u64, |value, &digit| {
-        value.checked_mul(8)?.checked_add(u64::from(digit.saturating_sub(b'0')))
-    })
 }
 
 fn own_name(header: &[u8]) -> Cow<'_, [u8]> {

@@ -1,37 +1,9 @@
-//! What a run of bytes is, told by its first bytes: a GPU program, a container that may hold some, or neither.
-//!
-//! | kind | recognised by | source |
-//! |---|---|---|
-//! | Metal library | `MTLB` | Metal's toolchain; every real file |
-//! | Metal universal library | big-endian `0xCBFEBABE` | Metal's toolchain |
-//! | DXContainer | `DXBC` | DXC's `DxilContainer.h`; every real file |
-//! | CUDA fat binary | `0xBA55ED50`, version 1, header of 16 bytes | every real file |
-//! | cubin | `\x7fELF` for machine 190 | the ELF specification; every real file |
-//! | Direct3D 9 shader | a version token of Shader Model 1 to 3, instructions up to an end token, nothing after it | Microsoft's reference of the Direct3D shader codes |
-//! | PTX | comments, `.version`, `.target` | NVIDIA's *PTX ISA* |
-//! | zip | `PK\x03\x04`, or `PK\x05\x06` when empty | PKWARE's APPNOTE |
-//! | gzip, zlib, bzip2, Zstandard | `1f 8b 08`; a valid two-byte header and a first block that inflates; `BZh` and a block's magic; `28 b5 2f fd` or a skippable frame | RFC 1952, RFC 1950, bzip2's manual, RFC 8878 |
-//! | tar | a header whose checksum is right | POSIX `pax` |
-//! | static archive | `!<arch>\n` | `ar(5)` |
-//! | Mach-O | `0xFEEDFACE`, `0xFEEDFACF` in either byte order; universal `0xCAFEBABE`, `0xCAFEBABF` | Apple's `loader.h`, `fat.h` |
-//! | ELF | `\x7fELF` | the ELF specification |
-//! | PE | `MZ`, and `PE\0\0` where it points | Microsoft's PE specification |
-//! | index of a `.gputrace` | `xdic` | see [`crate::carve`] |
-//!
-//! A magic number alone is enough here: a damaged file is still *called* what it set out to be, so that its reader
-//! can say what is wrong with it. Carving from the middle of other bytes asks for more.
+//! Names of formats and of containers.
 
-#![cfg_attr(
-    not(test),
-    deny(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)
-)]
-
-use crate::carve;
 use core::fmt;
 
-/// A format of compiled GPU programs.
+/// A format of compiled GPU programs. Matches on it are exhaustive, so that the compiler lists what a new one needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum Format {
     /// One Metal library (`MTLB`).
     MetalLibrary,
@@ -209,22 +181,6 @@ impl fmt::Display for Kind {
             Self::Unknown => f.pad("unknown data"),
         }
     }
-}
-
-/// What these bytes are, judged by how they begin.
-///
-/// ```
-/// use unshade::format::{Format, Kind, detect};
-///
-/// assert_eq!(detect(b"MTLB..."), Kind::Program(Format::MetalLibrary));
-/// assert_eq!(detect(b"PK\x03\x04...").to_string(), "zip archive");
-/// assert_eq!(detect(b"some text"), Kind::Unknown);
-/// ```
-pub fn detect(bytes: &[u8]) -> Kind {
-    if let Some(format) = carve::scan::format_at_start(bytes) {
-        return Kind::Program(format);
-    }
-    carve::detect_container(bytes).map_or(Kind::Unknown, Kind::Container)
 }
 
 /// What Apple calls a processor, by its `cputype`.

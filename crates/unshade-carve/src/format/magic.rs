@@ -1,0 +1,80 @@
+//! The formats of GPU programs that begin with a magic number: one row each.
+//!
+//! A row has the bytes that a program begins with, and a function that looks at what follows and returns the size that
+//! the program states, or [`None`] if it is no program. Another format is another row.
+
+use super::Format;
+use crate::checks::{direct3d9, dxcontainer, metal, nvidia, ptx};
+
+/// A format that can be recognised by its first bytes.
+pub(crate) struct Magic {
+    /// The bytes that a program begins with.
+    pub(crate) bytes: &'static [u8],
+    /// What it is then.
+    pub(crate) format: Format,
+    /// How many bytes the program states to have, if what begins here looks like one. It is given all bytes from the
+    /// magic number to the end of the run, and must not take longer for more of them.
+    pub(crate) check: fn(&[u8]) -> Option<u64>,
+    /// Whether a file that begins with the magic number can be nothing else, so that it's called by this name even
+    /// if the check fails.
+    pub(crate) unmistakable: bool,
+    /// How many bytes before the magic number belong to the program. It is given all bytes before the magic number.
+    pub(crate) lead: fn(&[u8]) -> usize,
+}
+
+/// What begins with its magic number.
+pub(crate) fn no_lead(_: &[u8]) -> usize {
+    0
+}
+
+/// The formats that are found.
+pub(crate) const MAGICS: &[Magic] = &[
+    Magic {
+        bytes: b"MTLB",
+        format: Format::MetalLibrary,
+        check: metal::library_size,
+        unmistakable: true,
+        lead: no_lead,
+    },
+    Magic {
+        bytes: &[0xcb, 0xfe, 0xba, 0xbe],
+        format: Format::MetalUniversal,
+        check: metal::universal_size,
+        unmistakable: true,
+        lead: no_lead,
+    },
+    Magic {
+        bytes: b"DXBC",
+        format: Format::DxContainer,
+        check: dxcontainer::size,
+        unmistakable: true,
+        lead: no_lead,
+    },
+    Magic {
+        bytes: &[0x50, 0xed, 0x55, 0xba],
+        format: Format::Fatbin,
+        check: nvidia::fatbin_size,
+        unmistakable: true,
+        lead: no_lead,
+    },
+    Magic {
+        bytes: b"\x7fELF",
+        format: Format::Cubin,
+        check: nvidia::cubin_size,
+        unmistakable: false,
+        lead: no_lead,
+    },
+    Magic { bytes: ptx::MAGIC, format: Format::Ptx, check: ptx::size, unmistakable: false, lead: ptx::lead },
+];
+
+/// The format of a run of bytes that begins with a program, or with something that can be nothing else.
+pub(crate) fn format_at_start(bytes: &[u8]) -> Option<Format> {
+    if ptx::starts(bytes) {
+        return Some(Format::Ptx);
+    }
+    if direct3d9::is_program(bytes) {
+        return Some(Format::Direct3d9);
+    }
+    let magic = MAGICS.iter().find(|magic| bytes.starts_with(magic.bytes))?;
+    (magic.unmistakable || (magic.check)(bytes).is_some()).then_some(magic.format)
+}

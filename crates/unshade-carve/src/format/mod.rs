@@ -1,0 +1,30 @@
+//! What a run of bytes is, told by its first bytes: a GPU program, a container that may hold some, or neither.
+//!
+//! | kind | recognised by | source |
+//! |---|---|---|
+//! | Metal library | `MTLB` | Metal's toolchain; every real file |
+//! | Metal universal library | big-endian `0xCBFEBABE` | Metal's toolchain |
+//! | DXContainer | `DXBC` | DXC's `DxilContainer.h`; every real file |
+//! | CUDA fat binary | `0xBA55ED50`, version 1, header of 16 bytes | every real file |
+//! | cubin | `\x7fELF` for machine 190 | the ELF specification; every real file |
+//! | Direct3D 9 shader | a version token of Shader Model 1 to 3, instructions up to an end token, nothing after it | Microsoft's reference of the Direct3D shader codes |
+//! | PTX | comments, `.version`, `.target` | NVIDIA's *PTX ISA* |
+//! | zip | `PK\x03\x04`, or `PK\x05\x06` when empty | PKWARE's APPNOTE |
+//! | gzip, zlib, bzip2, Zstandard | `1f 8b 08`; a valid two-byte header and a first block that inflates; `BZh` and a block's magic; `28 b5 2f fd` or a skippable frame | RFC 1952, RFC 1950, bzip2's manual, RFC 8878 |
+//! | tar | a header whose checksum is right | POSIX `pax` |
+//! | static archive | `!<arch>\n` | `ar(5)` |
+//! | Mach-O | `0xFEEDFACE`, `0xFEEDFACF` in either byte order; universal `0xCAFEBABE`, `0xCAFEBABF` | Apple's `loader.h`, `fat.h` |
+//! | ELF | `\x7fELF` | the ELF specification |
+//! | PE | `MZ`, and `PE\0\0` where it points | Microsoft's PE specification |
+//! | index of a `.gputrace` | `xdic` | see [`carve_gputrace`](crate::carve_gputrace) |
+//!
+//! A magic number alone is enough here: a damaged file is still *called* what it set out to be, so that its reader
+//! can say what is wrong with it. Carving from the middle of other bytes asks for more.
+
+mod detect;
+mod kind;
+pub(crate) mod magic;
+
+pub use detect::detect;
+pub(crate) use detect::detect_container;
+pub use kind::{Container, Format, Kind, mach_cpu_name};

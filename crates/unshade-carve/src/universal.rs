@@ -1,0 +1,84 @@
+//! The architectures of Mach-O universal files.
+//!
+//! Big-endian, after Apple's `mach-o/fat.h`: u32 magic, u32 count, entries {u32 processor, u32 its kind, offset, size,
+//! u32 alignment}, the offset and size 64 bits wide in the 64-bit form, which has 4 more bytes.
+
+use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
+use crate::checks::object::MAX_ARCHITECTURES;
+use crate::fields::{Fields, offset};
+use crate::format::mach_cpu_name;
+use std::ops::ControlFlow::Continue;
+use unshade_core::{Error, ErrorKind};
+
+/// Visits the architectures of a universal file.
+pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
+    let data = run.data;
+    let fields = Fields::big(data);
+    let is_64 = fields.u32(0) == Some(0xcafe_babf);
+    let entry_size = if is_64 { 32 } else { 20 };
+    let count = fields.u32(4).unwrap_or_default().min(MAX_ARCHITECTURES);
+    let mut slices: Vec<(u64, u64, u32, u32)> = Vec::new();
+    let mut at = 8_usize;
+    for _ in 0..count {
+        let place = at.saturating_add(8);
+        let size_place = place.saturating_add(if is_64 { 8 } else { 4 });
+        let slice = (
+            fields.word(place, is_64),
+            fields.word(size_place, is_64),
+            fields.u32(at),
+            fields.u32(at.saturating_add(4)),
+        );
+        let (Some(start), Some(size), Some(cpu), Some(subtype)) = slice else { break };
+        slices.push((start, size, cpu, subtype));
+        at = at.saturating_add(entry_size);
+    }
+    slices.sort_unstable();
+    // Slices stand behind the table and one behind the other. Anything else is nonsense that would be searched many
+    // times over, or contain itself.
+    let mut free = at;
+    let mut occurrences = Occurrences::default();
+    for (start, size, cpu, subtype) in slices {
+        let name = architecture_name(cpu, subtype);
+        let (from, end) = (offset(0, start), offset(0, start.saturating_add(size)));
+        let content = data.get(from..end).or_else(|| data.get(from..));
+        let Some(content) = content.filter(|content| from >= free && !content.is_empty()) else {
+            let message = "the architecture lies outside of the file, or over another one";
+            let error =
+                Error::new(ErrorKind::OutOfRange, start, message).within(carver.place_of(name.as_bytes()));
+            carver.error("mach-o-architecture", error);
+            continue;
+        };
+        if end > data.len() {
+            let error = Error::new(ErrorKind::Truncated, start, "the architecture is cut off")
+                .expected(format!("{size} bytes"))
+                .found(content.len().to_string())
+                .within(carver.place_of(name.as_bytes()));
+            carver.error("mach-o-architecture", error);
+        }
+        free = end;
+        carver.cover(run, from)?;
+        match carver.enter(name.as_bytes(), &mut occurrences) {
+            Entry::Entered => {
+                let flow = carver.run(content, run.file_offset(from));
+                carver.leave();
+                flow?;
+                run.skip_to(end);
+            }
+            Entry::Unwanted => run.skip_to(end),
+            Entry::Refused => {}
+        }
+    }
+    Continue(())
+}
+
+/// What Apple's tools call an architecture.
+fn architecture_name(cpu: u32, subtype: u32) -> String {
+    match (cpu, subtype & 0x00ff_ffff) {
+        (0x0100_000c, 2) => "arm64e".into(),
+        (0x0100_0007, 8) => "x86_64h".into(),
+        (12, 9) => "armv7".into(),
+        (12, 11) => "armv7s".into(),
+        (12, 12) => "armv7k".into(),
+        _ => mach_cpu_name(cpu).map_or_else(|| format!("cpu_{cpu:#x}"), String::from),
+    }
+}
