@@ -1,20 +1,26 @@
-//! What is read: files, standard input, folders of captures, and the programs inside of them.
+//! Inputs: files, standard input, folders of captures, and the programs inside of them.
 //!
-//! An argument is a path, `-`, or a path with `!` and the way to one program inside of it, as printed by `list` and
-//! `scan`. A file whose own name holds a `!` is taken as that file first.
+//! An argument is a path, `-`, or a path with `!` and the path of one program inside of it, as printed by `list` and
+//! `scan`. A file whose own name holds a `!` is taken as that file first. Names need not be UTF-8.
+//!
+//! Standard input and pipes are kept in memory up to [`IN_MEMORY`] bytes; what is longer goes into a temporary file.
 
 use crate::paint;
 use anyhow::{Context, Result, bail};
 use memmap2::Mmap;
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::ops::{ControlFlow, Deref};
 use std::path::Path;
 use unshade::carve::{self, Find, Limits, Selector};
-use unshade::core::Diagnostics;
+use unshade::core::{Diagnostics, Escaped};
 
-/// Standard input longer than this is refused.
-const MAX_STDIN: u64 = 4 << 30;
+/// Standard input and pipes longer than this are refused.
+const MAX_STREAM: u64 = 64 << 30;
+
+/// Of standard input and pipes this much is kept in memory.
+const IN_MEMORY: usize = 64 << 20;
 
 /// Files below this size are read rather than mapped: a mapping costs more than the copy.
 const MAP_FROM: u64 = 256 << 10;
@@ -69,21 +75,30 @@ impl Bytes {
     }
 }
 
-/// Reads all that there is, which is about as much as `expected`.
-fn read(source: impl Read, expected: u64) -> Result<Bytes> {
+/// Reads a stream to its end. `expected` is about its length.
+fn read(mut source: impl Read, expected: u64) -> Result<Bytes> {
     // With room for a byte more the end is found without growing.
     let expected = usize::try_from(expected.min(MAP_FROM)).unwrap_or(0);
     let mut bytes = Vec::with_capacity(expected + 1);
-    source.take(MAX_STDIN).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 == MAX_STDIN {
-        bail!("longer than {}", paint::bytes(MAX_STDIN));
+    source.by_ref().take(IN_MEMORY as u64).read_to_end(&mut bytes)?;
+    if bytes.len() < IN_MEMORY {
+        return Ok(Bytes::Read(bytes));
     }
-    Ok(Bytes::Read(bytes))
+    let mut file = tempfile::tempfile().context("can't make a temporary file for a long stream")?;
+    let spool = |file: &mut File| -> std::io::Result<u64> {
+        file.write_all(&bytes)?;
+        std::io::copy(&mut source.take(MAX_STREAM), file)
+    };
+    let more = spool(&mut file).context("can't keep a long stream in a temporary file")?;
+    if more == MAX_STREAM {
+        bail!("longer than {}; save it as a file", paint::bytes(MAX_STREAM));
+    }
+    Bytes::map(&file)
 }
 
-/// An input could be read, but holds nothing that was looked for: exit status 1 rather than 2.
+/// An input was read, but holds nothing that was looked for: exit status 1 rather than 2.
 #[derive(Debug)]
-pub(crate) struct NothingFound(String);
+pub(crate) struct NothingFound(pub(crate) String);
 
 impl std::fmt::Display for NothingFound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -95,8 +110,12 @@ impl std::error::Error for NothingFound {}
 
 /// An input that was opened.
 pub(crate) struct Input {
-    /// As it was given, without the part that selects a program.
+    /// As it was given, without the part that selects a program; escaped where it is not UTF-8.
     pub(crate) name: String,
+    /// Its bytes in hexadecimal, if it is not UTF-8.
+    pub(crate) name_bytes: Option<String>,
+    /// The name in paths of programs.
+    raw_name: Vec<u8>,
     source: Source,
     selector: Option<Selector>,
 }
@@ -112,20 +131,27 @@ enum Source {
 
 impl Input {
     /// Opens what an argument names.
-    pub(crate) fn open(argument: &str) -> Result<Self> {
+    pub(crate) fn open(argument: impl AsRef<OsStr>) -> Result<Self> {
+        let argument = argument.as_ref();
         if argument == "-" {
             let source = Source::File(read(std::io::stdin().lock(), 0).context("can't read standard input")?);
-            return Ok(Self { name: "standard input".into(), source, selector: None });
+            return Ok(Self::new(OsStr::new("standard input"), source, None));
         }
         let (path, selector) = split_argument(argument);
-        let selector = selector.map(Selector::parse).transpose().with_context(|| argument.to_owned())?;
-        let source = open_source(Path::new(path)).with_context(|| format!("can't read {path}"))?;
-        Ok(Self { name: path.to_owned(), source, selector })
+        let selector = selector.map(Selector::parse).transpose().with_context(|| shown(argument))?;
+        let source = open_source(Path::new(path)).with_context(|| format!("can't read {}", shown(path)))?;
+        Ok(Self::new(path, source, selector))
     }
 
     /// Opens a path as it is, with nothing in it that selects.
     pub(crate) fn open_path(path: &Path) -> Result<Self> {
-        Ok(Self { name: path.to_string_lossy().into_owned(), source: open_source(path)?, selector: None })
+        Ok(Self::new(path.as_os_str(), open_source(path)?, None))
+    }
+
+    fn new(name: &OsStr, source: Source, selector: Option<Selector>) -> Self {
+        let raw_name = name.as_encoded_bytes().to_vec();
+        let name_bytes = name.to_str().is_none().then(|| unshade::view::hex(&raw_name));
+        Self { name: shown(name), name_bytes, raw_name, source, selector }
     }
 
     /// The bytes of the file; of a capture those of its store.
@@ -151,7 +177,7 @@ impl Input {
         limits: &Limits,
         visit: &mut dyn FnMut(Find<'_>) -> ControlFlow<()>,
     ) -> Diagnostics {
-        let name = self.name.as_bytes();
+        let name = self.raw_name.as_slice();
         // A selector means one program, so that whether to go on after it does not matter.
         match (&self.source, &self.selector) {
             (Source::Capture { index, store }, None) => {
@@ -171,22 +197,9 @@ impl Input {
         }
     }
 
-    /// Visits the programs and prints what is odd about the file on standard error. Fails if there is no program.
-    pub(crate) fn each_program(
-        &self,
-        limits: &Limits,
-        visit: impl FnMut(&Find<'_>) -> Result<()>,
-    ) -> Result<Diagnostics> {
-        let mut diagnostics = Diagnostics::new();
-        let result = self.each_program_untold(limits, &mut diagnostics, visit);
-        for diagnostic in &diagnostics {
-            anstream::eprintln!("{}", paint::diagnostic(&self.name, diagnostic));
-        }
-        result.map(|()| diagnostics)
-    }
-
-    /// Visits the programs, and prints nothing: what is odd about the file goes to `diagnostics`.
-    pub(crate) fn each_program_untold(
+    /// Visits the programs until `visit` fails; what is odd about the file goes to `diagnostics`. Fails if there is no
+    /// program.
+    pub(crate) fn each_find(
         &self,
         limits: &Limits,
         diagnostics: &mut Diagnostics,
@@ -215,7 +228,7 @@ impl Input {
     }
 
     /// What to say of a file that holds no GPU program.
-    fn without_programs(&self) -> String {
+    pub(crate) fn without_programs(&self) -> String {
         format!(
             "no GPU program in it: {}, {}",
             unshade::format::detect(self.bytes()),
@@ -224,31 +237,65 @@ impl Input {
     }
 }
 
-/// Whether an argument names something that is there: a file, a folder, or a program inside of a file.
-pub(crate) fn is_there(argument: &str) -> bool {
+/// Returns whether an argument names a file, a folder, or a program inside of a file. A name without `.`, `/`, `!` and
+/// `@` is taken for a function; so is `/…/`, unless there is such a folder.
+pub(crate) fn names_input(argument: &OsStr) -> bool {
+    let bytes = argument.as_encoded_bytes();
+    if argument == "-" {
+        return true;
+    }
     let (path, selector) = split_argument(argument);
-    selector.is_some() || Path::new(path).exists()
+    bytes.iter().any(|byte| b"./!@".contains(byte)) && (selector.is_some() || Path::new(path).exists())
 }
 
-/// Whether a path is a folder of files: an Xcode capture is a folder, too, but one input.
+/// Returns whether a path is a folder of files: an Xcode capture is a folder, too, but one input.
 pub(crate) fn is_folder(path: &Path) -> bool {
     path.is_dir() && path.extension().is_none_or(|extension| extension != "gputrace")
 }
 
+/// Returns the file that an argument names, without what selects a program.
+pub(crate) fn file_of(argument: &OsStr) -> &OsStr {
+    split_argument(argument).0
+}
+
+/// Returns a name for people: escaped where it is not UTF-8.
+pub(crate) fn shown(name: impl AsRef<OsStr>) -> String {
+    let name = name.as_ref();
+    match name.to_str() {
+        Some(name) => name.to_owned(),
+        None => Escaped(name.as_encoded_bytes()).to_string(),
+    }
+}
+
 /// Splits `file!inside` at the first `!` that leaves the name of something that is there.
-fn split_argument(argument: &str) -> (&str, Option<&str>) {
+fn split_argument(argument: &OsStr) -> (&OsStr, Option<&str>) {
     if Path::new(argument).exists() {
         return (argument, None);
     }
-    // `file@0x40` selects a program that has no name, only a place.
-    let places = argument.match_indices(['!', '@']).map(|(place, separator)| (place, separator == "!"));
-    for (place, is_step) in places {
-        let (path, rest) = argument.split_at(place);
+    let bytes = argument.as_encoded_bytes();
+    // `file@0x40` selects a program that has no name, only an offset.
+    for (place, byte) in bytes.iter().enumerate().filter(|(_, byte)| b"!@".contains(byte)) {
+        let Some((path, rest)) = split_at(argument, place) else { continue };
         if !path.is_empty() && Path::new(path).exists() {
-            return (path, Some(if is_step { &rest[1..] } else { rest }));
+            return (path, Some(if *byte == b'!' { &rest[1..] } else { rest }));
         }
     }
     (argument, None)
+}
+
+/// Splits a name at an ASCII character, if what follows is UTF-8.
+#[cfg(unix)]
+fn split_at(argument: &OsStr, place: usize) -> Option<(&OsStr, &str)> {
+    use std::os::unix::ffi::OsStrExt;
+    let (path, rest) = argument.as_bytes().split_at_checked(place)?;
+    Some((OsStr::from_bytes(path), std::str::from_utf8(rest).ok()?))
+}
+
+/// Splits a name at an ASCII character, if it is Unicode.
+#[cfg(not(unix))]
+fn split_at(argument: &OsStr, place: usize) -> Option<(&OsStr, &str)> {
+    let (path, rest) = argument.to_str()?.split_at_checked(place)?;
+    Some((OsStr::new(path), rest))
 }
 
 fn open_source(path: &Path) -> Result<Source> {

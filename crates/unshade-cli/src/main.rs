@@ -8,9 +8,11 @@ mod args;
 mod commands;
 mod input;
 mod large_text;
+mod layout;
 mod output;
 mod paint;
 mod progress;
+mod runner;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -32,18 +34,18 @@ impl Outcome {
         if self as u8 > other as u8 { self } else { other }
     }
 
-    /// Tells an error on standard error.
+    /// Reports an error on standard error.
     pub(crate) fn of_error(error: &anyhow::Error) -> Self {
-        anstream::eprintln!("{}", Self::told_error(error));
+        anstream::eprintln!("{}", Self::message_of(error));
         Self::without_error(error)
     }
 
-    /// What is told of an error.
-    pub(crate) fn told_error(error: &anyhow::Error) -> String {
+    /// Returns the line that reports an error.
+    pub(crate) fn message_of(error: &anyhow::Error) -> String {
         format!("{}: {error:#}", paint::error("unshade"))
     }
 
-    /// The outcome of an error that is told elsewhere.
+    /// Returns the outcome of an error that is reported elsewhere.
     pub(crate) fn without_error(error: &anyhow::Error) -> Self {
         if error.is::<input::NothingFound>() { Self::Finding } else { Self::Unreadable }
     }

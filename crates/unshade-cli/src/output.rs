@@ -108,6 +108,9 @@ pub(crate) struct Folder {
 impl Folder {
     /// Makes the folder, unless it is there.
     pub(crate) fn create(root: &Path, force: bool) -> Result<Self> {
+        if is_stdout(root) {
+            bail!("several files are written into a folder, not to standard output");
+        }
         fs::create_dir_all(root).with_context(|| format!("can't make the folder {}", root.display()))?;
         Ok(Self { root: root.to_owned(), force, checked: std::collections::HashSet::new() })
     }
@@ -158,10 +161,16 @@ impl Folder {
 
 /// Fails if a file is there that must not be replaced.
 pub(crate) fn ensure_free(path: &Path, force: bool) -> Result<()> {
-    if !force && fs::symlink_metadata(path).is_ok() && !is_stream(path) {
+    if !force && !is_stdout(path) && fs::symlink_metadata(path).is_ok() && !is_stream(path) {
         bail!("{} exists already; --force replaces it", path.display());
     }
     Ok(())
+}
+
+/// Returns whether a path means standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    let names = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+    names.iter().any(|name| path.as_os_str() == *name)
 }
 
 /// Whether a path leads to a device or a pipe, such as `/dev/null`: it is written to, and never replaced.
@@ -180,6 +189,9 @@ pub(crate) fn write_file_of<'d>(
     force: bool,
     parts: impl Iterator<Item = &'d [u8]> + Clone,
 ) -> Result<()> {
+    if is_stdout(path) {
+        return write_stdout(parts);
+    }
     ensure_free(path, force)?;
     if is_stream(path) {
         let mut parts = parts;
@@ -210,6 +222,18 @@ pub(crate) fn write_file_of<'d>(
     write().with_context(|| format!("can't write {}", path.display())).inspect_err(|_| {
         let _ = fs::remove_file(&temporary);
     })
+}
+
+/// Writes a file to standard output. Binary data is not written to a terminal.
+fn write_stdout<'d>(parts: impl Iterator<Item = &'d [u8]> + Clone) -> Result<()> {
+    let is_text = || parts.clone().all(|part| std::str::from_utf8(part).is_ok_and(|text| !text.contains('\0')));
+    if io::stdout().is_terminal() && !is_text() {
+        bail!("binary data is not written to a terminal; name a file with -o, or use a pipe");
+    }
+    let mut stdout = Stdout::new(false);
+    let mut parts = parts;
+    parts.try_for_each(|part| stdout.write_all(part))?;
+    stdout.finish()
 }
 
 /// Reserves the space of a large file. A full disk is found out at once; and where it replaces another one, the system
@@ -243,7 +267,7 @@ pub(crate) fn write_pieces(
     write: impl FnOnce(&mut dyn fmt::Write) -> Result<()>,
 ) -> Result<()> {
     match &args.output {
-        Some(path) if path.as_os_str() != "-" => {
+        Some(path) if !is_stdout(path) => {
             let mut text = String::new();
             write(&mut text)?;
             write_file(path, args.force, text.as_bytes())

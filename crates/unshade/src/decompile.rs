@@ -41,9 +41,7 @@ pub fn cubin(
     take: &mut dyn FnMut(FunctionC),
 ) -> usize {
     let Some(isa) = isa::by_architecture(cubin.arch()) else {
-        let message = format!("sm_{}: the encoding of this chip is not known", cubin.arch());
-        let error = unshade_core::Error::new(unshade_core::ErrorKind::BadValue, cubin.file().base(), message);
-        diagnostics.warning("sass-arch", error);
+        crate::nv_units::report_unknown_chips(vec![cubin.arch()], diagnostics);
         return 0;
     };
     let mut count = 0;

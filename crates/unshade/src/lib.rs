@@ -71,12 +71,13 @@ pub mod fxc_listing;
 pub mod ghidra;
 pub mod load_check;
 pub mod nv_units;
+pub mod opened;
 pub mod program;
+pub mod quantity;
 pub mod query;
 pub mod safe_path;
 pub mod sass_code;
 pub mod sass_listing;
-#[cfg(not(target_family = "wasm"))]
 pub mod select;
 pub mod source_files;
 pub mod survey;

@@ -1,13 +1,35 @@
-//! The compiled units of one of NVIDIA's programs: a cubin and PTX are one, a fat binary has one in each entry.
+//! The compiled units of an NVIDIA program: a cubin and PTX are one unit, a fat binary has one in each entry.
 
-use crate::program::Program;
-use unshade_core::Diagnostics;
+use unshade_core::{Diagnostics, Error, ErrorKind, OutlineSink};
 use unshade_nv::fatbin::{Entry, EntryKind};
-use unshade_nv::{Cubin, Ptx};
+use unshade_nv::{Cubin, Fatbin, Ptx, outline};
+use unshade_sass::isa;
+use unshade_sass::table::Isa;
+
+/// An NVIDIA program.
+#[derive(Clone, Debug)]
+pub enum Nvidia<'a> {
+    /// Cubins and PTX for several chips.
+    Fatbin(Fatbin<'a>),
+    /// Code for one chip.
+    Cubin(Cubin<'a>),
+    /// Text.
+    Ptx(Ptx<'a>),
+}
+
+impl Nvidia<'_> {
+    /// Emits what is at every byte.
+    pub fn outline(&self, sink: &mut dyn OutlineSink) {
+        match self {
+            Self::Fatbin(fatbin) => outline::fatbin(fatbin, sink),
+            Self::Cubin(cubin) => outline::cubin(cubin, sink),
+            Self::Ptx(ptx) => outline::ptx(ptx, sink),
+        }
+    }
+}
 
 /// A unit of a program. One that had to be unpacked is gone after the visit.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum Unit<'d> {
     /// Compiled code.
     Cubin(Cubin<'d>),
@@ -20,22 +42,21 @@ pub enum Unit<'d> {
 /// Calls `visit` for each unit of a program with the entry that it is in, if it is in one. Entries that can't be read go to
 /// `diagnostics` and are visited as [`Unit::Unread`]. PTX is unpacked only if that is wanted.
 pub fn each_unit<'a>(
-    program: &Program<'a>,
+    program: &Nvidia<'a>,
     unpack_ptx: bool,
     diagnostics: &mut Diagnostics,
     visit: &mut dyn FnMut(Option<&Entry<'a>>, &Unit<'_>),
 ) {
     match program {
-        Program::Cubin(cubin) => visit(None, &Unit::Cubin(cubin.clone())),
-        Program::Ptx(ptx) => visit(None, &Unit::Ptx(*ptx)),
-        Program::Fatbin(fatbin) => {
+        Nvidia::Cubin(cubin) => visit(None, &Unit::Cubin(cubin.clone())),
+        Nvidia::Ptx(ptx) => visit(None, &Unit::Ptx(*ptx)),
+        Nvidia::Fatbin(fatbin) => {
             for entry in fatbin.entries() {
                 if let Some(entry) = diagnostics.take("nv-entry-header", entry) {
                     each_entry(&entry, unpack_ptx, diagnostics, visit);
                 }
             }
         }
-        _ => {}
     }
 }
 
@@ -63,4 +84,37 @@ fn each_entry<'a>(
         Some(cubin) => visit(Some(entry), &Unit::Cubin(cubin)),
         None => visit(Some(entry), &Unit::Unread),
     }
+}
+
+/// Calls `visit` for each cubin of a program whose instruction set is known. The chips of the others are reported once.
+pub fn each_known_cubin(
+    program: &Nvidia<'_>,
+    diagnostics: &mut Diagnostics,
+    visit: &mut dyn FnMut(&Cubin<'_>, &'static Isa, &mut Diagnostics),
+) {
+    let mut faults = Diagnostics::new();
+    let mut unknown = Vec::new();
+    each_unit(program, false, diagnostics, &mut |_, unit| {
+        let Unit::Cubin(cubin) = unit else { return };
+        match isa::by_architecture(cubin.arch()) {
+            Some(isa) => visit(cubin, isa, &mut faults),
+            None => unknown.push(cubin.arch()),
+        }
+    });
+    report_unknown_chips(unknown, diagnostics);
+    diagnostics.append(faults);
+}
+
+/// Reports the chips whose instruction set is not known, in one warning.
+pub fn report_unknown_chips(mut chips: Vec<u32>, diagnostics: &mut Diagnostics) {
+    if chips.is_empty() {
+        return;
+    }
+    chips.sort_unstable();
+    chips.dedup();
+    let names = |chips: &[u32]| chips.iter().map(|chip| format!("sm_{chip}")).collect::<Vec<_>>().join(", ");
+    let known: Vec<u32> = isa::ALL.iter().flat_map(|isa| isa.architectures).copied().collect();
+    let message = format!("{}: the encoding of {} is not known", names(&chips), if chips.len() == 1 { "this chip" } else { "these chips" });
+    let error = Error::without_offset(ErrorKind::Unsupported, message);
+    diagnostics.warning("sass-arch", error.expected(names(&known)));
 }

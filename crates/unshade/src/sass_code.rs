@@ -11,7 +11,6 @@ use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
 use unshade_nv::function::Function;
 use unshade_sass::control_flow::{ControlFlow, jump_tables};
-use unshade_sass::isa;
 use unshade_sass::life::{Lives, Row};
 use unshade_sass::listing;
 use unshade_sass::table::Isa;
@@ -44,12 +43,8 @@ pub struct FunctionCode<'a> {
 }
 
 impl<'a> Code<'a> {
-    /// The machine code of a cubin; none, which is told, if it is of a chip whose encoding is not known here.
-    pub fn new(cubin: &Cubin<'a>, diagnostics: &mut Diagnostics) -> Option<Self> {
-        let Some(isa) = isa::by_architecture(cubin.arch()) else {
-            diagnostics.warning("sass-arch", unknown_chip(cubin));
-            return None;
-        };
+    /// Reads the machine code of a cubin of a known instruction set.
+    pub fn new(cubin: &Cubin<'a>, isa: &'static Isa) -> Self {
         let mut constants = BTreeMap::new();
         for section in cubin.elf().sections() {
             if let (Role::Constant(bank), name) = Role::of(&section)
@@ -58,7 +53,7 @@ impl<'a> Code<'a> {
                 constants.insert((bank, name.to_vec()), bytes.data());
             }
         }
-        Some(Self { cubin: cubin.clone(), isa, constants })
+        Self { cubin: cubin.clone(), isa, constants }
     }
 
     /// The cubin.
@@ -174,12 +169,6 @@ impl<'a> FunctionCode<'a> {
 fn range_of(start: u64, end: u64, length: usize) -> Range<usize> {
     let place = |offset: u64| usize::try_from(offset).unwrap_or(length).min(length);
     place(start)..place(end).max(place(start))
-}
-
-/// That a chip's encoding is not known.
-pub(crate) fn unknown_chip(cubin: &Cubin<'_>) -> Error {
-    let message = format!("sm_{}: the encoding of this chip is not known", cubin.arch());
-    Error::new(ErrorKind::BadValue, cubin.file().base(), message)
 }
 
 /// Tells of words that no instruction has.

@@ -3,7 +3,8 @@
 //! A code section is one function that the host or others call, with the functions inside of it; cuobjdump prints a
 //! listing for each.
 
-use crate::sass_code::{tell_undecoded, unknown_chip};
+use crate::nv_units::report_unknown_chips;
+use crate::sass_code::tell_undecoded;
 use std::ops::Range;
 use unshade_core::{Diagnostics, Escaped, Reader, TokenKind, TokenSink};
 use unshade_nv::Cubin;
@@ -38,7 +39,7 @@ pub fn cubin<S: TokenSink>(
     sink: &mut S,
 ) -> usize {
     let Some(isa) = instruction_set(cubin) else {
-        diagnostics.warning("sass-arch", unknown_chip(cubin));
+        report_unknown_chips(vec![cubin.arch()], diagnostics);
         return 0;
     };
     let functions: Vec<Function<'_>> = cubin.functions().collect();

@@ -1,18 +1,61 @@
-//! Selectors: which functions of a library are meant.
+//! Selectors: which functions, parts or modules of a program a command works on.
 //!
-//! | written | means |
+//! | written | selects |
 //! |---|---|
-//! | `name` | the function of exactly this name, mangled or demangled (C++ names hold the characters of regular expressions) |
-//! | `/expression/` | every function whose name, mangled or demangled, matches the regular expression |
-//! | `#12` | the function of this index |
+//! | `name` | the item of exactly this name, mangled or demangled (C++ names hold the characters of regular expressions) |
+//! | `/expression/` | every item whose name, mangled or demangled, matches the regular expression |
+//! | `#12` | the item of this index |
 
 use crate::demangle;
-use regex::bytes::{Regex, RegexBuilder};
+use crate::program::ItemName;
 use unshade_core::Escaped;
-use unshade_metallib::{Function, FunctionType};
 
-/// The compiled size that a regular expression may have.
-const MAX_EXPRESSION_SIZE: usize = 1 << 20;
+/// Names longer than this are not compared with a selector that matches nothing.
+const MAX_COMPARED: usize = 256;
+
+/// A regular expression over names. Names need not be UTF-8.
+#[derive(Clone, Debug)]
+pub struct Expression(expression::Regex);
+
+#[cfg(not(target_family = "wasm"))]
+mod expression {
+    pub(super) use regex::bytes::Regex;
+
+    /// The compiled size that an expression may have.
+    const MAX_SIZE: usize = 1 << 20;
+
+    pub(super) fn parse(text: &str) -> Result<Regex, String> {
+        regex::bytes::RegexBuilder::new(text).size_limit(MAX_SIZE).build().map_err(|error| error.to_string())
+    }
+
+    pub(super) fn is_match(regex: &Regex, name: &[u8]) -> bool {
+        regex.is_match(name)
+    }
+}
+
+/// In a page, the smaller library that its searches use as well.
+#[cfg(target_family = "wasm")]
+mod expression {
+    pub(super) use regex_lite::Regex;
+
+    pub(super) fn parse(text: &str) -> Result<Regex, String> {
+        Regex::new(text).map_err(|error| error.to_string())
+    }
+
+    pub(super) fn is_match(regex: &Regex, name: &[u8]) -> bool {
+        regex.is_match(&String::from_utf8_lossy(name))
+    }
+}
+
+impl Expression {
+    fn parse(text: &str) -> Result<Self, String> {
+        expression::parse(text).map(Self)
+    }
+
+    fn is_match(&self, name: &[u8]) -> bool {
+        expression::is_match(&self.0, name)
+    }
+}
 
 /// One selector.
 #[derive(Clone, Debug)]
@@ -20,13 +63,13 @@ pub enum Selector {
     /// A name, mangled or demangled.
     Name(String),
     /// A regular expression over names.
-    Expression(Regex),
-    /// A place in the function list.
+    Expression(Expression),
+    /// An index.
     Index(u32),
 }
 
 impl Selector {
-    /// Reads a selector.
+    /// Parses a selector.
     ///
     /// # Errors
     /// A sentence that says what is wrong with the regular expression or the index.
@@ -35,27 +78,18 @@ impl Selector {
             let index = index.parse();
             return index
                 .map(Self::Index)
-                .map_err(|_| format!("{text:?}: # takes a function's index, as in #12"));
+                .map_err(|_| format!("{text:?}: # takes the index of a function, as in #12"));
         }
         match text.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
-            Some(expression) => RegexBuilder::new(expression)
-                .size_limit(MAX_EXPRESSION_SIZE)
-                .build()
-                .map(Self::Expression)
-                .map_err(|error| error.to_string()),
+            Some(expression) => Expression::parse(expression).map(Self::Expression),
             None => Ok(Self::Name(text.to_owned())),
         }
     }
 
-    /// Whether a function is meant.
-    pub fn matches(&self, function: &Function<'_>) -> bool {
-        self.matches_name(function.index, function.name.unwrap_or_default())
-    }
-
-    /// Whether a function of this index and name is meant, of whatever it is one.
-    pub fn matches_name(&self, place: u32, name: &[u8]) -> bool {
+    /// Returns whether an item of this index and name is selected.
+    pub fn matches(&self, index: u32, name: &[u8]) -> bool {
         match self {
-            Self::Index(index) => place == *index,
+            Self::Index(wanted) => index == *wanted,
             Self::Name(text) => {
                 name == text.as_bytes()
                     || Escaped(name).to_cow() == *text
@@ -69,32 +103,151 @@ impl Selector {
     }
 }
 
+/// As it is written on the command line.
+impl std::fmt::Display for Selector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Expression(expression) => write!(f, "/{}/", expression.0),
+            Self::Index(index) => write!(f, "#{index}"),
+        }
+    }
+}
+
 /// Selectors and filters together.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// A function has to match one of these, if there are any.
+    /// An item has to match one of these, if there are any.
     pub selectors: Vec<Selector>,
-    /// A function has to be of one of these types, if there are any.
-    pub types: Vec<FunctionType>,
-    /// A function has to have an embedded source.
+    /// An item has to be of one of these kinds, if there are any: `kernel`, `fragment`.
+    pub kinds: Vec<String>,
+    /// An item has to have an embedded source.
     pub has_source: bool,
 }
 
 impl Selection {
-    /// Whether a function is meant.
-    pub fn matches(&self, function: &Function<'_>) -> bool {
-        (self.types.is_empty() || function.kind.is_some_and(|kind| self.types.contains(&kind)))
-            && (!self.has_source || function.source_offset.is_some())
-            && (self.selectors.is_empty() || self.selectors.iter().any(|selector| selector.matches(function)))
+    /// Returns whether an item is selected.
+    pub fn matches(&self, item: &ItemName<'_>) -> bool {
+        (self.kinds.is_empty() || item.kind.is_some_and(|kind| self.kinds.iter().any(|wanted| wanted == kind)))
+            && (!self.has_source || item.has_source)
+            && self.matches_name(item.index, item.name)
     }
 
-    /// Whether one of the selectors means a function of this index and name; everything does if there are none.
-    pub fn matches_name(&self, place: u32, name: &[u8]) -> bool {
-        self.selectors.is_empty() || self.selectors.iter().any(|selector| selector.matches_name(place, name))
+    /// Returns whether one of the selectors matches this index and name; every name matches if there are none.
+    pub fn matches_name(&self, index: u32, name: &[u8]) -> bool {
+        self.selectors.is_empty() || self.selectors.iter().any(|selector| selector.matches(index, name))
     }
 
-    /// Whether every function is meant.
+    /// Returns whether every item is selected.
     pub fn is_everything(&self) -> bool {
-        self.selectors.is_empty() && self.types.is_empty() && !self.has_source
+        self.selectors.is_empty() && self.kinds.is_empty() && !self.has_source
+    }
+}
+
+/// Finds the selectors that match nothing, and the names that they were probably meant to be.
+#[derive(Debug)]
+pub struct Unmatched<'s> {
+    selectors: Vec<(&'s Selector, Nearest)>,
+}
+
+/// The name that is most like a selector.
+#[derive(Debug, Default)]
+struct Nearest {
+    /// The number of edits that make one of the other.
+    edits: usize,
+    name: Option<String>,
+}
+
+impl<'s> Unmatched<'s> {
+    /// Starts with all selectors of a selection.
+    pub fn new(selection: &'s Selection) -> Self {
+        Self { selectors: selection.selectors.iter().map(|one| (one, Nearest::default())).collect() }
+    }
+
+    /// Returns whether every selector has matched something.
+    pub fn is_empty(&self) -> bool {
+        self.selectors.is_empty()
+    }
+
+    /// Notes that there is an item.
+    pub fn note(&mut self, item: &ItemName<'_>) {
+        self.selectors.retain_mut(|(selector, nearest)| {
+            if selector.matches(item.index, item.name) {
+                return false;
+            }
+            if let Selector::Name(wanted) = selector {
+                nearest.note(wanted, &Escaped(item.name).to_cow());
+                if let Some(demangled) = demangle(item.name) {
+                    nearest.note(wanted, &demangled);
+                }
+            }
+            true
+        });
+    }
+
+    /// Returns a sentence about each selector that has matched nothing, with the name that it was probably meant to be.
+    pub fn sentences(&self) -> Vec<String> {
+        let sentence = |(selector, nearest): &(&Selector, Nearest)| match (selector, &nearest.name) {
+            (Selector::Expression(_), _) => format!("no name matches {selector}"),
+            (_, Some(name)) => format!("no function {selector}; did you mean {name}?"),
+            (_, None) => format!("no function {selector}"),
+        };
+        self.selectors.iter().map(sentence).collect()
+    }
+}
+
+impl Nearest {
+    /// Takes a name if it is nearer than the last one, and near enough: a third of the characters may differ.
+    fn note(&mut self, wanted: &str, name: &str) {
+        if wanted.len() > MAX_COMPARED || name.len() > MAX_COMPARED {
+            return;
+        }
+        let limit = if self.name.is_some() { self.edits } else { wanted.chars().count() / 3 + 1 };
+        if wanted.len().abs_diff(name.len()) >= limit.saturating_mul(4) {
+            return;
+        }
+        let edits = strsim::damerau_levenshtein(wanted, name);
+        if edits < limit {
+            (self.edits, self.name) = (edits, Some(name.to_owned()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(index: u32, name: &str) -> ItemName<'_> {
+        ItemName { index, name: name.as_bytes(), kind: Some("kernel"), has_source: false }
+    }
+
+    #[test]
+    fn a_name_that_is_not_there_gets_the_nearest() {
+        let parse = |text| Selector::parse(text).unwrap();
+        let selection = Selection {
+            selectors: vec![parse("recude_sum"), parse("/^x/"), parse("#7"), parse("sort"), parse("nothing_like_it")],
+            ..Selection::default()
+        };
+        let mut unmatched = Unmatched::new(&selection);
+        for (index, name) in (0..).zip(["sort", "reduce_sum", "reduce_max"]) {
+            unmatched.note(&item(index, name));
+        }
+        assert_eq!(
+            unmatched.sentences(),
+            [
+                "no function recude_sum; did you mean reduce_sum?",
+                "no name matches /^x/",
+                "no function #7",
+                "no function nothing_like_it"
+            ]
+        );
+    }
+
+    #[test]
+    fn kinds_and_sources_filter() {
+        let selection = Selection { kinds: vec!["vertex".into()], ..Selection::default() };
+        assert!(!selection.matches(&item(0, "f")));
+        let selection = Selection { has_source: true, ..Selection::default() };
+        assert!(!selection.matches(&item(0, "f")) && !selection.is_everything());
     }
 }

@@ -1,23 +1,23 @@
 //! Disassembling, decompiling, assembling.
 
-use super::{FolderArgs, SelectionArgs, part_name};
+use super::{FolderArgs, SelectionArgs, TargetArgs, part_name, split_targets};
 use anyhow::Result;
 use clap::{Args as ClapArgs, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use unshade::llvm::print::Dialect;
 use unshade::select::Selection;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DisassembleArgs {
-    /// A file, `file!path/inside`, a folder, or `-` for standard input
-    #[arg(required_unless_present = "words")]
-    pub(crate) file: Option<String>,
-    /// Functions: a name, /regular expression/ or #index; or more files and folders
+    /// Files, `file!path/inside`, folders, or `-` for standard input; then functions: a name, /regular expression/ or
+    /// #index
     ///
-    /// What has a `.` or a `/` in it and names a file or folder that is there is one more input, anything else a
-    /// function: `./name` is the file, `name` the function.
-    #[arg(value_name = "FUNCTION|FILE")]
-    selectors: Vec<String>,
+    /// The first argument is a file or folder. So is each one after it, as long as it is `-` or has a `.`, `/`, `!` or `@`
+    /// in it and names something that is there: `./name` is a file, `name` a function. The first argument that is not a
+    /// file is a function, and so are all that follow it.
+    #[arg(required_unless_present = "words", value_name = "FILE|FUNCTION")]
+    arguments: Vec<OsString>,
     #[command(flatten)]
     selection: SelectionArgs,
     /// Whose text to print [default: dxc for DXContainers, else llvm-14]
@@ -50,21 +50,22 @@ pub(crate) struct DisassembleArgs {
     /// Draw control-flow graphs instead
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["raw", "bytes", "stats"])]
     pub(crate) cfg: Option<GraphFormat>,
-    /// Show how long values live in registers, and how many at a time, of NVIDIA's machine code
+    /// Show which registers are live, and how many, of NVIDIA machine code
     ///
-    /// In front of each instruction stands how many registers and predicates are occupied while it runs, and whether
-    /// the condition code is; behind it what begins to live there (+R4) and what is read for the last time (-R2).
-    /// `--life=columns` draws a column for each register instead: ^ written, v read, x both, : kept.
+    /// Each line begins with the number of registers and predicates that are live while the instruction runs, and whether
+    /// the condition code is. It ends with the registers that become live there (+R4) and those that are read for the last
+    /// time (-R2). `--live=columns` draws one column per register instead: ^ written, v read, x both, : live.
     #[arg(
         long,
         value_enum,
+        alias = "life",
         value_name = "FORMAT",
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "ranges",
         conflicts_with_all = ["raw", "bytes", "stats", "cfg", "control", "words"]
     )]
-    pub(crate) life: Option<LifeFormat>,
+    pub(crate) live: Option<LivenessFormat>,
     /// Write to a file (a name with an extension), or a file for each function into a folder
     ///
     /// Of several files or a folder, the folder gets a listing for each file, under the file's name and below the
@@ -77,25 +78,16 @@ pub(crate) struct DisassembleArgs {
 }
 
 impl DisassembleArgs {
-    /// The inputs after the first one, and what selects functions.
-    pub(crate) fn others(&self) -> (Vec<&str>, Vec<String>) {
-        let is_input = |argument: &&String| {
-            let is_expression = argument.len() > 1 && argument.starts_with('/') && argument.ends_with('/');
-            argument.contains(['.', '/']) && !is_expression && crate::input::is_there(argument)
-        };
-        let (inputs, selectors): (Vec<_>, Vec<_>) = self.selectors.iter().partition(is_input);
-        (inputs.into_iter().map(String::as_str).collect(), selectors.into_iter().cloned().collect())
-    }
-
-    /// What these select.
-    pub(crate) fn selection(&self, selectors: &[String]) -> Result<Selection> {
-        self.selection.with(selectors)
+    /// Returns the files and folders, and what is selected in them.
+    pub(crate) fn split(&self) -> Result<(Vec<OsString>, Selection)> {
+        let (files, functions) = split_targets(&self.arguments);
+        Ok((files.to_vec(), self.selection.with(functions)?))
     }
 }
 
-/// How the lives of registers are shown.
+/// How liveness is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LifeFormat {
+pub(crate) enum LivenessFormat {
     /// What begins and ends at each instruction
     Ranges,
     /// A column for each register
@@ -136,13 +128,8 @@ impl From<DialectArg> for Dialect {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DecompileArgs {
-    /// A file, `file!path/inside`, or `-` for standard input
-    pub(crate) file: String,
-    /// Functions: a name, /regular expression/ or #index
-    #[arg(value_name = "FUNCTION")]
-    selectors: Vec<String>,
     #[command(flatten)]
-    selection: SelectionArgs,
+    pub(crate) targets: TargetArgs,
     /// Show behind each line the addresses of the instructions that it comes from
     #[arg(long)]
     pub(crate) lines: bool,
@@ -160,22 +147,16 @@ pub(crate) struct DecompileArgs {
     pub(crate) force: bool,
 }
 
-impl DecompileArgs {
-    pub(crate) fn selection(&self) -> Result<Selection> {
-        self.selection.with(&self.selectors)
-    }
-}
-
 #[derive(Debug, ClapArgs)]
 pub(crate) struct AssembleArgs {
     /// A listing, or `-` for standard input
-    pub(crate) listing: String,
+    pub(crate) listing: OsString,
     /// The chip of machine code: 35 for sm_35 [default: what the listing says]
     #[arg(long, value_name = "N")]
     pub(crate) sm: Option<u32>,
     /// Put the program into a copy of this cubin, under the functions that the listing names, or of this DXContainer
     #[arg(long, value_name = "FILE", requires = "output")]
-    pub(crate) into: Option<String>,
+    pub(crate) into: Option<OsString>,
     /// The file to write [default, of machine code: the words as text to standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -188,10 +169,10 @@ pub(crate) struct AssembleArgs {
 pub(crate) struct GhidraArgs {
     /// Write no module, but of each kernel in this file a program that Ghidra imports
     #[arg(long, value_name = "FILE")]
-    pub(crate) import: Option<String>,
+    pub(crate) import: Option<OsString>,
     /// Functions: a name, /regular expression/ or #index
     #[arg(value_name = "FUNCTION", requires = "import")]
-    selectors: Vec<String>,
+    selectors: Vec<OsString>,
     #[command(flatten)]
     pub(crate) output: FolderArgs,
 }

@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
     /// A file, `file!path/inside`, or `-` for standard input
-    pub(crate) file: String,
+    pub(crate) file: std::ffi::OsString,
     /// The kernel, mangled or not
     pub(crate) kernel: String,
     /// Blocks in x, y and z

@@ -1,63 +1,31 @@
-//! Telling what is in files.
+//! Arguments of commands that read.
 
-use super::{FileArgs, FilesArgs, FolderArgs, SelectionArgs, size};
-use anyhow::Result;
+use super::{FileArgs, FilesArgs, FolderArgs, TargetArgs, size};
 use clap::{Args as ClapArgs, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use unshade::load_check::Target;
-use unshade::select::Selection;
+use unshade::program::{ExtractKind, Verb};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ListArgs {
-    /// A file, `file!path/inside`, or `-` for standard input
-    pub(crate) file: String,
-    /// Functions: a name, /regular expression/ or #index
-    #[arg(value_name = "FUNCTION")]
-    selectors: Vec<String>,
     #[command(flatten)]
-    selection: SelectionArgs,
-    /// Show names as they stand in the file
+    pub(crate) targets: TargetArgs,
+    /// Show names as they are in the file
     #[arg(long)]
     pub(crate) mangled: bool,
 }
 
-impl ListArgs {
-    pub(crate) fn selection(&self) -> Result<Selection> {
-        self.selection.with(&self.selectors)
-    }
-}
-
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ShowArgs {
-    /// A file, `file!path/inside`, or `-` for standard input
-    pub(crate) file: String,
-    /// Functions: a name, /regular expression/ or #index; a DXContainer is shown as a whole
-    #[arg(value_name = "FUNCTION")]
-    selectors: Vec<String>,
     #[command(flatten)]
-    selection: SelectionArgs,
-}
-
-impl ShowArgs {
-    /// Whether functions were named.
-    pub(crate) fn names_functions(&self) -> bool {
-        !self.selectors.is_empty()
-    }
-
-    pub(crate) fn selection(&self) -> Result<Selection> {
-        self.selection.with(&self.selectors)
-    }
+    pub(crate) targets: TargetArgs,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExtractArgs {
-    /// A file, `file!path/inside`, or `-` for standard input
-    pub(crate) file: String,
-    /// Functions: a name, /regular expression/ or #index
-    #[arg(value_name = "FUNCTION")]
-    selectors: Vec<String>,
     #[command(flatten)]
-    selection: SelectionArgs,
+    pub(crate) targets: TargetArgs,
     #[command(flatten)]
     pub(crate) output: FolderArgs,
     /// What to write [default: modules and sources]
@@ -66,12 +34,20 @@ pub(crate) struct ExtractArgs {
 }
 
 impl ExtractArgs {
-    pub(crate) fn selection(&self) -> Result<Selection> {
-        self.selection.with(&self.selectors)
-    }
-
+    /// Returns whether something is to be written.
     pub(crate) fn wants(&self, what: Extracted) -> bool {
         if self.only.is_empty() { what != Extracted::Programs } else { self.only.contains(&what) }
+    }
+
+    /// Returns what is taken out of programs.
+    pub(crate) fn kinds(&self) -> Vec<ExtractKind> {
+        let kinds = [(Extracted::Modules, ExtractKind::Module), (Extracted::Sources, ExtractKind::Source)];
+        kinds.into_iter().filter(|(what, _)| self.wants(*what)).map(|(_, kind)| kind).collect()
+    }
+
+    /// Returns the verb that programs are asked for: those of every format are taken out of what holds them.
+    pub(crate) fn verb(&self) -> Verb {
+        if self.wants(Extracted::Programs) { Verb::Scan } else { Verb::Extract }
     }
 }
 
@@ -110,10 +86,10 @@ pub(crate) struct CheckArgs {
 pub(crate) struct DiffArgs {
     /// A file, `file!path/inside`, or `-` for standard input
     #[arg(value_name = "BEFORE")]
-    pub(crate) before: String,
+    pub(crate) before: OsString,
     /// Another one
     #[arg(value_name = "AFTER")]
-    pub(crate) after: String,
+    pub(crate) after: OsString,
     /// Show how much has changed rather than what
     #[arg(long)]
     pub(crate) stat: bool,
@@ -125,7 +101,7 @@ pub(crate) struct DiffArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DumpArgs {
     /// A file, `file!path/inside`, or `-` for standard input
-    pub(crate) file: String,
+    pub(crate) file: OsString,
     /// Show fields down to this depth
     #[arg(long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     pub(crate) depth: usize,

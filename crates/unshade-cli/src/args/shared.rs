@@ -1,17 +1,48 @@
 //! What several commands have: files, places to write to, selections; and what all have.
 
-use anyhow::{Context, Result};
+use crate::input::names_input;
+use anyhow::{Context, Result, bail};
 use clap::Args as ClapArgs;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use unshade::carve::Limits;
-use unshade::metallib::FunctionType;
+use unshade::program::FORMATS;
 use unshade::select::{Selection, Selector};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FilesArgs {
     /// Files, `file!path/inside`, or `-` for standard input
     #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<String>,
+    pub(crate) files: Vec<OsString>,
+}
+
+/// Files, then functions of them.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TargetArgs {
+    /// Files, `file!path/inside`, or `-` for standard input; then functions: a name, /regular expression/ or #index
+    ///
+    /// The first argument is a file. So is each one after it, as long as it is `-` or has a `.`, `/`, `!` or `@` in it and
+    /// names something that is there: `./name` is a file, `name` a function. The first argument that is not a file is a
+    /// function, and so are all that follow it.
+    #[arg(required = true, value_name = "FILE|FUNCTION")]
+    arguments: Vec<OsString>,
+    #[command(flatten)]
+    selection: SelectionArgs,
+}
+
+impl TargetArgs {
+    /// Returns the files, and what is selected in them.
+    pub(crate) fn split(&self) -> Result<(Vec<OsString>, Selection)> {
+        let (files, functions) = split_targets(&self.arguments);
+        Ok((files.to_vec(), self.selection.with(functions)?))
+    }
+}
+
+/// Splits arguments where files end and functions begin.
+pub(crate) fn split_targets(arguments: &[OsString]) -> (&[OsString], &[OsString]) {
+    let more = arguments.iter().skip(1).take_while(|argument| names_input(argument)).count();
+    arguments.split_at(arguments.len().min(1 + more))
 }
 
 /// Where a file is written; nothing is written over an input.
@@ -47,39 +78,46 @@ pub(crate) struct FileArgs {
 
 #[derive(Debug, Default, ClapArgs)]
 pub(crate) struct SelectionArgs {
+    /// A function, also where a file has its name; may be given several times
+    #[arg(short = 'f', long = "function", value_name = "FUNCTION")]
+    functions: Vec<OsString>,
     /// Only functions of this type
-    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = function_type)]
-    types: Vec<FunctionType>,
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = function_kind)]
+    kinds: Vec<String>,
     /// Only functions whose source is embedded
     #[arg(long)]
     has_source: bool,
 }
 
 impl SelectionArgs {
-    pub(super) fn with(&self, selectors: &[String]) -> Result<Selection> {
-        let parse = |text: &String| {
+    /// Returns the selection, with selectors that were given as arguments.
+    pub(crate) fn with(&self, arguments: &[OsString]) -> Result<Selection> {
+        let parse = |argument: &OsString| {
+            let Some(text) = argument.to_str() else { bail!("a selector of functions is UTF-8: {argument:?}") };
             Selector::parse(text)
                 .map_err(anyhow::Error::msg)
                 .with_context(|| format!("bad selector {text:?}"))
         };
         Ok(Selection {
-            selectors: selectors.iter().map(parse).collect::<Result<_>>()?,
-            types: self.types.clone(),
+            selectors: self.functions.iter().chain(arguments).map(parse).collect::<Result<_>>()?,
+            kinds: self.kinds.clone(),
             has_source: self.has_source,
         })
     }
 }
 
-fn function_type(text: &str) -> Result<FunctionType, String> {
-    FunctionType::from_name(text).ok_or_else(|| {
-        let known: Vec<_> = FunctionType::NAMED.iter().map(|(_, name)| *name).collect();
-        format!("no function type; known are {}", known.join(", "))
-    })
+fn function_kind(text: &str) -> Result<String, String> {
+    let known: BTreeSet<&str> = FORMATS.iter().flat_map(|format| format.kinds).copied().collect();
+    if known.contains(text) {
+        return Ok(text.to_owned());
+    }
+    let known: Vec<&str> = known.into_iter().collect();
+    Err(format!("no function type; known are {}", known.join(", ")))
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct GlobalArgs {
-    /// Print JSON, one object a file (docs/json.md)
+    /// Print JSON, one object per file (docs/json.md)
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// When to use colour

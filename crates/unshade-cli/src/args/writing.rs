@@ -3,14 +3,16 @@
 use super::{BinaryArgs, FileArgs};
 use anyhow::{Context, Result};
 use clap::{Args as ClapArgs, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use unshade::dxcontainer::document::Llvm;
 use unshade::load_check::Target;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ToYamlArgs {
-    /// A file, `file!path/inside`, or `-` for standard input
-    pub(crate) file: String,
+    /// Files, `file!path/inside`, or `-` for standard input; several with `-o DIR`
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<OsString>,
     #[command(flatten)]
     pub(crate) output: FileArgs,
     /// The LLVM whose yaml2obj is to read the first document
@@ -45,7 +47,7 @@ impl From<LlvmArg> for Llvm {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FromYamlArgs {
     /// A file of YAML, or `-` for standard input
-    pub(crate) file: String,
+    pub(crate) file: OsString,
     #[command(flatten)]
     pub(crate) output: BinaryArgs,
     /// Compute the digest of a DXContainer rather than taking it from the document
@@ -56,7 +58,7 @@ pub(crate) struct FromYamlArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SignArgs {
     /// A file, `file!path/inside`, or `-` for standard input
-    pub(crate) file: String,
+    pub(crate) file: OsString,
     #[command(flatten)]
     pub(crate) output: BinaryArgs,
 }
@@ -64,7 +66,7 @@ pub(crate) struct SignArgs {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct EditArgs {
     /// A file, `file!path/inside`, or `-` for standard input
-    pub(crate) file: String,
+    pub(crate) file: OsString,
     #[command(flatten)]
     pub(crate) output: BinaryArgs,
     /// Take functions (a name, /regular expression/ or #index) or parts out
@@ -81,7 +83,7 @@ pub(crate) struct EditArgs {
     pub(crate) rename: Vec<String>,
     /// Add all functions of another library, which may be one inside of another file, as FILE may
     #[arg(long, value_name = "LIBRARY", help_heading = "Metal libraries")]
-    pub(crate) merge: Vec<String>,
+    pub(crate) merge: Vec<OsString>,
     /// Replace the module of a function by another, which is hashed
     #[arg(long, value_name = "FUNCTION=FILE", value_parser = module_file, help_heading = "Metal libraries")]
     pub(crate) module: Vec<ModuleFile>,
@@ -156,6 +158,11 @@ pub(crate) fn part_name(text: &str) -> Result<[u8; 4]> {
     text.as_bytes().try_into().with_context(|| format!("the name of a part has four characters: {text}"))
 }
 
+/// Splits `PART=FILE`, as it is given to `build`.
+pub(crate) fn part_argument(argument: &OsString) -> Result<PartFile> {
+    part_file(argument.to_str().context("the name of a file of a part is UTF-8")?)
+}
+
 pub(crate) fn part_file(text: &str) -> Result<PartFile> {
     let (name, file) = text.split_once('=').with_context(|| format!("PART=FILE is wanted: {text}"))?;
     Ok(PartFile { name: part_name(name)?, file: file.into() })
@@ -168,7 +175,7 @@ pub(crate) struct BuildArgs {
     pub(crate) format: Built,
     /// The parts of a DXContainer in their order; of a Metal library modules of bitcode, or a manifest
     #[arg(required = true, value_name = "PART=FILE|MODULE|MANIFEST")]
-    pub(crate) inputs: Vec<String>,
+    pub(crate) inputs: Vec<OsString>,
     #[command(flatten)]
     pub(crate) output: BinaryArgs,
     /// The platform of modules and the oldest version of its OS, such as macos-14.0

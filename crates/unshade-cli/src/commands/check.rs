@@ -1,24 +1,22 @@
 //! `unshade check`: whether Metal libraries load on an OS, and why not.
 
-use super::{FileJson, ProgramJson, each_file, findings};
+use super::findings;
+use super::programs::{FileJson, ProgramJson, each_file, each_program, print_diagnostics};
 use crate::Outcome;
 use crate::args::{CheckArgs, GlobalArgs};
 use crate::output::Stdout;
-use crate::paint::{self, bad, faint, good, name};
+use crate::paint::{bad, faint, good, name};
 use crate::progress::Progress;
 use anyhow::Result;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::io::Write;
-use unshade::carve::Find;
-use unshade::core::Diagnostics;
-use unshade::format::Format;
 use unshade::load_check::{
     Finding, LibraryFacts, ModuleFacts, Outcome as Loading, Report, Status, Step, Target, check, made_for,
     minimum,
 };
 use unshade::metallib::Library;
-use unshade::program::Program;
+use unshade::program::{NamedLibrary, Verb};
 use unshade::view::FindingView;
 
 /// So many modules are read before what they told is put together.
@@ -49,28 +47,24 @@ pub(crate) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
     let outcome = each_file(&args.files.files, |input| {
         let mut outcome = Outcome::Done;
         let mut programs = Vec::new();
-        let carving = input.each_program(&global.limits(), |find| {
-            let mut diagnostics = Diagnostics::new();
-            let libraries = check_program(find, &args.os, &mut diagnostics);
+        let carving = each_program(input, Verb::Check, &global.limits(), |visited| {
+            let diagnostics = visited.diagnostics;
+            let libraries = visited.program.map(|program| program.metal_libraries()).unwrap_or_default();
+            let libraries: Vec<_> = libraries.iter().map(|named| check_library(named, &args.os)).collect();
             let fails =
                 |library: &LibraryJson| library.reports.iter().any(|report| report.outcome.is_failure());
             if libraries.iter().any(fails) || diagnostics.has_errors() {
                 outcome = Outcome::Finding;
             }
             if global.json {
-                let head = ProgramJson::new(find);
+                let head = ProgramJson::new(visited.find);
                 programs.push(CheckJson { head, libraries, findings: findings(&diagnostics) });
                 return Ok(());
             }
-            let path = find.path.to_string();
-            for diagnostic in &diagnostics {
-                anstream::eprintln!("{}", paint::diagnostic(&path, diagnostic));
-            }
+            let path = visited.find.path.to_string();
+            print_diagnostics(&path, &diagnostics);
             for library in &libraries {
                 print(&path, library, args.verbose, &mut stdout)?;
-            }
-            if libraries.is_empty() && diagnostics.is_empty() {
-                writeln!(stdout, "{}: {} has no rules", name(&path), find.format)?;
             }
             Ok(())
         })?;
@@ -83,16 +77,8 @@ pub(crate) fn run(args: &CheckArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-fn check_program(find: &Find<'_>, targets: &[Target], diagnostics: &mut Diagnostics) -> Vec<LibraryJson> {
-    if !matches!(find.format, Format::MetalLibrary | Format::MetalUniversal) {
-        return Vec::new();
-    }
-    let Some(program) = diagnostics.take("program", Program::open(find)) else { return Vec::new() };
-    let libraries = program.libraries(diagnostics);
-    libraries.into_iter().map(|named| check_library(named.slice, &named.library, targets)).collect()
-}
-
-fn check_library(slice: String, library: &Library<'_>, targets: &[Target]) -> LibraryJson {
+fn check_library(named: &NamedLibrary<'_>, targets: &[Target]) -> LibraryJson {
+    let library = &named.library;
     let facts = facts(library);
     let own = made_for(&facts);
     let targets = if targets.is_empty() { own.as_slice() } else { targets };
@@ -103,7 +89,7 @@ fn check_library(slice: String, library: &Library<'_>, targets: &[Target]) -> Li
         }
     }
     LibraryJson {
-        slice,
+        slice: named.slice.clone(),
         made_for: own,
         needs,
         reports: targets.iter().map(|&target| check(&facts, target)).collect(),

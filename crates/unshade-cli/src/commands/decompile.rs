@@ -1,8 +1,8 @@
-//! `unshade decompile`: C of NVIDIA's machine code.
+//! `unshade decompile`: C from NVIDIA machine code.
 
+use super::programs::{each_input, each_program, open_all, print_diagnostics, require_selected};
 use crate::Outcome;
 use crate::args::{DecompileArgs, GlobalArgs};
-use crate::input::Input;
 use crate::output::{Stdout, write_file};
 use crate::paint;
 use anyhow::Result;
@@ -10,12 +10,11 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Write;
-use unshade::core::Diagnostics;
 use unshade::decompile::{self, FunctionC};
 use unshade::decompiler::{Line, Options};
 use unshade::nv::function::Function;
-use unshade::nv_units::{Unit, each_unit};
-use unshade::program::Program;
+use unshade::nv_units::each_known_cubin;
+use unshade::program::{Code, CodeRequest, Verb};
 use unshade::view::SCHEMA;
 
 /// What `--json` prints.
@@ -53,38 +52,45 @@ struct LineView {
 }
 
 pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let input = Input::open(&args.file)?;
-    let selection = args.selection()?;
+    let (files, selection) = args.targets.split()?;
+    let limits = global.limits();
+    let (inputs, opened) = open_all(&files);
+    require_selected(&inputs, &selection, Verb::Decompile, &limits)?;
     let mut functions: Vec<FunctionC> = Vec::new();
-    let mut outcome = Outcome::Done;
     let options = Options { budget: args.budget, explicit_flushes: args.explicit_ftz };
-    input.each_program(&global.limits(), |find| {
-        let mut diagnostics = Diagnostics::new();
-        if let Some(program) = diagnostics.take("program", Program::open(find)) {
-            let mut faults = Diagnostics::new();
-            each_unit(&program, false, &mut diagnostics, &mut |_, unit| {
-                if let Unit::Cubin(cubin) = unit {
-                    let wanted =
-                        |function: &Function<'_>| selection.matches_name(function.index, function.name());
-                    decompile::cubin(cubin, &wanted, &options, &mut faults, &mut |function| {
+    let visited = each_input(&inputs, |input| {
+        let before = functions.len();
+        each_program(input, Verb::Decompile, &limits, |visited| {
+            let mut diagnostics = visited.diagnostics;
+            let path = visited.find.path.to_string();
+            let request = CodeRequest { selection: &selection, part: None, path: &path };
+            if let Some(Code::Machine(nvidia)) =
+                visited.program.map(|program| program.code(&request, &mut diagnostics))
+            {
+                let wanted =
+                    |function: &Function<'_>| selection.matches_name(function.index, function.name());
+                each_known_cubin(nvidia, &mut diagnostics, &mut |cubin, _, diagnostics| {
+                    decompile::cubin(cubin, &wanted, &options, diagnostics, &mut |function| {
                         functions.push(function);
                     });
-                }
-            });
-            diagnostics.append(faults);
+                });
+            }
+            print_diagnostics(&path, &diagnostics);
+            Ok(())
+        })?;
+        if functions.len() == before && selection.is_everything() {
+            let error = paint::error("unshade");
+            anstream::eprintln!("{error}: {}: no function that can be decompiled", input.name);
+            return Ok(Outcome::Finding);
         }
-        for diagnostic in &diagnostics {
-            anstream::eprintln!("{}", paint::diagnostic(&find.path.to_string(), diagnostic));
-        }
-        Ok(())
+        Ok(Outcome::Done)
     })?;
+    let mut outcome = opened.and(visited);
     if functions.is_empty() {
-        anstream::eprintln!(
-            "{}: {}: no function that can be decompiled",
-            paint::error("unshade"),
-            input.name
-        );
-        return Ok(Outcome::Finding);
+        if outcome == Outcome::Done {
+            anstream::eprintln!("{}: no function that can be decompiled", paint::error("unshade"));
+        }
+        return Ok(outcome.and(Outcome::Finding));
     }
     for function in &functions {
         if let Err(fault) = &function.result {

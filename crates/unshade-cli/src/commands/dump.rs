@@ -1,19 +1,19 @@
 //! `unshade dump`: every byte of a program attributed.
 //!
-//! The outline streams: a line a field, written as the walk comes to it, so that a file of any size needs no memory.
+//! The outline streams: one line per field, written as the walk reaches it, so that a file of any size needs no memory.
 
-use super::ProgramJson;
+use super::programs::{ProgramJson, each_program, print_diagnostics};
 use crate::Outcome;
 use crate::args::{DumpArgs, GlobalArgs};
 use crate::input::Input;
 use crate::output::Stdout;
-use crate::paint::{bad, error as error_mark, faint, name, offset};
+use crate::paint::{bad, faint, name, offset};
 use anyhow::Result;
 use std::io::{self, Write};
 use std::ops::Range;
 use unshade::core::outline::UNKNOWN;
 use unshade::core::{Field, OutlineSink, Value};
-use unshade::program::Program;
+use unshade::program::Verb;
 use unshade::view::SCHEMA;
 
 pub(crate) fn run(args: &DumpArgs, global: &GlobalArgs) -> Result<Outcome> {
@@ -25,14 +25,12 @@ pub(crate) fn run(args: &DumpArgs, global: &GlobalArgs) -> Result<Outcome> {
         write!(stdout, "{{\"schema\":{SCHEMA},\"file\":{file},\"programs\":[")?;
     }
     let mut outcome = Outcome::Done;
-    input.each_program(&global.limits(), |find| {
-        let program = match Program::open(find) {
-            Ok(program) => program,
-            Err(error) => {
-                outcome = Outcome::Finding;
-                anstream::eprintln!("{}: {}: {error}", error_mark("unshade"), find.path);
-                return Ok(());
-            }
+    each_program(&input, Verb::Dump, &global.limits(), |visited| {
+        let find = visited.find;
+        let Some(program) = visited.program else {
+            outcome = Outcome::Finding;
+            print_diagnostics(&find.path.to_string(), &visited.diagnostics);
+            return Ok(());
         };
         count += 1;
         if global.json {
@@ -61,18 +59,18 @@ pub(crate) fn run(args: &DumpArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Whether a field is shown: it is not too deep, and touches the bytes that were asked for.
+/// Returns whether a field is shown: it is not too deep, and touches the bytes that were asked for.
 fn is_shown(args: &DumpArgs, depth: usize, range: &Range<u64>) -> bool {
     depth < args.depth
         && args.range.as_ref().is_none_or(|wanted| range.start < wanted.end && wanted.start < range.end)
 }
 
-/// A line a field.
+/// Prints one line per field.
 struct Lines<'a> {
     args: &'a DumpArgs,
     stdout: &'a mut Stdout,
     depth: usize,
-    /// How many of the innermost open fields are not shown.
+    /// The number of innermost open fields that are not shown.
     hidden: usize,
     error: Option<io::Error>,
 }
@@ -107,7 +105,7 @@ impl OutlineSink for Lines<'_> {
     }
 }
 
-/// An object a field, nested.
+/// Prints one object per field, nested.
 struct JsonLines<'a> {
     args: &'a DumpArgs,
     stdout: &'a mut Stdout,

@@ -1,30 +1,31 @@
 //! `unshade extract`: modules as `.air`, sources as the files that they were, programs out of what holds them.
 //!
 //! `-o DIR` gets `modules/NAME.air` and `sources/ARCHIVE/…`, and of fat binaries `modules/N.sm_35.cubin` and
-//! `sources/N.compute_35.ptx`, N being the entry; if the file holds several programs, all of that in a
-//! folder for each. Nothing is written outside of DIR, and every name that had to be changed is told.
+//! `sources/N.compute_35.ptx`, N being the entry; if there are several programs, each has all of that in a folder of its
+//! own. Nothing is written outside of DIR, and every name that had to be changed is reported. `-o -` takes one file.
 
+use super::programs::{
+    Visited, each_input, each_program, each_program_quietly, open_all, print_diagnostics, require_selected,
+};
 use crate::Outcome;
-use crate::args::{ExtractArgs, Extracted, GlobalArgs};
+use crate::args::{ExtractArgs, Extracted as What, GlobalArgs};
 use crate::input::Input;
-use crate::output::{Folder, Stdout};
+use crate::output::{Folder, Stdout, is_stdout, write_file};
 use crate::paint::{self, bytes, counted};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::Serialize;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
-use unshade::carve::Find;
+use unshade::carve::{Find, Limits};
 use unshade::core::{Diagnostics, Escaped};
-use unshade::dxcontainer::program::bitcode;
-use unshade::dxcontainer::{Container, PartData};
-use unshade::metallib::{Function, Library};
-use unshade::nv::Fatbin;
-use unshade::nv::fatbin::{Entry, EntryKind};
-use unshade::program::{NamedLibrary, Program};
+use unshade::program::Verb;
 use unshade::safe_path::{SafePath, SafePaths};
 use unshade::select::Selection;
-use unshade::source_files::visit_files;
 use unshade::view::{FindingView, SCHEMA};
+
+/// How many names a message has.
+const MAX_NAMED: usize = 4;
 
 /// What was written, for `--json`.
 #[derive(Serialize)]
@@ -47,14 +48,21 @@ struct ExtractJson<'a> {
 }
 
 pub(crate) fn run(args: &ExtractArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let selection = args.selection()?;
-    let input = Input::open(&args.file)?;
+    let (files, selection) = args.targets.split()?;
+    let limits = global.limits();
+    let (inputs, opened) = open_all(&files);
+    require_selected(&inputs, &selection, Verb::Extract, &limits)?;
+    // Whether each program gets a folder has to be known before the first file is written.
     let mut programs = 0u64;
-    // Whether there is a folder for each program has to be known before the first is written.
-    input.each_program(&global.limits(), |_| {
-        programs += 1;
-        Ok(())
-    })?;
+    for input in &inputs {
+        each_program_quietly(input, args.verb(), &limits, &mut Diagnostics::new(), |_| {
+            programs += 1;
+            Ok(())
+        })?;
+    }
+    if is_stdout(&args.output.output) {
+        return to_stdout(&inputs, &selection, args, &limits);
+    }
     let folder = Folder::create(&args.output.output, args.output.force)?;
     let mut extraction = Extraction {
         args,
@@ -64,13 +72,49 @@ pub(crate) fn run(args: &ExtractArgs, global: &GlobalArgs) -> Result<Outcome> {
         written: Vec::new(),
         diagnostics: Diagnostics::new(),
     };
-    let mut result = Ok(());
-    input.programs(&global.limits(), &mut |find| {
-        result = extraction.program(&find, programs > 1);
-        if result.is_ok() { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) }
-    });
-    result?;
-    extraction.report(&input, global)
+    let mut stdout = Stdout::new(false);
+    let outcome = each_input(&inputs, |input| {
+        each_program(input, args.verb(), &limits, |visited| extraction.program(&visited, programs > 1))?;
+        extraction.report(input, global, &mut stdout)
+    })?;
+    stdout.finish()?;
+    Ok(opened.and(outcome))
+}
+
+/// Writes the one thing that is extracted to standard output.
+fn to_stdout(inputs: &[Input], selection: &Selection, args: &ExtractArgs, limits: &Limits) -> Result<Outcome> {
+    let mut found: Vec<(String, Vec<u8>)> = Vec::new();
+    for input in inputs {
+        each_program(input, args.verb(), limits, |mut visited| {
+            if args.wants(What::Programs) {
+                found.push((visited.find.path.to_string(), visited.find.data.to_vec()));
+            }
+            let kinds = args.kinds();
+            if let Some(program) = visited.program.filter(|_| !kinds.is_empty()) {
+                let _ = program.extract(selection, &kinds, &mut visited.diagnostics, &mut |one| {
+                    found.push((one.path.to_owned(), one.data.to_vec()));
+                    if found.len() > MAX_NAMED { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                });
+            }
+            print_diagnostics(&visited.find.path.to_string(), &visited.diagnostics);
+            Ok(())
+        })?;
+    }
+    match &found[..] {
+        [] => {
+            anstream::eprintln!("{}: nothing to extract", paint::error("unshade"));
+            Ok(Outcome::Finding)
+        }
+        [(_, data)] => {
+            write_file(&args.output.output, true, data)?;
+            Ok(Outcome::Done)
+        }
+        several => {
+            let names: Vec<&str> = several.iter().take(MAX_NAMED).map(|(name, _)| name.as_str()).collect();
+            let more = if several.len() > MAX_NAMED { " …" } else { "" };
+            bail!("standard output takes one file; these are several: {}{more}", names.join(" "))
+        }
+    }
 }
 
 struct Extraction<'a> {
@@ -83,158 +127,31 @@ struct Extraction<'a> {
 }
 
 impl Extraction<'_> {
-    fn program(&mut self, find: &Find<'_>, several: bool) -> Result<()> {
+    fn program(&mut self, visited: &Visited<'_, '_>, several: bool) -> Result<()> {
+        let find = visited.find;
         let prefix = if several { format!("{}/", inner_name(find)) } else { String::new() };
-        if self.args.wants(Extracted::Programs) {
+        if self.args.wants(What::Programs) {
             let stem = if several { inner_name(find) } else { file_stem(find) };
             let name = format!("{stem}.{}", find.format.extension());
             let path = self.paths.flat(name.as_bytes(), "");
             self.write(path, "program", name.as_bytes(), find.data)?;
         }
-        let mut diagnostics = Diagnostics::new();
-        if let Some(program) = diagnostics.take("program", Program::open(find)) {
-            if let Program::DxContainer(container) = &program {
-                self.container(&prefix, container)?;
-            }
-            if let Program::Fatbin(fatbin) = &program {
-                self.fatbin(&prefix, fatbin, &mut diagnostics)?;
-            }
-            for named in program.libraries(&mut diagnostics) {
-                self.library(&prefix, &named)?;
-            }
-        }
-        self.diagnostics.append(diagnostics);
-        Ok(())
-    }
-
-    fn library(&mut self, prefix: &str, named: &NamedLibrary<'_>) -> Result<()> {
-        let slice = if named.slice.is_empty() { String::new() } else { format!("{}/", named.slice) };
-        let prefix = format!("{prefix}{slice}");
-        let functions: Vec<_> = named
-            .library
-            .functions()
-            .map_while(Result::ok)
-            .filter(|function| self.selection.matches(function))
-            .collect();
-        if self.args.wants(Extracted::Modules) {
-            for function in &functions {
-                self.module(&prefix, &named.library, function)?;
-            }
-        }
-        if self.args.wants(Extracted::Sources) {
-            self.sources(&prefix, &named.library, &functions)?;
-        }
-        Ok(())
-    }
-
-    /// The cubins and PTX of a fat binary; those with the functions that were named, if some were.
-    fn fatbin(&mut self, prefix: &str, fatbin: &Fatbin<'_>, diagnostics: &mut Diagnostics) -> Result<()> {
-        for entry in fatbin.entries() {
-            let Some(entry) = diagnostics.take("nv-entry-header", entry) else { continue };
-            let (folder, extension) = match entry.kind {
-                EntryKind::ELF if self.args.wants(Extracted::Modules) => ("modules", "cubin"),
-                EntryKind::PTX if self.args.wants(Extracted::Sources) => ("sources", "ptx"),
-                EntryKind::ELF | EntryKind::PTX => continue,
-                _ if self.args.wants(Extracted::Modules) => ("modules", "bin"),
-                _ => continue,
-            };
-            let Some(data) = diagnostics.take("nv-entry-data", entry.data()) else { continue };
-            if !self.selection.is_everything() && !self.has_function(&entry, &data) {
-                continue;
-            }
-            let wanted = format!("{prefix}{folder}/{}.{}.{extension}", entry.index, entry.target());
+        let kinds = self.args.kinds();
+        let Some(program) = visited.program.filter(|_| !kinds.is_empty()) else {
+            self.diagnostics.append(visited.diagnostics.clone());
+            return Ok(());
+        };
+        let mut diagnostics = visited.diagnostics.clone();
+        let mut result = Ok(());
+        let selection = self.selection.clone();
+        let _ = program.extract(&selection, &kinds, &mut diagnostics, &mut |one| {
+            let wanted = format!("{prefix}{}", one.path);
             let path = self.paths.file(wanted.as_bytes());
-            let kind = if entry.kind == EntryKind::PTX { "source" } else { "module" };
-            self.write(path, kind, wanted.as_bytes(), &data)?;
-        }
-        Ok(())
-    }
-
-    /// Whether a unit has one of the functions that were named. Functions count from 0 in each.
-    fn has_function(&self, entry: &Entry<'_>, data: &[u8]) -> bool {
-        match entry.kind {
-            EntryKind::ELF => entry.cubin(data).is_ok_and(|cubin| {
-                cubin.functions().any(|one| self.selection.matches_name(one.index, one.name()))
-            }),
-            EntryKind::PTX => {
-                let functions = entry.ptx(data);
-                (0..)
-                    .zip(functions.functions())
-                    .any(|(index, one)| self.selection.matches_name(index, one.name))
-            }
-            _ => false,
-        }
-    }
-
-    /// Bitcode and sources of a DXContainer.
-    fn container(&mut self, prefix: &str, container: &Container<'_>) -> Result<()> {
-        for part in container.found_parts() {
-            let code = bitcode(part.data);
-            match (&part.name.0, code) {
-                (b"DXIL" | b"ILDB" | b"STAT", Ok((_, code))) if self.args.wants(Extracted::Modules) => {
-                    let wanted = format!("{prefix}modules/{}.bc", part.name);
-                    let path = self.paths.file(wanted.as_bytes());
-                    self.write(path, "module", wanted.as_bytes(), code.data())?;
-                }
-                (b"SRCI", _) if self.args.wants(Extracted::Sources) => {
-                    let Some(PartData::Sources(info)) =
-                        self.diagnostics.take("sources", PartData::read(part.name, part.data))
-                    else {
-                        continue;
-                    };
-                    for file in self.diagnostics.take("sources", info.files()).unwrap_or_default() {
-                        let name = file.name.to_string_lossy().replace('\\', "/");
-                        let name = name.split_once(":/").map_or(name.as_str(), |(_, rest)| rest);
-                        let wanted = format!("{prefix}sources/{}", name.trim_start_matches('/'));
-                        let path = self.paths.file(wanted.as_bytes());
-                        self.write(path, "source", wanted.as_bytes(), &file.text.0)?;
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn module(&mut self, prefix: &str, library: &Library<'_>, function: &Function<'_>) -> Result<()> {
-        let Some(module) = self.diagnostics.take("module-range", library.module(function)).flatten() else {
-            return Ok(());
-        };
-        let name = match function.name {
-            Some(name) => String::from_utf8_lossy(name).replace(['/', '\\'], "_"),
-            None => format!("function-{}", function.index),
-        };
-        let wanted = format!("{prefix}modules/{name}.air");
-        let path = self.paths.file(wanted.as_bytes());
-        self.write(path, "module", wanted.as_bytes(), module.bytes())
-    }
-
-    fn sources(&mut self, prefix: &str, library: &Library<'_>, functions: &[Function<'_>]) -> Result<()> {
-        let Some(sources) = self.diagnostics.take("sources", library.sources()).flatten() else {
-            return Ok(());
-        };
-        let start = sources.offset();
-        for archive in sources.archives() {
-            let Some(archive) = self.diagnostics.take("sources", archive) else { continue };
-            let offset = archive.code_offset.saturating_sub(start);
-            let wanted = functions.iter().any(|function| function.source_offset == Some(offset));
-            if !self.selection.is_everything() && !wanted {
-                continue;
-            }
-            let id = String::from_utf8_lossy(archive.id).replace(['/', '\\'], "_");
-            let mut result = Ok(());
-            let unpacked = visit_files(&archive, |file| {
-                if result.is_ok() {
-                    let inner = String::from_utf8_lossy(&file.path);
-                    let wanted = format!("{prefix}sources/{id}/{}", inner.trim_start_matches('/'));
-                    let path = self.paths.file(wanted.as_bytes());
-                    result = self.write(path, "source", wanted.as_bytes(), &file.data);
-                }
-            });
-            result?;
-            self.diagnostics.take("sources", unpacked);
-        }
-        Ok(())
+            result = self.write(path, one.kind.name(), wanted.as_bytes(), one.data);
+            if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        self.diagnostics.append(diagnostics);
+        result
     }
 
     fn write(&mut self, path: SafePath, kind: &'static str, wanted: &[u8], data: &[u8]) -> Result<()> {
@@ -249,56 +166,48 @@ impl Extraction<'_> {
         Ok(())
     }
 
-    fn report(self, input: &Input, global: &GlobalArgs) -> Result<Outcome> {
-        let outcome = match (self.written.is_empty(), self.diagnostics.has_errors()) {
+    /// Reports what was written of an input.
+    fn report(&mut self, input: &Input, global: &GlobalArgs, stdout: &mut Stdout) -> Result<Outcome> {
+        let written = std::mem::take(&mut self.written);
+        let diagnostics = std::mem::take(&mut self.diagnostics);
+        let outcome = match (written.is_empty(), diagnostics.has_errors()) {
             (false, false) => Outcome::Done,
             _ => Outcome::Finding,
         };
-        let mut stdout = Stdout::new(false);
         if global.json {
-            let findings = self.diagnostics.iter().map(FindingView::from).collect();
-            let json = ExtractJson { schema: SCHEMA, file: &input.name, written: self.written, findings };
-            stdout.json(&json, false)?;
-            stdout.finish()?;
+            let findings = diagnostics.iter().map(FindingView::from).collect();
+            stdout.json(&ExtractJson { schema: SCHEMA, file: &input.name, written, findings }, false)?;
             return Ok(outcome);
         }
-        self.print(input, &mut stdout)?;
-        stdout.finish()?;
-        Ok(outcome)
-    }
-
-    fn print(&self, input: &Input, stdout: &mut Stdout) -> Result<()> {
-        for diagnostic in &self.diagnostics {
-            anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
-        }
-        for written in &self.written {
-            if let Some(from) = &written.renamed_from {
-                anstream::eprintln!("{}: renamed {from} to {}", input.name, written.path);
+        print_diagnostics(&input.name, &diagnostics);
+        for one in &written {
+            if let Some(from) = &one.renamed_from {
+                anstream::eprintln!("{}: renamed {from} to {}", input.name, one.path);
             }
         }
         for (kind, noun) in [("program", "program"), ("module", "module"), ("source", "source file")] {
-            let files: Vec<_> = self.written.iter().filter(|written| written.kind == kind).collect();
+            let files: Vec<_> = written.iter().filter(|written| written.kind == kind).collect();
             if !files.is_empty() {
                 let size = bytes(files.iter().map(|written| written.size).sum());
                 let folder = self.args.output.output.display();
                 writeln!(stdout, "{}, {size}, in {folder}", counted(files.len() as u64, noun))?;
             }
         }
-        if self.written.is_empty() {
-            anstream::eprintln!("{}: nothing to extract", paint::error("unshade"));
+        if written.is_empty() {
+            anstream::eprintln!("{}: {}: nothing to extract", paint::error("unshade"), input.name);
         }
-        Ok(())
+        Ok(outcome)
     }
 }
 
-/// What a program's folder is called if there are several: the way to it inside of the file, on one level.
+/// Returns the name of a program's folder if there are several: its path inside of the file, on one level.
 fn inner_name(find: &Find<'_>) -> String {
     let selector = find.path.selector();
     let name = selector.trim_start_matches('!').replace(['/', '\\', '!'], "_");
     if name.is_empty() { file_stem(find) } else { name }
 }
 
-/// The file's name without its folder and extension.
+/// Returns the file's name without its folder and extension.
 fn file_stem(find: &Find<'_>) -> String {
     let file = String::from_utf8_lossy(find.path.file()).into_owned();
     let name = file.rsplit(['/', '\\']).next().unwrap_or_default();

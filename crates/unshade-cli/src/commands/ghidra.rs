@@ -1,18 +1,18 @@
 //! `unshade ghidra`: the Ghidra processor module, as files; with `--import`, kernels as programs that Ghidra imports.
 
+use super::programs::{Visited, each_program, print_diagnostics, require_selected};
 use crate::Outcome;
 use crate::args::{GhidraArgs, GlobalArgs};
 use crate::input::Input;
 use crate::output::{Folder, Stdout};
-use crate::paint::{self, counted, faint};
+use crate::paint::{counted, faint};
 use anyhow::Result;
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
-use unshade::carve::Find;
-use unshade::core::Diagnostics;
 use unshade::ghidra;
-use unshade::nv_units::{Unit, each_unit};
-use unshade::program::Program;
+use unshade::nv_units::each_known_cubin;
+use unshade::program::{Code, CodeRequest, Verb};
 use unshade::safe_path::SafePaths;
 use unshade::select::Selection;
 
@@ -56,7 +56,7 @@ struct Import<'a> {
     findings: usize,
 }
 
-fn import(file: &str, args: &GhidraArgs, global: &GlobalArgs) -> Result<Outcome> {
+fn import(file: &OsStr, args: &GhidraArgs, global: &GlobalArgs) -> Result<Outcome> {
     let input = Input::open(file)?;
     let mut stdout = Stdout::new(false);
     let mut import = Import {
@@ -67,7 +67,8 @@ fn import(file: &str, args: &GhidraArgs, global: &GlobalArgs) -> Result<Outcome>
         programs: 0,
         findings: 0,
     };
-    input.each_program(&global.limits(), |find| import.program(find))?;
+    require_selected(std::slice::from_ref(&input), &import.selection, Verb::Ghidra, &global.limits())?;
+    each_program(&input, Verb::Ghidra, &global.limits(), |visited| import.program(visited))?;
     let (programs, findings) = (import.programs, import.findings);
     writeln!(stdout, "{}", faint(format!("{} for Ghidra", counted(programs, "program"))))?;
     stdout.finish()?;
@@ -75,30 +76,29 @@ fn import(file: &str, args: &GhidraArgs, global: &GlobalArgs) -> Result<Outcome>
 }
 
 impl Import<'_> {
-    fn program(&mut self, find: &Find<'_>) -> Result<()> {
-        let mut diagnostics = Diagnostics::new();
+    fn program(&mut self, visited: Visited<'_, '_>) -> Result<()> {
+        let mut diagnostics = visited.diagnostics;
+        let path = visited.find.path.to_string();
+        let selection = self.selection.clone();
+        let request = CodeRequest { selection: &selection, part: None, path: &path };
         let mut result = Ok(());
-        if let Some(program) = diagnostics.take("program", Program::open(find)) {
-            let mut faults = Diagnostics::new();
-            each_unit(&program, false, &mut diagnostics, &mut |_, unit| {
-                if let (Unit::Cubin(cubin), true) = (unit, result.is_ok()) {
-                    let wanted = |function: &unshade::nv::function::Function<'_>| {
-                        self.selection.matches_name(function.index, function.name())
-                    };
-                    for program in ghidra::programs(cubin, &wanted, &mut faults) {
+        if let Some(Code::Machine(nvidia)) =
+            visited.program.map(|program| program.code(&request, &mut diagnostics))
+        {
+            let wanted = |function: &unshade::nv::function::Function<'_>| {
+                selection.matches_name(function.index, function.name())
+            };
+            each_known_cubin(nvidia, &mut diagnostics, &mut |cubin, _, diagnostics| {
+                let programs = ghidra::programs(cubin, &wanted, diagnostics);
+                for program in programs {
+                    if result.is_ok() {
                         result = self.write(&program);
-                        if result.is_err() {
-                            break;
-                        }
                     }
                 }
             });
-            diagnostics.append(faults);
         }
-        for diagnostic in &diagnostics {
-            self.findings = self.findings.saturating_add(1);
-            anstream::eprintln!("{}", paint::diagnostic(&find.path.to_string(), diagnostic));
-        }
+        self.findings = self.findings.saturating_add(diagnostics.len());
+        print_diagnostics(&path, &diagnostics);
         result
     }
 

@@ -2,42 +2,45 @@
 
 use super::written::{one_program, read_text, write};
 use crate::Outcome;
-use crate::args::{BuildArgs, EditArgs, FromYamlArgs, GlobalArgs, ModuleFile, Stripped, ToYamlArgs};
-use crate::input::Bytes;
+use crate::args::{
+    BuildArgs, EditArgs, FileArgs, FromYamlArgs, GlobalArgs, ModuleFile, Stripped, ToYamlArgs,
+};
+use crate::input::{Bytes, shown};
 use crate::output::{Folder, ensure_free, write_pieces, write_text};
 use anyhow::{Context, Result, bail, ensure};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use unshade::core::{Error, ErrorKind, Escaped};
-use unshade::format::Format;
 use unshade::metallib::edit::Strip;
 use unshade::metallib::header::{self, Version};
 use unshade::metallib::target::{FIRST_WITH_PLATFORM, Target};
 use unshade::metallib::{LibraryFile, LibraryType, document, module};
+use unshade::program::{Verb, Writable};
 use unshade::safe_path::SafePaths;
 use unshade::select::Selector;
 use unshade::{air, build as library_builder, load_check};
 
-pub(super) fn to_yaml(args: &ToYamlArgs, data: &[u8]) -> Result<Outcome> {
+pub(super) fn to_yaml(args: &ToYamlArgs, output: &FileArgs, data: &[u8]) -> Result<Outcome> {
     let file = LibraryFile::parse(data)?;
     let Some(folder) = &args.modules else {
-        write_pieces(&args.output, |out| Ok(document::write_yaml(&file, &mut |_, _| None, out)?))?;
+        write_pieces(output, |out| Ok(document::write_yaml(&file, &mut |_, _| None, out)?))?;
         return Ok(Outcome::Done);
     };
     let names = module_names(&file);
     let shown = |name: &Path| folder.join(name).to_string_lossy().into_owned();
     let text = document::to_yaml_with(&file, &mut |index, _| names.get(index).map(|name| shown(name)))?;
     // Modules are written first, and so not before it is known that the document can be.
-    if let Some(output) = &args.output.output {
-        ensure_free(output, args.output.force)?;
+    if let Some(path) = &output.output {
+        ensure_free(path, output.force)?;
     }
-    let written = Folder::create(folder, args.output.force)?;
+    let written = Folder::create(folder, output.force)?;
     for name in &names {
-        ensure_free(&folder.join(name), args.output.force)?;
+        ensure_free(&folder.join(name), output.force)?;
     }
     for (module, name) in file.modules.iter().zip(&names) {
         written.write_flat(name, &module.bytes)?;
     }
-    write_text(&args.output, &text)?;
+    write_text(output, &text)?;
     Ok(Outcome::Done)
 }
 
@@ -54,14 +57,14 @@ fn module_names(file: &LibraryFile<'_>) -> Vec<PathBuf> {
 }
 
 pub(super) fn from_yaml(args: &FromYamlArgs, text: &str) -> Result<Outcome> {
-    ensure!(!args.sign, "{}: Metal libraries are not signed", args.file);
+    ensure!(!args.sign, "{}: Metal libraries are not signed", shown(&args.file));
     let mut load = loader(&args.file);
-    let file = document::from_yaml_with(text, &mut load).with_context(|| args.file.clone())?;
-    write(&args.output, &[&args.file], file.write().with_context(|| args.file.clone())?.pieces())
+    let file = document::from_yaml_with(text, &mut load).with_context(|| shown(&args.file))?;
+    write(&args.output, &[&args.file], file.write().with_context(|| shown(&args.file))?.pieces())
 }
 
 /// Reads the files that a document names: as they are, or beside the document.
-fn loader(document: &str) -> impl FnMut(&str) -> unshade::core::Result<Vec<u8>> {
+fn loader(document: &OsStr) -> impl FnMut(&str) -> unshade::core::Result<Vec<u8>> {
     let folder = Path::new(document).parent().map(Path::to_path_buf).unwrap_or_default();
     move |name| {
         let beside: PathBuf = folder.join(name);
@@ -75,10 +78,10 @@ fn loader(document: &str) -> impl FnMut(&str) -> unshade::core::Result<Vec<u8>> 
 }
 
 pub(super) fn build(args: &BuildArgs) -> Result<Outcome> {
-    let inputs: Vec<&str> = args.inputs.iter().map(String::as_str).collect();
+    let inputs: Vec<&OsStr> = args.inputs.iter().map(OsString::as_os_str).collect();
     let bytes: Vec<Bytes> = inputs
         .iter()
-        .map(|input| Bytes::open(Path::new(input)).with_context(|| format!("can't read {input}")))
+        .map(|input| Bytes::open(Path::new(input)).with_context(|| format!("can't read {}", shown(input))))
         .collect::<Result<_>>()?;
     let is_module = |bytes: &Bytes| {
         bytes.starts_with(&module::BITCODE_MAGIC) || bytes.starts_with(&module::WRAPPER_MAGIC.to_le_bytes())
@@ -88,7 +91,7 @@ pub(super) fn build(args: &BuildArgs) -> Result<Outcome> {
         ([manifest], false) => {
             ensure!(args.os.is_none(), "--os goes with modules; a manifest has the keys `Platform` and `OS`");
             let text = read_text(manifest)?;
-            library_builder::metallib(&text, &mut loader(manifest)).with_context(|| (*manifest).to_owned())?
+            library_builder::metallib(&text, &mut loader(manifest)).with_context(|| shown(manifest))?
         }
         _ => bail!("one manifest, or modules of bitcode, are wanted"),
     };
@@ -100,7 +103,7 @@ fn from_modules(args: &BuildArgs, modules: &[Bytes]) -> Result<LibraryFile<'stat
     let target = Target { platform: target.platform, os: os_version(target)? };
     let mut file = LibraryFile::new(target.header(LibraryType::EXECUTABLE));
     for (module, name) in modules.iter().zip(&args.inputs) {
-        library_builder::add_module(&mut file, module).with_context(|| name.clone())?;
+        library_builder::add_module(&mut file, module).with_context(|| shown(name))?;
     }
     // The linker writes none before 1.2.5.
     if target.container() > 4 {
@@ -119,7 +122,7 @@ pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<
     let mut changed = !others.is_empty();
     for (other, argument) in others.iter().zip(&args.merge) {
         let merged = LibraryFile::parse(other).and_then(|other| file.merge(other));
-        merged.with_context(|| argument.clone())?;
+        merged.with_context(|| shown(argument))?;
     }
     changed |= choose_functions(args, &mut file)?;
     for rename in &args.rename {
@@ -148,21 +151,21 @@ pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<
     if changed && before.is_some() && !args.keep_uuid {
         file.renew_uuid()?;
     }
-    let mut inputs = vec![args.file.as_str()];
-    inputs.extend(args.merge.iter().map(String::as_str));
+    let mut inputs = vec![args.file.as_os_str()];
+    inputs.extend(args.merge.iter().map(OsString::as_os_str));
     write(&args.output, &inputs, file.write()?.pieces())
 }
 
 /// The one library that an argument means. One that is a file by itself stays mapped.
-fn library_of(argument: &str, global: &GlobalArgs) -> Result<Bytes> {
+fn library_of(argument: &OsStr, global: &GlobalArgs) -> Result<Bytes> {
     if let Ok(bytes) = Bytes::open(Path::new(argument))
         && bytes.starts_with(&header::MAGIC.0)
     {
         return Ok(bytes);
     }
     let mut copy = Vec::new();
-    one_program(argument, global, |format, data| {
-        ensure!(format == Format::MetalLibrary, "is no Metal library");
+    one_program(argument, Verb::Edit, global, |writable, data| {
+        ensure!(writable == Writable::MetalLibrary, "is no Metal library");
         copy = data.to_vec();
         Ok(Outcome::Done)
     })?;
@@ -200,7 +203,7 @@ fn choose_functions(args: &EditArgs, file: &mut LibraryFile<'_>) -> Result<bool>
     let keep: Vec<Selector> = args.keep.iter().map(parse).collect::<Result<_>>()?;
     let remove: Vec<Selector> = args.remove.iter().map(parse).collect::<Result<_>>()?;
     let means = |selector: &Selector, index: usize, name: &[u8]| {
-        u32::try_from(index).is_ok_and(|index| selector.matches_name(index, name))
+        u32::try_from(index).is_ok_and(|index| selector.matches(index, name))
     };
     for (selector, text) in keep.iter().chain(&remove).zip(args.keep.iter().chain(&args.remove)) {
         let mut functions = file.functions.iter().enumerate();
@@ -217,7 +220,7 @@ fn choose_functions(args: &EditArgs, file: &mut LibraryFile<'_>) -> Result<bool>
 fn one_function(file: &LibraryFile<'_>, text: &str) -> Result<usize> {
     let selector = Selector::parse(text).map_err(anyhow::Error::msg)?;
     let mut found = file.functions.iter().enumerate().filter(|(index, function)| {
-        u32::try_from(*index).is_ok_and(|index| selector.matches_name(index, &function.name))
+        u32::try_from(*index).is_ok_and(|index| selector.matches(index, &function.name))
     });
     match (found.next(), found.next()) {
         (Some((index, _)), None) => Ok(index),

@@ -3,7 +3,7 @@
 //! The walk lists the files first, in order; threads then take one file after the other, and rows are printed in the
 //! order of the list whoever is done first.
 
-use super::ProgramJson;
+use super::programs::{ProgramJson, collect};
 use super::walk::{in_order, list_files, threads};
 use crate::Outcome;
 use crate::args::{GlobalArgs, ScanArgs};
@@ -14,11 +14,10 @@ use crate::progress::Progress;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::Path;
 use unshade::carve::{Find, Limits};
 use unshade::core::Diagnostics;
-use unshade::program::Program;
+use unshade::program::{self, Brief};
 use unshade::view::{FindingView, SCHEMA};
 
 /// The width of the path's column before it is known how long the paths are.
@@ -101,38 +100,12 @@ fn scan_file(path: &Path, limits: &Limits) -> Scanned {
         Ok(input) => input,
         Err(error) => return Scanned { name, size: 0, result: Err(error) },
     };
-    let mut found = Vec::new();
-    let diagnostics = input.programs(limits, &mut |find| {
-        found.push(describe(&find));
-        ControlFlow::Continue(())
-    });
-    Scanned { name, size: input.bytes().len() as u64, result: Ok((found, diagnostics)) }
+    Scanned { name, size: input.bytes().len() as u64, result: Ok(collect(&input, limits, describe)) }
 }
 
 fn describe(find: &Find<'_>) -> FoundJson {
-    if let Some(container) = super::dxcontainer::view(find) {
-        return FoundJson {
-            head: ProgramJson::new(find),
-            target: container.profile,
-            functions: container.functions.len().max(1) as u64,
-        };
-    }
-    let mut ignored = Diagnostics::new();
-    if let Some(view) = super::direct3d9::view(find, &mut ignored) {
-        return FoundJson { head: ProgramJson::new(find), target: Some(view.profile), functions: 1 };
-    }
-    let program = Program::open(find).ok();
-    let nvidia = program.as_ref().and_then(|program| super::nvidia::view(program, &mut ignored));
-    if let Some(view) = &nvidia {
-        let (target, functions) = super::nvidia::target(view);
-        return FoundJson { head: ProgramJson::new(find), target, functions };
-    }
-    let libraries = program.map(|program| program.libraries(&mut ignored)).unwrap_or_default();
-    FoundJson {
-        head: ProgramJson::new(find),
-        target: libraries.first().map(|named| named.library.header().target()),
-        functions: libraries.iter().map(|named| u64::from(named.library.functions().declared_count())).sum(),
-    }
+    let Brief { target, functions, .. } = program::open(find).map(|program| program.brief()).unwrap_or_default();
+    FoundJson { head: ProgramJson::new(find), target, functions }
 }
 
 fn report(

@@ -16,10 +16,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use unshade::carve::{Find, Limits};
 use unshade::core::Diagnostics;
-use unshade::disassembly::TokenSource;
-use unshade::llvm::bitstream;
-use unshade::nv_units::{Unit, each_unit};
-use unshade::program::Program;
+use unshade::format::Format;
+use unshade::nv_units::each_known_cubin;
+use unshade::program::{self, Code, CodeRequest};
+use unshade::select::Selection;
 use unshade::survey::{Dependency, FieldReport, RecordReport, Show, Survey, SurveyReport};
 
 /// So wide lines are where the width of the terminal is not known.
@@ -77,11 +77,6 @@ fn survey_file(path: &Path, with_bitcode: bool, limits: &Limits) -> Result<(Surv
     let input = Input::open_path(path)?;
     let mut survey = Survey::default();
     survey.file();
-    if bitstream::locate(input.bytes(), 0).is_ok() {
-        // What is wrong with it is for `dis` to tell; what stands before that was counted.
-        let _ = survey.bitcode(input.bytes(), 0);
-        return Ok((survey, 1));
-    }
     let mut count = 0;
     input.programs(limits, &mut |find| {
         count += 1;
@@ -91,38 +86,34 @@ fn survey_file(path: &Path, with_bitcode: bool, limits: &Limits) -> Result<(Surv
     Ok((survey, count))
 }
 
-fn survey_program(find: &Find<'_>, with_bitcode: bool, survey: &mut Survey) {
-    let Ok(program) = Program::open(find) else { return };
+fn survey_program(find: &Find<'_>, with_code: bool, survey: &mut Survey) {
+    let Ok(program) = program::open(find) else { return };
     survey.program(find.format.name(), find.data.len() as u64, |sink| program.outline(sink));
-    if !with_bitcode {
+    // A program that is bitcode and nothing else has no other fields.
+    if !with_code && find.format != Format::Bitcode {
         return;
     }
-    each_unit(&program, false, &mut Diagnostics::new(), &mut |_, unit| {
-        if let Unit::Cubin(cubin) = unit {
+    let (selection, path) = (Selection::default(), find.path.to_string());
+    let request = CodeRequest { selection: &selection, part: None, path: &path };
+    let mut diagnostics = Diagnostics::new();
+    match program.code(&request, &mut diagnostics) {
+        Code::Machine(nvidia) => each_known_cubin(nvidia, &mut diagnostics, &mut |cubin, _, _| {
             survey.machine_code(cubin);
-        }
-    });
-    if let Program::Direct3d9(data) = &program {
-        survey.token_programs(&TokenSource::Direct3d9(*data));
-    }
-    if let Program::DxContainer(container) = &program {
-        survey.token_programs(&TokenSource::Container(container.clone()));
-        for part in container.found_parts() {
-            if let Ok((_, code)) = unshade::dxcontainer::program::bitcode(part.data) {
-                let _ = survey.bitcode(code.data(), code.base());
+        }),
+        Code::Tokens(source) => survey.token_programs(&source),
+        Code::Modules(groups) => {
+            let mut last = None;
+            for unit in groups.iter().flat_map(|group| &group.units) {
+                // What is wrong with a module is reported by `verify`; what precedes that was counted. Functions of a
+                // dynamic library share a module.
+                if let Ok((bytes, offset)) = unit.bytes()
+                    && last.replace(offset) != Some(offset)
+                {
+                    let _ = survey.bitcode(bytes, offset);
+                }
             }
         }
-    }
-    for named in program.libraries(&mut Diagnostics::new()) {
-        let library = &named.library;
-        let mut last = None;
-        for function in library.functions().map_while(std::result::Result::ok) {
-            let Ok(Some(module)) = library.module(&function) else { continue };
-            // Functions of a dynamic library share a module.
-            if last.replace(module.range()) != Some(module.range()) {
-                let _ = survey.bitcode(module.bytes(), module.range().start);
-            }
-        }
+        Code::Unread => {}
     }
 }
 

@@ -1,35 +1,31 @@
 //! `unshade verify`: structure, sizes and every hash.
 
-use super::{FileJson, ProgramJson, check, each_file, findings};
+use super::programs::{FileJson, ProgramJson, each_file, each_program};
 use crate::Outcome;
 use crate::args::{GlobalArgs, VerifyArgs};
 use crate::output::Stdout;
 use crate::paint::{self, counted, good, grouped};
+use crate::runner::AllProcessors;
 use anyhow::Result;
 use serde::Serialize;
 use std::io::Write;
-use unshade::carve::{Condition, Find};
+use unshade::carve::Condition;
 use unshade::core::{Diagnostics, Error, ErrorKind};
-use unshade::format::Format;
-use unshade::metallib::Library;
-use unshade::metallib::verify::Verdict;
-use unshade::nv;
-use unshade::program::Program;
-use unshade::source_files::visit_files;
-use unshade::view::{Direct3d9View, FindingView};
+use unshade::program::{Hashes, Verb, Verdict};
+use unshade::view::FindingView;
 
 #[derive(Serialize)]
 struct VerifyJson {
     #[serde(flatten)]
     head: ProgramJson,
-    /// Of Metal libraries.
+    /// Of programs whose functions have hashes.
     #[serde(skip_serializing_if = "Option::is_none")]
     functions: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     matching_hashes: Option<u64>,
     errors: usize,
     warnings: usize,
-    /// How many findings were counted but are not listed.
+    /// The number of findings that were counted but are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     suppressed: usize,
     findings: Vec<FindingView>,
@@ -44,26 +40,30 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
     let outcome = each_file(&args.files.files, |input| {
         let mut outcome = Outcome::Done;
         let mut programs = Vec::new();
-        let carving = input.each_program(&global.limits(), |find| {
-            let checked = check_program(find);
-            let diagnostics = &checked.diagnostics;
+        let carving = each_program(input, Verb::Verify, &global.limits(), |visited| {
+            let mut verdict = Verdict { diagnostics: damage(visited.find), ..Verdict::default() };
+            verdict.diagnostics.append(visited.diagnostics);
+            if let Some(program) = visited.program {
+                let checked = program.verify(&AllProcessors);
+                verdict.hashes = checked.hashes;
+                verdict.diagnostics.append(checked.diagnostics);
+            }
+            let diagnostics = &verdict.diagnostics;
             if diagnostics.has_errors() || (args.strict && diagnostics.warnings() > 0) {
                 outcome = Outcome::Finding;
             }
-            if global.json {
-                programs.push(VerifyJson {
-                    head: ProgramJson::new(find),
-                    functions: has_functions(find).then_some(checked.functions),
-                    matching_hashes: has_functions(find).then_some(checked.matching_hashes),
-                    errors: diagnostics.errors(),
-                    warnings: diagnostics.warnings(),
-                    suppressed: diagnostics.suppressed(),
-                    findings: findings(diagnostics),
-                });
-            } else {
-                let functions = has_functions(find).then_some(checked.functions);
-                print(&find.path.to_string(), &checked, functions, &mut stdout)?;
+            if !global.json {
+                return print(&visited.find.path.to_string(), &verdict, &mut stdout);
             }
+            programs.push(VerifyJson {
+                head: ProgramJson::new(visited.find),
+                functions: verdict.hashes.map(|hashes| hashes.functions),
+                matching_hashes: verdict.hashes.map(|hashes| hashes.matching),
+                errors: diagnostics.errors(),
+                warnings: diagnostics.warnings(),
+                suppressed: diagnostics.suppressed(),
+                findings: super::findings(diagnostics),
+            });
             Ok(())
         })?;
         if global.json {
@@ -75,68 +75,25 @@ pub(crate) fn run(args: &VerifyArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Whether the program has functions of its own, each with a hash.
-fn has_functions(find: &Find<'_>) -> bool {
-    matches!(find.format, Format::MetalLibrary | Format::MetalUniversal)
-}
-
-fn check_program(find: &Find<'_>) -> Verdict {
-    let mut verdict = Verdict { functions: 0, matching_hashes: 0, diagnostics: Diagnostics::new() };
+/// Reports a program that was recognised although its header is damaged.
+fn damage(find: &unshade::carve::Find<'_>) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
     if find.condition == Condition::Damaged {
         let at = find.file_offset.unwrap_or(find.path.offset());
-        let error = Error::new(
-            ErrorKind::BadValue,
-            at,
-            "starts like a program, but the rest of the header is damaged",
-        );
-        verdict.diagnostics.error("header", error);
+        let message = "starts like a program, but the rest of the header is damaged";
+        diagnostics.error("header", Error::new(ErrorKind::BadValue, at, message));
     }
-    let Some(program) = verdict.diagnostics.take("header", Program::open(find)) else { return verdict };
-    match &program {
-        Program::DxContainer(container) => {
-            verdict.diagnostics.append(unshade::check_dxcontainer(container));
-        }
-        // Findings of what had to be unpacked have offsets of their own, and stay with their entry.
-        Program::Fatbin(fatbin) => {
-            verdict.diagnostics.append(nv::verify::fatbin(fatbin));
-            return verdict;
-        }
-        Program::Cubin(cubin) => verdict.diagnostics.append(nv::verify::cubin(cubin)),
-        Program::Ptx(ptx) => verdict.diagnostics.append(nv::verify::ptx(ptx)),
-        Program::Direct3d9(data) => {
-            let view = Direct3d9View::new(*data, &mut verdict.diagnostics);
-            verdict.diagnostics.take("dxbc-legacy-tokens", view);
-        }
-        _ => {}
-    }
-    for named in program.libraries(&mut verdict.diagnostics) {
-        let library = check(&named.library);
-        verdict.functions += library.functions;
-        verdict.matching_hashes += library.matching_hashes;
-        verdict.diagnostics.append(library.diagnostics);
-        check_sources(&named.library, &mut verdict.diagnostics);
-    }
-    verdict.diagnostics.sort_by_offset();
-    verdict
+    diagnostics
 }
 
-/// Unpacks the embedded sources, which have checksums of their own.
-fn check_sources(library: &Library<'_>, diagnostics: &mut Diagnostics) {
-    let Ok(Some(sources)) = library.sources() else { return };
-    for archive in sources.archives().filter_map(Result::ok) {
-        diagnostics.take("sources", visit_files(&archive, |_| ()));
-    }
-}
-
-fn print(path: &str, checked: &Verdict, functions: Option<u64>, stdout: &mut Stdout) -> Result<()> {
-    let diagnostics = &checked.diagnostics;
+fn print(path: &str, verdict: &Verdict, stdout: &mut Stdout) -> Result<()> {
+    let diagnostics = &verdict.diagnostics;
     for diagnostic in diagnostics {
         writeln!(stdout, "{}", paint::diagnostic(path, diagnostic))?;
     }
     if diagnostics.suppressed() > 0 {
         writeln!(stdout, "{path}: … and {} more findings", grouped(diagnostics.suppressed() as u64))?;
     }
-    let counted_functions = functions.map(|functions| counted(functions, "function"));
     let mut counts = Vec::new();
     if diagnostics.has_errors() {
         counts.push(paint::bad(counted(diagnostics.errors() as u64, "error")).to_string());
@@ -144,13 +101,15 @@ fn print(path: &str, checked: &Verdict, functions: Option<u64>, stdout: &mut Std
     if diagnostics.warnings() > 0 {
         counts.push(counted(diagnostics.warnings() as u64, "warning"));
     }
-    match (counts.is_empty(), counted_functions) {
-        (true, Some(functions)) => {
-            let hashes = if checked.functions == 0 { "" } else { ", every hash matches" };
-            writeln!(stdout, "{path}: {}, {functions}{hashes}", good("sound"))?;
+    match (counts.is_empty(), verdict.hashes) {
+        (true, Some(Hashes { functions, .. })) => {
+            let hashes = if functions == 0 { "" } else { ", every hash matches" };
+            writeln!(stdout, "{path}: {}, {}{hashes}", good("sound"), counted(functions, "function"))?;
         }
         (true, None) => writeln!(stdout, "{path}: {}", good("sound"))?,
-        (false, Some(functions)) => writeln!(stdout, "{path}: {} in {functions}", counts.join(" and "))?,
+        (false, Some(Hashes { functions, .. })) => {
+            writeln!(stdout, "{path}: {} in {}", counts.join(" and "), counted(functions, "function"))?;
+        }
         (false, None) => writeln!(stdout, "{path}: {}", counts.join(" and "))?,
     }
     Ok(())

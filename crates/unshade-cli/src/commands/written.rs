@@ -1,24 +1,49 @@
-//! The commands that write programs: they find out what a file is and leave the rest to the format.
+//! The commands that write programs: each asks what a program can be written as.
 
+use super::programs::only_program;
 use super::{dxcontainer, metallib};
 use crate::Outcome;
-use crate::args::{BinaryArgs, BuildArgs, Built, EditArgs, FromYamlArgs, GlobalArgs, SignArgs, ToYamlArgs};
-use crate::input::{Bytes, Input};
-use crate::output::write_file_of;
+use crate::args::{
+    BinaryArgs, BuildArgs, Built, EditArgs, FileArgs, FromYamlArgs, GlobalArgs, SignArgs, ToYamlArgs,
+};
+use crate::input::{Bytes, Input, file_of, shown};
+use crate::output::{Folder, write_file_of};
 use anyhow::{Context, Result, bail};
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::Path;
 use unshade::carve::Find;
 use unshade::dxcontainer::msf::Msf;
-use unshade::format::Format;
+use unshade::program::{Verb, Writable};
+use unshade::safe_path::SafePaths;
 
 /// YAML longer than this is refused: it is that of a program of the largest size.
 const MAX_YAML: u64 = 4 << 30;
 
 pub(crate) fn to_yaml(args: &ToYamlArgs, global: &GlobalArgs) -> Result<Outcome> {
-    one_program(&args.file, global, |format, data| match format {
-        Format::DxContainer => dxcontainer::to_yaml(args, data),
-        _ => metallib::to_yaml(args, data),
+    if let [file] = &args.files[..] {
+        return one_to_yaml(file, args, &args.output, global);
+    }
+    // Several files: a document for each in a folder.
+    let Some(folder) = &args.output.output else { bail!("of several files, -o names the folder for the documents") };
+    Folder::create(folder, args.output.force)?;
+    let mut names = SafePaths::default();
+    let mut outcome = Outcome::Done;
+    for file in &args.files {
+        let name = names.flat(Path::new(file).file_name().unwrap_or(file).as_encoded_bytes(), ".yaml").path;
+        let output = FileArgs { output: Some(folder.join(name)), force: args.output.force };
+        outcome = outcome.and(match one_to_yaml(file, args, &output, global) {
+            Ok(one) => one,
+            Err(error) => Outcome::of_error(&error),
+        });
+    }
+    Ok(outcome)
+}
+
+fn one_to_yaml(file: &OsStr, args: &ToYamlArgs, output: &FileArgs, global: &GlobalArgs) -> Result<Outcome> {
+    one_program(file, Verb::ToYaml, global, |writable, data| match writable {
+        Writable::DxContainer => dxcontainer::to_yaml(args, output, data),
+        Writable::MetalLibrary => metallib::to_yaml(args, output, data),
     })
 }
 
@@ -33,16 +58,13 @@ pub(crate) fn from_yaml(args: &FromYamlArgs) -> Result<Outcome> {
 }
 
 pub(crate) fn sign(args: &SignArgs, global: &GlobalArgs) -> Result<Outcome> {
-    one_program(&args.file, global, |format, data| match format {
-        Format::DxContainer => dxcontainer::sign(args, data),
-        _ => bail!("Metal libraries are not signed"),
-    })
+    one_program(&args.file, Verb::Sign, global, |_, data| dxcontainer::sign(args, data))
 }
 
 pub(crate) fn edit(args: &EditArgs, global: &GlobalArgs) -> Result<Outcome> {
-    one_program(&args.file, global, |format, data| match format {
-        Format::DxContainer => dxcontainer::edit(args, data),
-        _ => metallib::edit(args, global, data),
+    one_program(&args.file, Verb::Edit, global, |writable, data| match writable {
+        Writable::DxContainer => dxcontainer::edit(args, data),
+        Writable::MetalLibrary => metallib::edit(args, global, data),
     })
 }
 
@@ -54,56 +76,39 @@ pub(crate) fn build(args: &BuildArgs) -> Result<Outcome> {
 }
 
 /// Reads a file of text, or standard input.
-pub(super) fn read_text(file: &str) -> Result<String> {
+pub(super) fn read_text(file: &OsStr) -> Result<String> {
     if file == "-" {
         let mut text = String::new();
         let stdin = std::io::stdin().lock();
         stdin.take(MAX_YAML).read_to_string(&mut text).context("can't read standard input")?;
         return Ok(text);
     }
-    let bytes = Bytes::open(Path::new(file)).with_context(|| format!("can't read {file}"))?;
-    String::from_utf8(bytes.to_vec()).with_context(|| format!("{file}: no text"))
+    let bytes = Bytes::open(Path::new(file)).with_context(|| format!("can't read {}", shown(file)))?;
+    String::from_utf8(bytes.to_vec()).with_context(|| format!("{}: no text", shown(file)))
 }
 
-/// Does `work` with the one program that an argument means, or that is in a program database.
+/// Does `work` with the one program of an argument that can be written, or that is in a program database.
 pub(super) fn one_program(
-    argument: &str,
+    argument: &OsStr,
+    verb: Verb,
     global: &GlobalArgs,
-    mut work: impl FnMut(Format, &[u8]) -> Result<Outcome>,
+    mut work: impl FnMut(Writable, &[u8]) -> Result<Outcome>,
 ) -> Result<Outcome> {
     let input = Input::open(argument)?;
     if Msf::is_msf(input.bytes()) {
         let (_, data) = Msf::parse(input.bytes())?.container()?;
-        return work(Format::DxContainer, &data);
+        return work(Writable::DxContainer, &data);
     }
-    let is_written =
-        |format| matches!(format, Format::DxContainer | Format::MetalLibrary | Format::MetalUniversal);
-    let mut found = Vec::new();
-    input.each_program(&global.limits(), |find| {
-        found.extend(is_written(find.format).then_some(find.format));
-        Ok(())
-    })?;
-    match found[..] {
-        [Format::DxContainer | Format::MetalLibrary] => {}
-        [] => bail!("{argument}: neither a DXContainer nor a Metal library in it"),
-        [Format::MetalUniversal] => bail!(
-            "{argument}: a universal file, whose slices are written by `unshade extract --only programs`"
-        ),
-        _ => bail!("{argument}: several programs; `unshade list` shows how to select one"),
-    }
+    let limits = global.limits();
     input.will_be_read();
-    let mut outcome = Outcome::Done;
-    input.each_program(&global.limits(), |find| {
-        if is_written(find.format) {
-            outcome = work(find.format, whole(&input, find)).with_context(|| argument.to_owned())?;
-        }
-        Ok(())
-    })?;
-    Ok(outcome)
+    only_program(&input, verb, &limits, |find, program| {
+        let writable = program.writable().with_context(|| format!("{}: {} is not written", find.path, find.format))?;
+        work(writable, whole(&input, find)).with_context(|| shown(argument))
+    })
 }
 
 /// The bytes of a program; a file that is one is taken with what follows, so that nothing of it is lost.
-fn whole<'d>(input: &'d Input, find: &Find<'d>) -> &'d [u8] {
+fn whole<'d>(input: &'d Input, find: &'d Find<'_>) -> &'d [u8] {
     // Compared by its place: as bytes it would be read twice.
     let start = input.bytes().get(..find.data.len());
     let is_file = find.file_offset == Some(0) && start.is_some_and(|start| std::ptr::eq(start, find.data));
@@ -113,14 +118,13 @@ fn whole<'d>(input: &'d Input, find: &Find<'d>) -> &'d [u8] {
 /// Writes a file, but never over one that was read.
 pub(super) fn write<'d>(
     output: &BinaryArgs,
-    inputs: &[&str],
+    inputs: &[&OsStr],
     pieces: impl Iterator<Item = &'d [u8]> + Clone,
 ) -> Result<Outcome> {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     let target = real(&output.output);
     for input in inputs {
-        let read = input.split('!').next().unwrap_or_default();
-        if target.is_some() && target == real(Path::new(read)) {
+        if target.is_some() && target == real(Path::new(file_of(input))) {
             let which = if inputs.len() == 1 { "the" } else { "an" };
             bail!("{}: is {which} input; write to another file", output.output.display());
         }

@@ -6,8 +6,7 @@
 use super::PartChange;
 use super::lines::{Change, LineDiff};
 use super::listing::Listing;
-use crate::nv_units::{Unit, each_unit};
-use crate::program::Program;
+use crate::nv_units::{Nvidia, each_known_cubin};
 use crate::sass_code::{Code, FunctionCode};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -23,7 +22,7 @@ type Key = (u32, String, usize);
 const MAX_TEXT: usize = 1 << 28;
 
 /// The functions that differ, in the order of the first program, and how many are the same.
-pub(super) fn compare(before: &Program<'_>, after: &Program<'_>, context: usize) -> (Vec<PartChange>, u64) {
+pub(super) fn compare(before: &Nvidia<'_>, after: &Nvidia<'_>, context: usize) -> (Vec<PartChange>, u64) {
     let (old, new) = (hashes(before), hashes(after));
     let new_by_key: HashMap<&Key, u64> = new.iter().map(|(key, hash)| (key, *hash)).collect();
     let old_keys: HashMap<&Key, u64> = old.iter().map(|(key, hash)| (key, *hash)).collect();
@@ -59,12 +58,11 @@ fn name((chip, name, number): &Key) -> String {
     format!("code of {name} (sm_{chip}{suffix})")
 }
 
-fn each_function(program: &Program<'_>, mut visit: impl FnMut(Key, &FunctionCode<'_>)) {
+fn each_function(program: &Nvidia<'_>, mut visit: impl FnMut(Key, &FunctionCode<'_>)) {
     let mut seen: BTreeMap<(u32, String), usize> = BTreeMap::new();
     // What can't be read is for `verify` and `dis` to tell.
-    each_unit(program, false, &mut Diagnostics::new(), &mut |_, unit| {
-        let Unit::Cubin(cubin) = unit else { return };
-        let Some(code) = Code::new(cubin, &mut Diagnostics::new()) else { return };
+    each_known_cubin(program, &mut Diagnostics::new(), &mut |cubin, isa, _| {
+        let code = Code::new(cubin, isa);
         for function in code.functions(&|_| true, &mut Diagnostics::new()) {
             let name = Escaped(function.function.name()).to_string();
             let number = seen.entry((cubin.arch(), name.clone())).or_default();
@@ -74,7 +72,7 @@ fn each_function(program: &Program<'_>, mut visit: impl FnMut(Key, &FunctionCode
     });
 }
 
-fn hashes(program: &Program<'_>) -> Vec<(Key, u64)> {
+fn hashes(program: &Nvidia<'_>) -> Vec<(Key, u64)> {
     let mut hashes = Vec::new();
     each_function(program, |key, function| {
         let mut hasher = DefaultHasher::new();
@@ -84,7 +82,7 @@ fn hashes(program: &Program<'_>) -> Vec<(Key, u64)> {
     hashes
 }
 
-fn listings(program: &Program<'_>, wanted: &dyn Fn(&Key) -> bool) -> HashMap<Key, Listing> {
+fn listings(program: &Nvidia<'_>, wanted: &dyn Fn(&Key) -> bool) -> HashMap<Key, Listing> {
     let (mut listings, mut size) = (HashMap::new(), 0);
     each_function(program, |key, function| {
         if wanted(&key) && size < MAX_TEXT {

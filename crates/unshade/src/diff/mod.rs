@@ -35,18 +35,21 @@ pub use fields::FieldChange;
 pub use lines::{Change, Hunk, HunkLine, LineDiff, MAX_LINES, MAX_SHOWN};
 
 use crate::demangle;
-use crate::disassembly::TokenSource;
-use crate::program::Program;
+use crate::program::{Code, CodeRequest, Program};
+use crate::select::Selection;
 use crate::view::FunctionView;
 use fields::FieldLine;
 use listing::Listing;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use unshade_core::{Reader, TokenSink};
-use unshade_dxcontainer::{Container, program};
+use unshade_core::{Diagnostics, FourCc, TokenSink};
+use unshade_dxcontainer::Container;
 use unshade_llvm::Module;
 use unshade_llvm::print::Dialect;
 use unshade_metallib::{Function, Library};
+
+/// The parts of a container whose bitcode is compared.
+const MODULES: [&[u8; 4]; 2] = [b"DXIL", b"ILDB"];
 
 /// Compares the code of two bitcode files or modules.
 ///
@@ -348,44 +351,47 @@ pub struct ContainerDiff {
 }
 
 impl ContainerDiff {
-    /// Finds out what has changed, with so many lines around each change of code.
+    /// Compares two containers, with `context` lines around each change of code.
     pub fn new(before: &Container<'_>, after: &Container<'_>, context: usize) -> Self {
-        let mut diff = Self { identical: before.bytes() == after.bytes(), parts: Vec::new(), same: 0 };
-        let fields = |container: &Container<'_>| {
-            fields::of_parts(|sink| unshade_dxcontainer::outline::container(container, sink))
+        let program = |container: &Container<'_>| {
+            crate::program::DxProgram::new(container.clone())
         };
-        let (code, other_code) = (programs(before), programs(after));
+        let identical = before.bytes() == after.bytes();
+        Self::of_programs(&program(before), &program(after), identical, context)
+    }
+
+    /// Compares two programs of any format, by their outlines and their code.
+    pub fn of_programs(before: &dyn Program, after: &dyn Program, identical: bool, context: usize) -> Self {
+        let mut diff = Self { identical, parts: Vec::new(), same: 0 };
+        let fields = |program: &dyn Program| fields::of_parts(|sink| program.outline(sink));
         diff.compare(fields(before), fields(after), |key, change| {
-            if let (Some(one), Some(two)) = (code.get(key), other_code.get(key))
-                && one.data() != two.data()
+            if let (Some(one), Some(two)) = (part_module(before, key), part_module(after, key))
+                && one != two
             {
-                match bitcode(one.data(), two.data(), Dialect::Dxc, context) {
+                match bitcode(&one, &two, Dialect::Dxc, context) {
                     Ok(code) => change.code = code,
                     Err(error) => change.fault = Some(error.to_string()),
                 }
             }
         });
-        if !diff.identical {
-            let [before, after] = [before, after].map(|one| TokenSource::Container(one.clone()));
-            diff.parts.extend(token_code::compare(&before, &after, context));
+        if identical {
+            return diff;
         }
-        diff
-    }
-
-    /// Finds out what has changed between two programs of any format, by their outlines, and of NVIDIA's their machine
-    /// code, with so many lines around each change of it.
-    pub fn of_outlines(before: &Program<'_>, after: &Program<'_>, identical: bool, context: usize) -> Self {
-        let mut diff = Self { identical, parts: Vec::new(), same: 0 };
-        let fields = |program: &Program<'_>| fields::of_parts(|sink| program.outline(sink));
-        diff.compare(fields(before), fields(after), |_, _| ());
-        if !identical {
-            let (changes, same) = machine_code::compare(before, after, context);
-            diff.parts.extend(changes);
-            diff.same += same;
-            if let (Program::Direct3d9(before), Program::Direct3d9(after)) = (before, after) {
-                let [before, after] = [before, after].map(|data| TokenSource::Direct3d9(*data));
+        let selection = Selection::default();
+        let request = CodeRequest { selection: &selection, part: None, path: "" };
+        // What can't be read is reported by `verify` and `dis`.
+        let code = |program| Program::code(program, &request, &mut Diagnostics::new());
+        match (code(before), code(after)) {
+            (Code::Machine(before), Code::Machine(after)) => {
+                let (changes, same) = machine_code::compare(before, after, context);
+                diff.parts.extend(changes);
+                diff.same += same;
+            }
+            (Code::Tokens(before), Code::Tokens(after)) => {
                 diff.parts.extend(token_code::compare(&before, &after, context));
             }
+            // Those of parts were compared with the parts.
+            (Code::Modules(_) | Code::Machine(_) | Code::Tokens(_) | Code::Unread, _) => {}
         }
         diff
     }
@@ -436,12 +442,19 @@ fn numbered<T>(parts: Vec<(String, T)>) -> Vec<(PartKey, T)> {
     parts.into_iter().map(number).collect()
 }
 
-/// The bitcode of the parts that have some.
-fn programs<'a>(container: &Container<'a>) -> HashMap<PartKey, Reader<'a>> {
-    let parts = container.found_parts().map(|part| (part.name.to_string(), part.data)).collect();
-    let has_code = |((name, number), data): (PartKey, Reader<'a>)| match name.as_str() {
-        "DXIL" | "ILDB" => program::bitcode(data).ok().map(|(_, code)| ((name, number), code)),
-        _ => None,
-    };
-    numbered(parts).into_iter().filter_map(has_code).collect()
+/// The bitcode of a part of a container, if it has some.
+fn part_module(program: &dyn Program, (name, number): &PartKey) -> Option<Vec<u8>> {
+    let name = FourCc(name.as_bytes().try_into().ok()?);
+    if *number != 1 || !MODULES.contains(&&name.0) {
+        return None;
+    }
+    let selection = Selection::default();
+    let request = CodeRequest { selection: &selection, part: Some(name), path: "" };
+    match program.code(&request, &mut Diagnostics::new()) {
+        Code::Modules(groups) => {
+            let unit = groups.first()?.units.first()?;
+            Some(unit.bytes().ok()?.0.to_vec())
+        }
+        Code::Machine(_) | Code::Tokens(_) | Code::Unread => None,
+    }
 }

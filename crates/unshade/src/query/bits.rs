@@ -3,7 +3,7 @@
 use super::listing::with_unit;
 use super::session::Session;
 use super::*;
-use crate::program::Program;
+use crate::opened::Opened;
 use crate::sass_listing::instruction_set;
 use unshade_nv::Cubin;
 use unshade_sass::listing::{Function, Word};
@@ -18,7 +18,7 @@ impl Session {
         let row = table.row(item)?;
         let parsed = self.parsed(request.at.program)?;
         with_unit(&parsed, row, |unit, is_unpacked| match unit {
-            Program::Cubin(cubin) if !is_unpacked => at_offset(cubin, request.offset).ok_or_else(no_code),
+            Opened::Cubin(cubin) if !is_unpacked => at_offset(cubin, request.offset).ok_or_else(no_code),
             _ => Err(no_code()),
         })
     }

@@ -3,7 +3,7 @@
 use super::session::{Content, Parsed, Session};
 use super::*;
 use crate::diff::{self, Change, ContainerDiff, FieldChange, LibraryDiff, LineDiff};
-use crate::program::Program;
+use crate::opened::Opened;
 use unshade_core::Diagnostics;
 
 /// Lines around a change.
@@ -72,11 +72,11 @@ impl Session {
 fn programs(before: &Parsed<'_>, after: &Parsed<'_>) -> Answer<CompareAnswer> {
     let mut answer = CompareAnswer::default();
     match (&before.content, &after.content) {
-        (Content::Program(Program::DxContainer(one)), Content::Program(Program::DxContainer(other))) => {
+        (Content::Program(Opened::DxContainer(one)), Content::Program(Opened::DxContainer(other))) => {
             answer.take_parts(&ContainerDiff::new(one, other, CONTEXT));
         }
         (Content::Program(one), Content::Program(other)) => {
-            let libraries = |program: &Program<'_>| program.libraries(&mut Diagnostics::new()).len();
+            let libraries = |program: &Opened<'_>| program.libraries(&mut Diagnostics::new()).len();
             if libraries(one) == 1 && libraries(other) == 1 {
                 let mut faults = Diagnostics::new();
                 let one = one.libraries(&mut faults).pop().map(|named| named.library);

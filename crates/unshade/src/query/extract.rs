@@ -5,7 +5,7 @@ use super::rows::{Row, Table};
 use super::session::{Content, Parsed, Session};
 use super::*;
 use crate::format::Format;
-use crate::program::Program;
+use crate::opened::Opened;
 use crate::safe_path::SafePaths;
 use unshade_dxcontainer::DxFile;
 use unshade_metallib::LibraryFile;
@@ -40,11 +40,11 @@ pub(super) fn of_program(parsed: &Parsed<'_>) -> Vec<&'static str> {
     let mut kinds = vec![Extracted::Program];
     match &parsed.content {
         Content::Bitcode(_) => kinds.push(Extracted::Listing),
-        Content::Program(Program::Library(_)) => kinds.extend([Extracted::Yaml, Extracted::Zip]),
-        Content::Program(Program::DxContainer(_)) => {
+        Content::Program(Opened::Library(_)) => kinds.extend([Extracted::Yaml, Extracted::Zip]),
+        Content::Program(Opened::DxContainer(_)) => {
             kinds.extend([Extracted::Listing, Extracted::Yaml, Extracted::Zip]);
         }
-        Content::Program(Program::Cubin(_) | Program::Ptx(_)) => kinds.push(Extracted::Listing),
+        Content::Program(Opened::Cubin(_) | Opened::Ptx(_)) => kinds.push(Extracted::Listing),
         Content::Program(_) => kinds.push(Extracted::Zip),
     }
     kinds.into_iter().map(Extracted::name).collect()
@@ -123,8 +123,8 @@ fn listing_extension(parsed: &Parsed<'_>, row: Option<&Row>, pane: &str) -> &'st
     match (pane, &parsed.content) {
         ("ptx", _) => ".ptx",
         ("c", _) => ".c",
-        ("assembly" | "raw", Content::Program(Program::Fatbin(_) | Program::Cubin(_))) => ".sass",
-        ("assembly" | "raw", Content::Program(Program::DxContainer(container))) => {
+        ("assembly" | "raw", Content::Program(Opened::Fatbin(_) | Opened::Cubin(_))) => ".sass",
+        ("assembly" | "raw", Content::Program(Opened::DxContainer(container))) => {
             let part = row.and_then(|row| container.found_parts().nth(row.index as usize));
             let has_module = match part {
                 Some(part) => unshade_dxcontainer::program::bitcode(part.data).is_ok(),
@@ -142,14 +142,14 @@ fn module(parsed: &Parsed<'_>, row: &Row) -> Answer<Taken> {
     let name = row.mangled.as_deref().unwrap_or(&row.name);
     match &parsed.content {
         Content::Bitcode(bytes) => Ok(Taken::new(name, ".bc", bytes.to_vec())),
-        Content::Program(Program::Library(_) | Program::Universal(_)) => {
+        Content::Program(Opened::Library(_) | Opened::Universal(_)) => {
             parsed.with_function(row, |library, function| {
                 let module =
                     library.module(function)?.ok_or_else(|| Fault::new("the function has no module"))?;
                 Ok(Taken::new(name, ".air", module.bytes().to_vec()))
             })
         }
-        Content::Program(Program::DxContainer(container)) => {
+        Content::Program(Opened::DxContainer(container)) => {
             let part = container.found_parts().nth(row.index as usize);
             let part = part.ok_or_else(|| Fault::new("the part can't be read"))?;
             Ok(match unshade_dxcontainer::program::bitcode(part.data) {
@@ -158,8 +158,8 @@ fn module(parsed: &Parsed<'_>, row: &Row) -> Answer<Taken> {
             })
         }
         Content::Program(_) => with_unit(parsed, row, |unit, _| match unit {
-            Program::Cubin(cubin) => Ok(Taken::new(name, ".cubin", cubin.file().data().to_vec())),
-            Program::Ptx(ptx) => Ok(Taken::new(name, ".ptx", ptx.text().to_vec())),
+            Opened::Cubin(cubin) => Ok(Taken::new(name, ".cubin", cubin.file().data().to_vec())),
+            Opened::Ptx(ptx) => Ok(Taken::new(name, ".ptx", ptx.text().to_vec())),
             _ => Err(Fault::new("the entry can't be read")),
         }),
     }
@@ -167,10 +167,10 @@ fn module(parsed: &Parsed<'_>, row: &Row) -> Answer<Taken> {
 
 fn yaml(parsed: &Parsed<'_>) -> Answer<Taken> {
     let text = match &parsed.content {
-        Content::Program(Program::Library(_)) => {
+        Content::Program(Opened::Library(_)) => {
             unshade_metallib::document::to_yaml(&LibraryFile::parse(parsed.data)?)?
         }
-        Content::Program(Program::DxContainer(_)) => {
+        Content::Program(Opened::DxContainer(_)) => {
             unshade_dxcontainer::document::to_yaml(&DxFile::parse(parsed.data)?)?
         }
         _ => return Err(Fault::new("this has no YAML")),
@@ -187,7 +187,7 @@ fn zip(parsed: &Parsed<'_>, table: &Table) -> Answer<Taken> {
         archive.add(&path, bytes)
     };
     match &parsed.content {
-        Content::Program(program @ (Program::Library(_) | Program::Universal(_))) => {
+        Content::Program(program @ (Opened::Library(_) | Opened::Universal(_))) => {
             for named in program.libraries(&mut unshade_core::Diagnostics::new()) {
                 for function in named.library.functions().map_while(Result::ok) {
                     let Ok(Some(module)) = named.library.module(&function) else { continue };
@@ -196,7 +196,7 @@ fn zip(parsed: &Parsed<'_>, table: &Table) -> Answer<Taken> {
                 }
             }
         }
-        Content::Program(Program::Fatbin(fatbin)) => {
+        Content::Program(Opened::Fatbin(fatbin)) => {
             for entry in fatbin.entries().filter_map(Result::ok) {
                 let Ok(data) = entry.data() else { continue };
                 let extension = match entry.kind {
@@ -207,7 +207,7 @@ fn zip(parsed: &Parsed<'_>, table: &Table) -> Answer<Taken> {
                 add(&format!("{}.{}", entry.index, entry.target()), extension, &data)?;
             }
         }
-        Content::Program(Program::DxContainer(_)) => {
+        Content::Program(Opened::DxContainer(_)) => {
             for row in &table.rows {
                 let taken = module(parsed, row)?;
                 let (stem, extension) = taken.name.rsplit_once('.').unwrap_or((&taken.name, "bin"));

@@ -4,10 +4,10 @@ use super::listing::{lines_of, panes, with_unit};
 use super::response::findings;
 use super::rows::Row;
 use super::session::{Content, Parsed, Session};
-use super::text::{bytes, counted, dimensions, grouped};
+use crate::quantity::{bytes, counted, dimensions, grouped};
 use super::*;
 use crate::carve::Condition;
-use crate::program::Program;
+use crate::opened::Opened;
 use crate::view::nvidia::{KernelView, NvidiaView, kernels};
 use crate::view::{ConstantView, ContainerView, FunctionView, LibraryView, ResourceView};
 use unshade_core::{Diagnostics, Escaped, TokenKind, TokenSink};
@@ -97,10 +97,10 @@ pub(super) fn of_program(parsed: &Parsed<'_>) -> Vec<Fact> {
     }
     match &parsed.content {
         Content::Bitcode(data) => modules(data, parsed.base, &mut facts),
-        Content::Program(program @ (Program::Library(_) | Program::Universal(_))) => {
+        Content::Program(program @ (Opened::Library(_) | Opened::Universal(_))) => {
             libraries(program, &mut facts);
         }
-        Content::Program(Program::DxContainer(container)) => {
+        Content::Program(Opened::DxContainer(container)) => {
             container_facts(&ContainerView::new(container), &mut facts);
         }
         Content::Program(program) => nvidia(program, &mut facts),
@@ -108,7 +108,7 @@ pub(super) fn of_program(parsed: &Parsed<'_>) -> Vec<Fact> {
     facts.0
 }
 
-fn libraries(program: &Program<'_>, facts: &mut Facts) {
+fn libraries(program: &Opened<'_>, facts: &mut Facts) {
     for named in program.libraries(&mut Diagnostics::new()) {
         let functions: Vec<_> = named.library.functions().map_while(Result::ok).collect();
         let view = LibraryView::new(&named.library, &functions);
@@ -181,8 +181,9 @@ fn container_facts(view: &ContainerView, facts: &mut Facts) {
     facts.some("root signature", view.root_signature_version.as_deref());
 }
 
-fn nvidia(program: &Program<'_>, facts: &mut Facts) {
-    let Some(view) = NvidiaView::new(program, &mut Diagnostics::new()) else { return };
+fn nvidia(program: &Opened<'_>, facts: &mut Facts) {
+    let Some(program) = program.nvidia() else { return };
+    let view = NvidiaView::new(&program, &mut Diagnostics::new());
     let mut targets: Vec<&str> = view.units.iter().map(|unit| unit.target.as_str()).collect();
     targets.dedup();
     facts.add("chips", targets.join(" · "));
@@ -258,10 +259,10 @@ impl Session {
                 modules(parsed.data, parsed.base, &mut facts);
                 facts.card("module")
             }),
-            Content::Program(Program::Library(_) | Program::Universal(_)) => {
+            Content::Program(Opened::Library(_) | Opened::Universal(_)) => {
                 function(&parsed, row, &mut answer)?;
             }
-            Content::Program(Program::DxContainer(container)) => part(container, row, &mut answer),
+            Content::Program(Opened::DxContainer(container)) => part(container, row, &mut answer),
             Content::Program(_) => kernel(&parsed, row, &mut answer)?,
         }
         Ok(answer)
@@ -285,12 +286,12 @@ impl Session {
         };
         answer.cards.extend(Facts(of_program(&parsed)).card("program"));
         match &parsed.content {
-            Content::Program(Program::DxContainer(container)) => {
+            Content::Program(Opened::DxContainer(container)) => {
                 container_tables(&ContainerView::new(container), &mut answer);
             }
-            Content::Program(program @ Program::Fatbin(_)) => {
+            Content::Program(program @ Opened::Fatbin(_)) => {
                 let mut diagnostics = Diagnostics::new();
-                let view = NvidiaView::new(program, &mut diagnostics);
+                let view = program.nvidia().map(|program| NvidiaView::new(&program, &mut diagnostics));
                 answer.findings = findings(&diagnostics);
                 let units = view.map(|view| view.units).unwrap_or_default();
                 answer.tables.extend(table_of_entries(&units));
@@ -523,9 +524,11 @@ fn kernel(parsed: &Parsed<'_>, row: &Row, answer: &mut FactsAnswer) -> Answer<()
     with_unit(parsed, row, |unit, is_unpacked| {
         let mut found: Option<KernelView> = None;
         let mut diagnostics = Diagnostics::new();
-        kernels(unit, &mut diagnostics, &|index, _| index == row.index, &mut |view| {
-            found.get_or_insert(view);
-        });
+        if let Some(unit) = unit.nvidia() {
+            kernels(&unit, &mut diagnostics, &|index, _| index == row.index, &mut |view| {
+                found.get_or_insert(view);
+            });
+        }
         answer.findings = findings(&diagnostics);
         // PTX in a fat binary is one item, which has no function of its own.
         let Some(view) = found.filter(|_| row.kind != "PTX") else { return Ok(()) };

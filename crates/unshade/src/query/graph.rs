@@ -6,7 +6,7 @@ use super::session::{Content, Parsed, Session};
 use super::tape::{Lines, Tape};
 use super::*;
 use crate::disassembly::{ModuleOptions, TokenSource, Unit, print_module, program_parts, token_programs};
-use crate::program::Program;
+use crate::opened::Opened;
 use crate::view::ControlFlowView;
 use rows::Row;
 use std::ops::Range;
@@ -37,15 +37,15 @@ impl Session {
                 let unit = Unit::File { name: parsed.short_name(), bytes, index, count: 1 };
                 of_module(&unit, request.function)?
             }
-            (Content::Program(Program::Library(_) | Program::Universal(_)), Some(row)) => parsed
+            (Content::Program(Opened::Library(_) | Opened::Universal(_)), Some(row)) => parsed
                 .with_function(row, |library, function| {
                     of_module(&Unit::Function { library, function: function.clone() }, request.function)
                 })?,
-            (Content::Program(Program::DxContainer(_)), row) => of_container(&parsed, row, request.function)?,
-            (Content::Program(Program::Direct3d9(data)), _) => {
+            (Content::Program(Opened::DxContainer(_)), row) => of_container(&parsed, row, request.function)?,
+            (Content::Program(Opened::Direct3d9(data)), _) => {
                 of_token_programs(parsed.path, &TokenSource::Direct3d9(*data), request.function)?
             }
-            (Content::Program(Program::Fatbin(_) | Program::Cubin(_)), Some(row)) => {
+            (Content::Program(Opened::Fatbin(_) | Opened::Cubin(_)), Some(row)) => {
                 let printed = self.printed(&Pane {
                     file: place.file,
                     program: place.program,
@@ -54,7 +54,7 @@ impl Session {
                 })?;
                 let parsed = self.parsed(place.program)?;
                 with_unit(&parsed, row, |unit, _| match unit {
-                    Program::Cubin(cubin) => of_kernel(cubin, row, &printed.lines),
+                    Opened::Cubin(cubin) => of_kernel(cubin, row, &printed.lines),
                     _ => Err(no_graph()),
                 })?
             }
@@ -198,7 +198,7 @@ impl TokenSink for BlockMarks<'_> {
 }
 
 fn of_container(parsed: &Parsed<'_>, row: Option<&Row>, wanted: u32) -> Answer<GraphAnswer> {
-    let Content::Program(Program::DxContainer(container)) = &parsed.content else { return Err(no_graph()) };
+    let Content::Program(Opened::DxContainer(container)) = &parsed.content else { return Err(no_graph()) };
     let part = row.and_then(|row| container.found_parts().nth(row.index as usize));
     let name = part.as_ref().filter(|part| unshade_dxcontainer::program::bitcode(part.data).is_ok());
     let name = name.map(|part| FourCc(part.name.0));

@@ -12,7 +12,7 @@ use crate::disassembly::{
     ModuleOptions, TokenSource, Unit, has_token_program, print_module, program_parts, token_program,
 };
 use crate::format::Format;
-use crate::program::Program;
+use crate::opened::Opened;
 use crate::sass_listing::{self, SassOptions};
 use crate::source_files::{SourceFile, visit_files};
 use crate::view::FindingView;
@@ -87,7 +87,7 @@ pub(super) fn panes(parsed: &Parsed<'_>, row: Option<&Row>) -> Vec<String> {
     let code = ["assembly", "raw"];
     match (&parsed.content, row) {
         (Content::Bitcode(_), _) => panes.extend(code.map(str::to_owned)),
-        (Content::Program(Program::Library(_) | Program::Universal(_)), Some(row)) => {
+        (Content::Program(Opened::Library(_) | Opened::Universal(_)), Some(row)) => {
             if row.range.is_some() {
                 panes.extend(code.map(str::to_owned));
             }
@@ -100,8 +100,8 @@ pub(super) fn panes(parsed: &Parsed<'_>, row: Option<&Row>) -> Vec<String> {
                 Ok(())
             });
         }
-        (Content::Program(Program::Direct3d9(_)), _) => panes.extend(code.map(str::to_owned)),
-        (Content::Program(Program::DxContainer(container)), row) => {
+        (Content::Program(Opened::Direct3d9(_)), _) => panes.extend(code.map(str::to_owned)),
+        (Content::Program(Opened::DxContainer(container)), row) => {
             let has_code = match row {
                 None => has_token_program(container) || crate::dxil::main_part(container).is_some(),
                 Some(row) => is_code(container, row),
@@ -115,19 +115,19 @@ pub(super) fn panes(parsed: &Parsed<'_>, row: Option<&Row>) -> Vec<String> {
                 }
             }
         }
-        (Content::Program(Program::Cubin(cubin)), _) if sass_listing::instruction_set(cubin).is_some() => {
+        (Content::Program(Opened::Cubin(cubin)), _) if sass_listing::instruction_set(cubin).is_some() => {
             panes.extend(code.map(str::to_owned));
             panes.extend(row.filter(|row| is_decompiled(row)).map(|_| "c".to_owned()));
         }
-        (Content::Program(Program::Ptx(_)), _) => panes.push("ptx".to_owned()),
-        (Content::Program(Program::Fatbin(_)), Some(row)) => {
+        (Content::Program(Opened::Ptx(_)), _) => panes.push("ptx".to_owned()),
+        (Content::Program(Opened::Fatbin(_)), Some(row)) => {
             let _ = with_unit(parsed, row, |unit, _| {
                 match unit {
-                    Program::Cubin(cubin) if sass_listing::instruction_set(cubin).is_some() => {
+                    Opened::Cubin(cubin) if sass_listing::instruction_set(cubin).is_some() => {
                         panes.extend(code.map(str::to_owned));
                         panes.extend(is_decompiled(row).then(|| "c".to_owned()));
                     }
-                    Program::Ptx(_) => panes.push("ptx".to_owned()),
+                    Opened::Ptx(_) => panes.push("ptx".to_owned()),
                     _ => {}
                 }
                 Ok(())
@@ -153,10 +153,10 @@ fn is_code(container: &Container<'_>, row: &Row) -> bool {
 pub(super) fn with_unit<T>(
     parsed: &Parsed<'_>,
     row: &Row,
-    then: impl FnOnce(&Program<'_>, bool) -> Answer<T>,
+    then: impl FnOnce(&Opened<'_>, bool) -> Answer<T>,
 ) -> Answer<T> {
     let fatbin = match &parsed.content {
-        Content::Program(Program::Fatbin(fatbin)) => fatbin,
+        Content::Program(Opened::Fatbin(fatbin)) => fatbin,
         Content::Program(program) => return then(program, false),
         Content::Bitcode(_) => return Err(Fault::new("no program of NVIDIA's")),
     };
@@ -165,10 +165,10 @@ pub(super) fn with_unit<T>(
     let data = entry.data()?;
     let is_unpacked = entry.compression() != unshade_nv::compression::Compression::None;
     if entry.kind == unshade_nv::fatbin::EntryKind::PTX {
-        return then(&Program::Ptx(entry.ptx(&data)), is_unpacked);
+        return then(&Opened::Ptx(entry.ptx(&data)), is_unpacked);
     }
     let cubin = entry.cubin(&data)?;
-    then(&Program::Cubin(cubin), is_unpacked)
+    then(&Opened::Cubin(cubin), is_unpacked)
 }
 
 /// Calls `visit` with each source of the archive that a function names.
@@ -204,7 +204,7 @@ pub(super) fn source(parsed: &Parsed<'_>, row: Option<&Row>, name: &str) -> Answ
         }
     };
     match (&parsed.content, row) {
-        (Content::Program(Program::DxContainer(container)), _) => {
+        (Content::Program(Opened::DxContainer(container)), _) => {
             container_sources(container).into_iter().for_each(take);
         }
         (_, Some(row)) => parsed.with_function(row, |library, function| {
@@ -238,29 +238,29 @@ pub(super) fn print(parsed: &Parsed<'_>, row: Option<&Row>, pane: &str) -> Answe
             let unit = Unit::File { name: parsed.short_name(), bytes, index, count };
             unit_lines(&unit, raw, &mut tape, &mut diagnostics)?;
         }
-        (Content::Program(Program::Library(_) | Program::Universal(_)), Some(row), Some(raw), _) => {
+        (Content::Program(Opened::Library(_) | Opened::Universal(_)), Some(row), Some(raw), _) => {
             parsed.with_function(row, |library, function| {
                 let unit = Unit::Function { library, function: function.clone() };
                 unit_lines(&unit, raw, &mut tape, &mut diagnostics)
             })?;
         }
-        (Content::Program(Program::Direct3d9(data)), _, Some(raw), _) => {
+        (Content::Program(Opened::Direct3d9(data)), _, Some(raw), _) => {
             token_program(parsed.path, &TokenSource::Direct3d9(*data), raw, &mut tape, &mut diagnostics)?;
         }
-        (Content::Program(Program::DxContainer(container)), row, Some(raw), _) => {
+        (Content::Program(Opened::DxContainer(container)), row, Some(raw), _) => {
             container_lines(parsed, container, row, raw, &mut tape, &mut diagnostics)?;
         }
-        (Content::Program(Program::Fatbin(_) | Program::Cubin(_) | Program::Ptx(_)), Some(row), _, _) => {
+        (Content::Program(Opened::Fatbin(_) | Opened::Cubin(_) | Opened::Ptx(_)), Some(row), _, _) => {
             with_unit(parsed, row, |unit, is_unpacked| {
                 let mut sink = Sourced { sink: &mut tape, drops: is_unpacked };
                 match (unit, raw) {
-                    (Program::Cubin(cubin), Some(raw)) => {
+                    (Opened::Cubin(cubin), Some(raw)) => {
                         machine_code(cubin, Some(row), raw, &mut sink, &mut diagnostics)
                     }
-                    (Program::Cubin(cubin), None) if pane == "c" && is_decompiled(row) => {
+                    (Opened::Cubin(cubin), None) if pane == "c" && is_decompiled(row) => {
                         decompiled(cubin, row, is_unpacked, sink.sink, &mut diagnostics)
                     }
-                    (Program::Ptx(ptx), None) if pane == "ptx" => {
+                    (Opened::Ptx(ptx), None) if pane == "ptx" => {
                         ptx_lines(ptx, &mut sink);
                         Ok(())
                     }
@@ -268,10 +268,10 @@ pub(super) fn print(parsed: &Parsed<'_>, row: Option<&Row>, pane: &str) -> Answe
                 }
             })?;
         }
-        (Content::Program(Program::Cubin(cubin)), None, Some(raw), _) => {
+        (Content::Program(Opened::Cubin(cubin)), None, Some(raw), _) => {
             machine_code(cubin, None, raw, &mut tape, &mut diagnostics)?;
         }
-        (Content::Program(Program::Ptx(ptx)), None, None, "ptx") => ptx_lines(ptx, &mut tape),
+        (Content::Program(Opened::Ptx(ptx)), None, None, "ptx") => ptx_lines(ptx, &mut tape),
         _ => return Err(no_pane(pane)),
     }
     Ok(Printed { lines: tape.finish(), findings: findings(&diagnostics) })
@@ -467,7 +467,7 @@ impl TokenSink for Sourced<'_> {
 fn tags(parsed: &Parsed<'_>, row: &Row, tape: &mut Tape) -> Answer<()> {
     let Content::Program(program) = &parsed.content else { return Err(no_pane("tags")) };
     let ranges: Vec<Range<u64>> = match program {
-        Program::Library(_) | Program::Universal(_) => parsed.with_function(row, |library, function| {
+        Opened::Library(_) | Opened::Universal(_) => parsed.with_function(row, |library, function| {
             let mut ranges = vec![function.range.clone()];
             let groups = [
                 library.public_metadata(function).ok().flatten().map(|public| public.group.range),

@@ -49,7 +49,6 @@ mod source;
 mod tape;
 #[cfg(test)]
 mod tests;
-mod text;
 mod workspace;
 
 pub use extract::Taken;

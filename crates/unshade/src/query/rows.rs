@@ -3,9 +3,9 @@
 //! A table is made once. Rows are filtered and sorted for each request, which for 20,000 of them takes some milliseconds.
 
 use super::session::{Content, Parsed, Session};
-use super::text::{grouped, natural};
+use crate::quantity::{grouped, natural};
 use super::*;
-use crate::program::Program;
+use crate::opened::Opened;
 use crate::view::nvidia::{KernelRow, kernel_rows};
 use crate::view::{ContainerView, FunctionRow};
 use regex_lite::RegexBuilder;
@@ -128,10 +128,10 @@ impl Table {
     pub(super) fn of(parsed: &Parsed<'_>) -> Self {
         let mut table = match &parsed.content {
             Content::Bitcode(bytes) => Self::of_modules(bytes, parsed),
-            Content::Program(program @ (Program::Library(_) | Program::Universal(_))) => {
+            Content::Program(program @ (Opened::Library(_) | Opened::Universal(_))) => {
                 Self::of_functions(program)
             }
-            Content::Program(Program::DxContainer(container)) => {
+            Content::Program(Opened::DxContainer(container)) => {
                 Self::of_parts(&ContainerView::new(container))
             }
             Content::Program(program) => Self::of_kernels(program),
@@ -140,7 +140,7 @@ impl Table {
         table
     }
 
-    fn of_functions(program: &Program<'_>) -> Self {
+    fn of_functions(program: &Opened<'_>) -> Self {
         let mut table = Self { item_name: "function", columns: FUNCTION_COLUMNS.to_vec(), rows: Vec::new() };
         for (unit, named) in (0..).zip(program.libraries(&mut Diagnostics::new())) {
             for function in named.library.functions().map_while(Result::ok) {
@@ -166,10 +166,11 @@ impl Table {
         table
     }
 
-    fn of_kernels(program: &Program<'_>) -> Self {
+    fn of_kernels(program: &Opened<'_>) -> Self {
         let mut table = Self { item_name: "function", columns: KERNEL_COLUMNS.to_vec(), rows: Vec::new() };
         let mut counts: HashMap<u32, u32> = HashMap::new();
-        kernel_rows(program, false, &mut Diagnostics::new(), &|_, _| true, &mut |mut row: KernelRow| {
+        let Some(program) = program.nvidia() else { return table };
+        kernel_rows(&program, false, &mut Diagnostics::new(), &|_, _| true, &mut |mut row: KernelRow| {
             row.demangle();
             let unit = row.entry.unwrap_or(0);
             let count = counts.entry(unit).or_insert(0);

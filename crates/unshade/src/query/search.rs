@@ -6,7 +6,7 @@
 use super::listing::{Printed, has_pane, panes, print, source};
 use super::rows::Pattern;
 use super::session::Session;
-use super::text::utf16_length;
+use crate::quantity::utf16_length;
 use super::*;
 
 /// After so many milliseconds a step ends, if nothing else is asked for.

@@ -14,7 +14,7 @@ use super::workspace::Clock;
 use super::*;
 use crate::carve::{self, Condition, Find, FindPath, Limits};
 use crate::format::{Format, Kind, detect};
-use crate::program::Program;
+use crate::opened::Opened;
 use crate::view::FindingView;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
@@ -44,7 +44,7 @@ pub struct Session {
     source: Source,
     /// The index of an Xcode capture, whose store is the source.
     index: Option<Source>,
-    opened: Option<Opened>,
+    opened: Option<OpenedFile>,
     pub(super) kept: Kept,
     pub(super) clock: Clock,
 }
@@ -59,7 +59,7 @@ impl fmt::Debug for Session {
 }
 
 /// What was found in a file.
-struct Opened {
+struct OpenedFile {
     programs: Vec<Entry>,
     findings: Vec<FindingView>,
     /// Whether the bitcode of its library is not there yet.
@@ -103,7 +103,7 @@ pub(super) struct Parsed<'a> {
 /// What a program is.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub(super) enum Content<'a> {
-    Program(Program<'a>),
+    Program(Opened<'a>),
     /// Modules of LLVM.
     Bitcode(&'a [u8]),
 }
@@ -232,7 +232,7 @@ impl Session {
                 table: None,
                 head: None,
             };
-            self.opened = Some(Opened { programs: vec![program], findings: Vec::new(), is_partial: false });
+            self.opened = Some(OpenedFile { programs: vec![program], findings: Vec::new(), is_partial: false });
             return Ok(());
         }
         let mut programs = Vec::new();
@@ -248,7 +248,7 @@ impl Session {
             Some(index) => carve::carve_gputrace(index.bytes(), bytes, name, &limits, &mut visit),
             None => carve::carve(bytes, name, &limits, &mut visit),
         };
-        self.opened = Some(Opened { programs, findings: findings(&diagnostics), is_partial });
+        self.opened = Some(OpenedFile { programs, findings: findings(&diagnostics), is_partial });
         Ok(())
     }
 
@@ -342,7 +342,7 @@ impl Session {
             (Some(format), Some(path)) => {
                 let (file_offset, condition) = (entry.file_offset, entry.condition);
                 let find = Find { format, path: path.clone(), data, file_offset, condition };
-                Content::Program(Program::open(&find)?)
+                Content::Program(Opened::open(&find)?)
             }
             _ => Content::Bitcode(data),
         };
@@ -502,22 +502,22 @@ impl Session {
                 }
                 Err(error) => diagnostics.error("llvm-module", error),
             },
-            Content::Program(Program::DxContainer(container)) => {
+            Content::Program(Opened::DxContainer(container)) => {
                 diagnostics.append(crate::check_dxcontainer(container));
             }
-            Content::Program(Program::Library(_) | Program::Universal(_)) => {
+            Content::Program(Opened::Library(_) | Opened::Universal(_)) => {
                 if let Content::Program(program) = &parsed.content {
                     for named in program.libraries(&mut diagnostics) {
                         diagnostics.append(unshade_metallib::verify::library(&named.library));
                     }
                 }
             }
-            Content::Program(Program::Fatbin(fatbin)) => {
+            Content::Program(Opened::Fatbin(fatbin)) => {
                 diagnostics.append(unshade_nv::verify::fatbin(fatbin));
             }
-            Content::Program(Program::Cubin(cubin)) => diagnostics.append(unshade_nv::verify::cubin(cubin)),
-            Content::Program(Program::Ptx(ptx)) => diagnostics.append(unshade_nv::verify::ptx(ptx)),
-            Content::Program(Program::Direct3d9(data)) => {
+            Content::Program(Opened::Cubin(cubin)) => diagnostics.append(unshade_nv::verify::cubin(cubin)),
+            Content::Program(Opened::Ptx(ptx)) => diagnostics.append(unshade_nv::verify::ptx(ptx)),
+            Content::Program(Opened::Direct3d9(data)) => {
                 let view = crate::view::Direct3d9View::new(*data, &mut diagnostics);
                 diagnostics.take("dxbc-legacy-tokens", view);
             }

@@ -6,7 +6,7 @@
 //! 64 bits, are numbered anew in the order in which they are met.
 
 use super::response::{ByteRange, Line, Position, TokenEntry};
-use super::text::utf16_length;
+use crate::quantity::utf16_length;
 use std::collections::HashMap;
 use std::ops::Range;
 use unshade_core::token::Link;

@@ -53,6 +53,7 @@ use serde::Serialize;
 use unshade_core::Diagnostics;
 use unshade_core::outline::UNKNOWN;
 use unshade_nv::Cubin;
+use unshade_sass::isa;
 
 /// What a report is to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +169,8 @@ impl Survey {
 
     /// Counts the instructions of a cubin, if their encoding is known.
     pub fn machine_code(&mut self, cubin: &Cubin<'_>) {
-        let Some(code) = Code::new(cubin, &mut Diagnostics::new()) else { return };
+        let Some(isa) = isa::by_architecture(cubin.arch()) else { return };
+        let code = Code::new(cubin, isa);
         let format = format!("{MACHINE_CODE} of {}", code.isa().name);
         let functions = code.functions(&|_| true, &mut Diagnostics::new());
         let size = functions.iter().map(FunctionCode::size).sum();

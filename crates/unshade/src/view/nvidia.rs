@@ -2,8 +2,7 @@
 
 use super::{FindingView, shown};
 use crate::demangle;
-use crate::nv_units::{Unit, each_unit};
-use crate::program::Program;
+use crate::nv_units::{Nvidia, Unit, each_unit};
 use serde::Serialize;
 use unshade_core::{Diagnostics, Severity};
 use unshade_nv::compression::Compression;
@@ -335,16 +334,13 @@ fn version(number: u32) -> String {
 }
 
 impl NvidiaView {
-    /// What is shown of a program that is one of NVIDIA's.
-    pub fn new(program: &Program<'_>, diagnostics: &mut Diagnostics) -> Option<Self> {
-        if !matches!(program, Program::Fatbin(_) | Program::Cubin(_) | Program::Ptx(_)) {
-            return None;
-        }
+    /// Reads an NVIDIA program.
+    pub fn new(program: &Nvidia<'_>, diagnostics: &mut Diagnostics) -> Self {
         let mut view = Self::default();
         each_unit(program, true, diagnostics, &mut |entry, unit| {
             view.units.push(UnitView::new(entry, unit));
         });
-        Some(view)
+        view
     }
 }
 
@@ -457,7 +453,7 @@ impl PtxView {
 /// Calls `visit` with a row for each function that `wanted` takes by its index and name, which is not demangled yet. PTX in
 /// a fat binary is one row, and is not unpacked unless `unpack_ptx`.
 pub fn kernel_rows(
-    program: &Program<'_>,
+    program: &Nvidia<'_>,
     unpack_ptx: bool,
     diagnostics: &mut Diagnostics,
     wanted: &dyn Fn(u32, &[u8]) -> bool,
@@ -475,7 +471,7 @@ pub fn kernel_rows(
 
 /// Calls `visit` with everything that is known of each function that `wanted` takes.
 pub fn kernels(
-    program: &Program<'_>,
+    program: &Nvidia<'_>,
     diagnostics: &mut Diagnostics,
     wanted: &dyn Fn(u32, &[u8]) -> bool,
     visit: &mut dyn FnMut(KernelView),

@@ -1,6 +1,7 @@
 //! What functions are made of, counted and named: of one function, or of all functions of a library.
 
 use crate::demangle;
+use crate::sass_code::{Code, FunctionCode};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -10,6 +11,7 @@ use unshade_llvm::print::{Dialect, TypeNames, dxil_operation};
 use unshade_llvm::statistics::{AccessCount, Statistics};
 use unshade_llvm::uses::Callee;
 use unshade_llvm::{FunctionBody, Module};
+use unshade_sass::listing::Word;
 
 /// Counts by name, of any number of modules.
 ///
@@ -83,6 +85,25 @@ impl Tally {
         let mut statistics = Statistics::new(module);
         statistics.add(module, body);
         Self::new(module, &statistics, names)
+    }
+
+    /// Counts a function of a cubin: instructions by mnemonic, blocks and loops.
+    pub fn of_machine_code(code: &Code<'_>, function: &FunctionCode<'_>) -> Self {
+        let flow = code.control_flow(function);
+        let mut tally = Self {
+            functions: 1,
+            blocks: flow.blocks().len() as u64,
+            loops: flow.loops().all().len() as u64,
+            loop_depth: flow.loops().all().iter().map(|one| one.depth).max().unwrap_or(0),
+            ..Self::default()
+        };
+        for (_, word) in function.words().words() {
+            if let Word::Instruction(instruction) = word {
+                tally.instructions += 1;
+                add(&mut tally.opcodes, instruction.operation().name, 1);
+            }
+        }
+        tally
     }
 
     fn new(module: &Module<'_>, statistics: &Statistics, names: &TypeNames) -> Self {

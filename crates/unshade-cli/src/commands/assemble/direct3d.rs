@@ -7,11 +7,12 @@ use super::save;
 use crate::Outcome;
 use crate::args::{AssembleArgs, GlobalArgs};
 use crate::commands::written::one_program;
+use crate::input::shown;
 use anyhow::{Context, Result, bail};
 use unshade::dxbc::d3d9;
 use unshade::dxbc_build::{put_level9, put_program};
 use unshade::dxcontainer::file::DxFile;
-use unshade::format::Format;
+use unshade::program::{Verb, Writable};
 
 /// The major version of the model that a line names, if it names one.
 fn model(line: &str) -> Option<u32> {
@@ -73,7 +74,7 @@ impl Programs {
 }
 
 pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Result<Outcome> {
-    let programs = Programs::assemble(text).with_context(|| args.listing.clone())?;
+    let programs = Programs::assemble(text).with_context(|| shown(&args.listing))?;
     let Some(into) = &args.into else {
         return match (&programs.direct3d9[..], &programs.direct3d10) {
             ([program], None) => written(args, &program.write()?, "a token program"),
@@ -81,9 +82,9 @@ pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Resul
             _ => bail!("several programs are assembled into a container: name it with --into"),
         };
     };
-    one_program(into, global, |format, data| match format {
-        Format::DxContainer => put(args, DxFile::parse(data)?, &programs),
-        _ => bail!("{into}: token programs are assembled into DXContainers"),
+    one_program(into, Verb::AssembleInto, global, |writable, data| match writable {
+        Writable::DxContainer => put(args, DxFile::parse(data)?, &programs),
+        Writable::MetalLibrary => bail!("{}: token programs are assembled into DXContainers", shown(into)),
     })
 }
 

@@ -9,6 +9,7 @@ use crate::Outcome;
 use crate::args::{AssembleArgs, BinaryArgs, GlobalArgs};
 use crate::commands::written::{read_text, write};
 use anyhow::Result;
+use std::ffi::OsStr;
 
 pub(crate) fn run(args: &AssembleArgs, global: &GlobalArgs) -> Result<Outcome> {
     let text = read_text(&args.listing)?;
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &AssembleArgs, global: &GlobalArgs) -> Result<Outcome> {
 /// Writes what came of it, if a file was named, but over none of the inputs.
 fn save(args: &AssembleArgs, data: &[u8]) -> Result<bool> {
     let Some(output) = &args.output else { return Ok(false) };
-    let inputs: Vec<&str> = args.into.iter().chain([&args.listing]).map(String::as_str).collect();
+    let inputs: Vec<&OsStr> = args.into.iter().chain([&args.listing]).map(|input| input.as_os_str()).collect();
     let output = BinaryArgs { output: output.clone(), force: args.force };
     write(&output, &inputs, std::iter::once(data))?;
     Ok(true)

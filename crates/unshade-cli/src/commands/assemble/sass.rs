@@ -6,7 +6,7 @@
 use super::save;
 use crate::Outcome;
 use crate::args::AssembleArgs;
-use crate::input::Input;
+use crate::input::{Input, shown};
 use crate::output::Stdout;
 use crate::paint;
 use anyhow::{Context, Result, bail};
@@ -21,7 +21,7 @@ use unshade::sass::table::Isa;
 
 pub(super) fn run(args: &AssembleArgs, text: &str) -> Result<Outcome> {
     let isa = instruction_set(args, text)?;
-    let name = if args.listing == "-" { "standard input" } else { &args.listing };
+    let name = if args.listing == "-" { "standard input".to_owned() } else { shown(&args.listing) };
     let mut functions = Vec::new();
     let mut faults = 0_u64;
     for part in parts(text) {

@@ -5,7 +5,7 @@
 
 mod print;
 
-use super::ProgramJson;
+use super::programs::{ProgramJson, only_program};
 use crate::Outcome;
 use crate::args::{DiffArgs, GlobalArgs};
 use crate::input::Input;
@@ -16,13 +16,10 @@ use print::{JsonWriter, TextWriter};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use unshade::carve::{Find, Limits};
-use unshade::core::Diagnostics;
 use unshade::diff::{ContainerDiff, FunctionChange, LibraryDiff, LineDiff, Pair};
 use unshade::format::Format;
-use unshade::llvm::bitstream;
 use unshade::llvm::print::Dialect;
-use unshade::metallib::Library;
-use unshade::program::Program;
+use unshade::program::{NamedLibrary, Program, Verb};
 
 /// So many functions are compared before what came of them is printed.
 const BATCH: usize = 256;
@@ -55,6 +52,9 @@ enum Kind {
 }
 
 pub(crate) fn run(args: &DiffArgs, global: &GlobalArgs) -> Result<Outcome> {
+    if args.before == "-" && args.after == "-" {
+        bail!("standard input can be only one of the two");
+    }
     let (before, after) = (Input::open(&args.before)?, Input::open(&args.after)?);
     let mut stdout = Stdout::new(!global.no_pager && !global.json && !args.stat);
     let limits = global.limits();
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &DiffArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(if is_empty { Outcome::Done } else { Outcome::Finding })
 }
 
-/// Compares the program of one input with that of another; tells whether they are the same.
+/// Compares the program of one input with that of another. Returns whether they are the same.
 fn compare(
     before: &Input,
     after: &Input,
@@ -78,85 +78,54 @@ fn compare(
     context: usize,
     writer: &mut dyn Writer,
 ) -> Result<bool> {
-    let is_bitcode = |input: &Input| bitstream::locate(input.bytes(), 0).is_ok();
-    if is_bitcode(before) && is_bitcode(after) {
-        let head = |input: &Input| ProgramJson::of_bitcode(&input.name, input.bytes().len() as u64);
-        let identical = before.bytes() == after.bytes();
-        writer.begin(&head(before), &head(after), identical)?;
-        let diff = unshade::diff::bitcode(before.bytes(), after.bytes(), Dialect::Llvm14, context)?;
-        writer.code(&diff)?;
-        writer.end(diff.is_empty())?;
-        return Ok(identical);
-    }
-    only_program(before, limits)?;
-    only_program(after, limits)?;
-    let mut identical = false;
-    before.each_program(limits, |one| {
-        after.each_program(limits, |two| {
-            identical = compare_programs(one, two, context, writer)?;
-            Ok(())
-        })?;
-        Ok(())
-    })?;
-    Ok(identical)
+    only_program(before, Verb::Diff, limits, |one, before| {
+        only_program(after, Verb::Diff, limits, |two, after| {
+            compare_programs((one, before), (two, after), context, writer)
+        })
+    })
 }
 
-/// Fails unless there is exactly one program.
-fn only_program(input: &Input, limits: &Limits) -> Result<()> {
-    let mut count = 0u64;
-    input.each_program(limits, |_| {
-        count += 1;
-        Ok(())
-    })?;
-    if count > 1 {
-        bail!(
-            "{} holds {count} programs; name one of them, as `unshade scan` shows them: '{}!…'",
-            input.name,
-            input.name
-        );
-    }
-    Ok(())
-}
+type Found<'f> = (&'f Find<'f>, &'f dyn Program);
 
-fn compare_programs(one: &Find<'_>, two: &Find<'_>, context: usize, writer: &mut dyn Writer) -> Result<bool> {
-    let (before, after) = (Program::open(one)?, Program::open(two)?);
+fn compare_programs(
+    (one, before): Found<'_>,
+    (two, after): Found<'_>,
+    context: usize,
+    writer: &mut dyn Writer,
+) -> Result<bool> {
     let identical = one.data == two.data;
     let (head, other_head) = (ProgramJson::new(one), ProgramJson::new(two));
-    let has_libraries =
-        |find: &Find<'_>| matches!(find.format, Format::MetalLibrary | Format::MetalUniversal);
-    if one.format != two.format && !(has_libraries(one) && has_libraries(two)) {
+    let has_libraries = !before.metal_libraries().is_empty() && !after.metal_libraries().is_empty();
+    if one.format != two.format && !has_libraries {
         bail!("{} is a {}, {} a {}", head.path, head.format, other_head.path, other_head.format);
     }
     writer.begin(&head, &other_head, identical)?;
-    let parts = match (&before, &after) {
-        (Program::DxContainer(before), Program::DxContainer(after)) => {
-            Some(ContainerDiff::new(before, after, context))
-        }
-        _ if has_libraries(one) => None,
-        _ => Some(ContainerDiff::of_outlines(&before, &after, identical, context)),
-    };
-    let is_empty = match parts {
-        Some(diff) => {
-            writer.container(&diff)?;
-            diff.parts.is_empty()
-        }
-        None => compare_libraries(&before, &after, context, writer)?,
+    let is_empty = if has_libraries {
+        compare_libraries(before.metal_libraries(), after.metal_libraries(), context, writer)?
+    } else if one.format == Format::Bitcode {
+        let diff = unshade::diff::bitcode(one.data, two.data, Dialect::Llvm14, context)?;
+        writer.code(&diff)?;
+        diff.is_empty()
+    } else {
+        let diff = ContainerDiff::of_programs(before, after, identical, context);
+        writer.container(&diff)?;
+        diff.parts.is_empty()
     };
     writer.end(is_empty)?;
     Ok(identical)
 }
 
-/// Compares libraries by their slice; tells whether nothing has changed.
+/// Compares libraries by their slice. Returns whether nothing has changed.
 fn compare_libraries(
-    before: &Program<'_>,
-    after: &Program<'_>,
+    before: &[NamedLibrary<'_>],
+    after: &[NamedLibrary<'_>],
     context: usize,
     writer: &mut dyn Writer,
 ) -> Result<bool> {
-    // What can't be read of a slice is for `verify` to tell.
-    let libraries = |program: &Program<'_>| program.libraries(&mut Diagnostics::new()).len();
-    let slices = |program: &_| -> BTreeMap<String, Library<'_>> { by_slice(program) };
-    let is_single = libraries(before) == 1 && libraries(after) == 1;
+    let slices = |libraries: &[NamedLibrary<'_>]| -> BTreeMap<String, _> {
+        libraries.iter().map(|named| (named.slice.clone(), named.library.clone())).collect()
+    };
+    let is_single = before.len() == 1 && after.len() == 1;
     let (before, mut after) = (slices(before), slices(after));
     let mut is_empty = true;
     for (slice, library) in before {
@@ -178,11 +147,6 @@ fn compare_libraries(
         is_empty = false;
     }
     Ok(is_empty)
-}
-
-fn by_slice<'a>(program: &Program<'a>) -> BTreeMap<String, Library<'a>> {
-    let named = program.libraries(&mut Diagnostics::new());
-    named.into_iter().map(|named| (named.slice, named.library)).collect()
 }
 
 fn each_change(

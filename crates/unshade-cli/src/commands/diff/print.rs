@@ -1,7 +1,7 @@
 //! How differences are printed: for people, and as JSON.
 
 use super::{Kind, Writer};
-use crate::commands::ProgramJson;
+use crate::commands::programs::ProgramJson;
 use crate::output::Stdout;
 use crate::paint::{bad, cut, faint, good, grouped, name, offset};
 use anyhow::Result;

@@ -3,21 +3,23 @@
 //! One graph for each function that has a body, after those of the functions that it calls where these stand in the
 //! same module. Several graphs follow one another, which Graphviz takes, or go into a file for each module.
 
-use super::super::{FileJson, FunctionsJson, LibraryFunctionsJson, ProgramJson};
+use super::super::programs::{FileJson, ProgramJson, print_diagnostics};
+use super::code::{Opened, Request, each_code, in_batches};
 use super::dialect_of;
 use super::json_stream::JsonStream;
-use super::modules::{Opened, each_program, in_batches};
+use super::nvidia::each_machine_code;
 use super::writer::{Made, Text, Writer};
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs, GraphFormat};
 use crate::input::Input;
-use crate::paint;
 use anyhow::{Result, bail};
 use rayon::prelude::*;
 use serde::Serialize;
-use unshade::core::{Diagnostics, FourCc};
+use unshade::core::Diagnostics;
 use unshade::disassembly::Unit;
 use unshade::nv::function::Function;
+use unshade::program::{Code, ModuleGroup, Verb};
+use unshade::sass_code::Code as MachineCode;
 use unshade::select::Selection;
 use unshade::view::{ControlFlowView, FunctionRow};
 
@@ -48,56 +50,26 @@ pub(super) fn run(
     let extension = if is_json { ".json" } else { ".dot" };
     let mut writer = Writer::new(args, extension, !global.no_pager && !is_json)?;
     let mut whole = (is_json && !writer.has_folder()).then(|| JsonStream::new(input)).transpose()?;
-    let carving = each_program(input, selection, args.part.map(FourCc), &global.limits(), |program| {
-        let Opened { head, libraries, mut diagnostics, is_unread, token_program, nvidia } = program;
-        if let Some(find) = nvidia {
-            super::nvidia::each_code(find, &mut diagnostics, |code, diagnostics| {
-                let slice = format!("sm_{}", code.cubin().arch());
-                let wanted =
-                    |function: &Function<'_>| selection.matches_name(function.index, function.name());
-                for batch in code.functions(&wanted, diagnostics).chunks(BATCH) {
-                    let graph = |function| GraphsJson::of_one(ControlFlowView::of_code(code, function));
-                    let graphs: Vec<GraphsJson> = batch.par_iter().map(graph).collect();
-                    for one in graphs.chunks(1) {
-                        let text = match &mut whole {
-                            Some(whole) => whole.functions(&head, &slice, one)?,
-                            None if is_json => json_of_one(input, &head, &slice, one)?,
-                            None => dot_of(one),
-                        };
-                        writer.write_named(one.first().map_or("", |one| &one.name), Text::Plain(text))?;
-                    }
-                }
-                whole.as_mut().map_or(Ok(()), |whole| writer.add(whole.end_library()))
-            })?;
-        }
-        if let Some(source) = &token_program {
-            super::write_token_program(&mut writer, &head.path, source, args, &mut diagnostics)?;
-        }
-        if is_unread {
-            writer.note_unread();
-        }
-        for library in &libraries {
-            let describe = |unit: &Unit<'_>| graphs_of(unit, selection, args);
-            in_batches(&library.units, "reading", describe, |unit, graphs| {
-                let Some(functions) = writer.take(&head.path, unit, graphs) else { return Ok(()) };
-                // A bitcode file may hold nothing that is meant.
-                if functions.is_empty() {
-                    return Ok(());
-                }
-                let text = match &mut whole {
-                    Some(whole) => whole.functions(&head, &library.slice, &functions)?,
-                    None if is_json => json_of_one(input, &head, &library.slice, &functions)?,
-                    None => dot_of(&functions),
-                };
-                writer.write(unit, Text::Plain(text))
-            })?;
-            if let Some(whole) = &mut whole {
-                writer.add(whole.end_library())?;
+    let limits = global.limits();
+    let request = Request { verb: Verb::ControlFlow, selection, args, limits: &limits };
+    let carving = each_code(input, request, |program| {
+        let Opened { head, code, mut diagnostics } = program;
+        let mut output = Output { input, head: &head, is_json, whole: &mut whole, writer: &mut writer };
+        match &code {
+            Code::Machine(nvidia) => {
+                each_machine_code(nvidia, &mut diagnostics, |code, diagnostics| {
+                    output.machine_code(code, selection, diagnostics)
+                })?;
             }
+            Code::Tokens(source) => {
+                super::write_token_program(output.writer, &head.path, source, args, &mut diagnostics)?;
+            }
+            Code::Modules(groups) => {
+                groups.iter().try_for_each(|group| output.modules(group, selection, args))?;
+            }
+            Code::Unread => output.writer.note_unread(),
         }
-        for diagnostic in &diagnostics {
-            anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
-        }
+        print_diagnostics(&head.path, &diagnostics);
         if let Some(whole) = &mut whole {
             writer.add(&whole.end_program(&diagnostics)?)?;
         }
@@ -106,7 +78,67 @@ pub(super) fn run(
     if let Some(whole) = &mut whole {
         writer.add(&whole.end(&carving)?)?;
     }
-    writer.finish(input)
+    writer.finish(input, selection)
+}
+
+/// Where the graphs of a program go.
+struct Output<'o, 'w> {
+    input: &'o Input,
+    head: &'o ProgramJson,
+    is_json: bool,
+    /// The JSON of the whole input, unless each function has a file of its own.
+    whole: &'o mut Option<JsonStream>,
+    writer: &'o mut Writer<'w>,
+}
+
+impl Output<'_, '_> {
+    fn machine_code(
+        &mut self,
+        code: &MachineCode<'_>,
+        selection: &Selection,
+        diagnostics: &mut Diagnostics,
+    ) -> Result<()> {
+        let slice = format!("sm_{}", code.cubin().arch());
+        let wanted = |function: &Function<'_>| selection.matches_name(function.index, function.name());
+        for batch in code.functions(&wanted, diagnostics).chunks(BATCH) {
+            let graph = |function| GraphsJson::of_one(ControlFlowView::of_code(code, function));
+            let graphs: Vec<GraphsJson> = batch.par_iter().map(graph).collect();
+            for one in graphs.chunks(1) {
+                let text = self.text(&slice, one)?;
+                self.writer.write_named(one.first().map_or("", |one| &one.name), Text::Plain(text))?;
+            }
+        }
+        self.end_library()
+    }
+
+    fn modules(&mut self, group: &ModuleGroup<'_>, selection: &Selection, args: &DisassembleArgs) -> Result<()> {
+        let describe = |unit: &Unit<'_>| graphs_of(unit, selection, args);
+        in_batches(&group.units, "reading", describe, |unit, graphs| {
+            let Some(functions) = self.writer.take(&self.head.path, unit, graphs) else { return Ok(()) };
+            // A module may have nothing that is selected.
+            if functions.is_empty() {
+                return Ok(());
+            }
+            let text = self.text(&group.slice, &functions)?;
+            self.writer.write(unit, Text::Plain(text))
+        })?;
+        self.end_library()
+    }
+
+    fn text(&mut self, slice: &str, functions: &[GraphsJson]) -> Result<String> {
+        match self.whole {
+            Some(whole) => whole.functions(self.head, slice, functions),
+            None if self.is_json => json_of_one(self.input, self.head, slice, functions),
+            None => Ok(dot_of(functions)),
+        }
+    }
+
+    fn end_library(&mut self) -> Result<()> {
+        match self.whole {
+            Some(whole) => self.writer.add(whole.end_library()),
+            None => Ok(()),
+        }
+    }
 }
 
 fn graphs_of(
@@ -150,10 +182,23 @@ fn dot_of(functions: &[GraphsJson]) -> String {
     functions.iter().flat_map(|function| &function.graphs).map(ControlFlowView::dot).collect()
 }
 
-/// The JSON of a file in a folder: as that of the whole, but of this module alone.
+/// The JSON of a file in a folder: like that of the whole, but of this module alone.
+#[derive(Serialize)]
+struct ProgramGraphsJson<'g> {
+    #[serde(flatten)]
+    head: &'g ProgramJson,
+    libraries: [LibraryGraphsJson<'g>; 1],
+}
+
+#[derive(Serialize)]
+struct LibraryGraphsJson<'g> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    slice: &'g str,
+    functions: &'g [GraphsJson],
+}
+
 fn json_of_one(input: &Input, head: &ProgramJson, slice: &str, functions: &[GraphsJson]) -> Result<String> {
-    let library = LibraryFunctionsJson { slice: slice.to_owned(), functions: functions.iter().collect() };
-    let program = FunctionsJson { head: head.clone(), libraries: vec![library], findings: Vec::new() };
+    let program = ProgramGraphsJson { head, libraries: [LibraryGraphsJson { slice, functions }] };
     let mut text = serde_json::to_string_pretty(&FileJson::new(input, vec![program], &Diagnostics::new()))?;
     text.push('\n');
     Ok(text)

@@ -1,6 +1,7 @@
 //! The JSON of a file, written as it comes.
 
-use super::super::{ProgramJson, findings};
+use super::super::findings;
+use super::super::programs::ProgramJson;
 use crate::input::Input;
 use anyhow::Result;
 use serde::Serialize;

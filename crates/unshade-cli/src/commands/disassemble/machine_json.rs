@@ -1,16 +1,17 @@
-//! `unshade dis --json`: NVIDIA's machine code as data, instruction by instruction.
+//! `unshade dis --json`: NVIDIA machine code as data, instruction by instruction.
 
 use super::json_stream::JsonStream;
-use super::modules::{Opened, each_program};
-use super::nvidia::each_code;
+use super::code::{Opened, Request, each_code};
+use super::nvidia::each_machine_code;
 use super::writer::Writer;
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs};
 use crate::input::Input;
 use anyhow::{Result, bail};
 use rayon::prelude::*;
-use unshade::core::{Diagnostics, FourCc};
+use unshade::core::Diagnostics;
 use unshade::nv::function::Function;
+use unshade::program::{Code, Verb};
 use unshade::sass_code::lives;
 use unshade::select::Selection;
 use unshade::view::sass::SassFunctionView;
@@ -29,17 +30,16 @@ pub(super) fn run(
         bail!("JSON of machine code is one file: -o takes a name with an extension");
     }
     let mut whole = JsonStream::new(input)?;
-    let carving = each_program(input, selection, args.part.map(FourCc), &global.limits(), |program| {
-        let Opened { head, mut diagnostics, nvidia: Some(find), .. } = program else {
-            bail!(
-                "a listing has no JSON but that of NVIDIA's machine code; `--stats --json` and `--cfg json` have"
-            );
-        };
-        each_code(find, &mut diagnostics, |code, diagnostics| {
+    let limits = global.limits();
+    let request = Request { verb: Verb::CodeAsJson, selection, args, limits: &limits };
+    let carving = each_code(input, request, |program| {
+        let Opened { head, code, mut diagnostics } = program;
+        let Code::Machine(nvidia) = code else { return Ok(()) };
+        each_machine_code(nvidia, &mut diagnostics, |code, diagnostics| {
             let slice = format!("sm_{}", code.cubin().arch());
             let wanted = |function: &Function<'_>| selection.matches_name(function.index, function.name());
             for section in code.sections(&wanted, diagnostics) {
-                let rows = if args.life.is_some() { lives(code, &section) } else { Vec::new() };
+                let rows = if args.live.is_some() { lives(code, &section) } else { Vec::new() };
                 let numbered: Vec<_> =
                     section.iter().enumerate().filter(|(_, function)| wanted(&function.function)).collect();
                 for batch in numbered.chunks(BATCH) {
@@ -60,5 +60,5 @@ pub(super) fn run(
         writer.add(&whole.end_program(&diagnostics)?)
     })?;
     writer.add(&whole.end(&carving)?)?;
-    writer.finish(input)
+    writer.finish(input, selection)
 }

@@ -10,11 +10,12 @@ use super::writer::{Listing, Text, Writer};
 use super::{list, other_form};
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs};
-use crate::input::{Input, NothingFound, is_folder};
-use crate::output::{Folder, Stdout, is_broken_pipe};
+use crate::input::{Input, NothingFound, is_folder, shown};
+use crate::output::{Folder, Stdout, is_broken_pipe, is_stdout};
 use crate::paint::{self, counted};
 use anyhow::{Result, bail};
 use rayon::prelude::*;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use unshade::carve::Limits;
@@ -30,8 +31,8 @@ const LARGE: u64 = 1 << 20;
 
 /// A file to list.
 struct Source {
-    /// As it was given, or as it is shown.
-    argument: String,
+    /// As it was given, or where it was found.
+    argument: OsString,
     /// Where it was found, if that was in a folder.
     found: Option<PathBuf>,
     /// What its listing is called, without what such names end with; may have folders.
@@ -41,7 +42,7 @@ struct Source {
 }
 
 impl Source {
-    fn new(argument: String, found: Option<PathBuf>, name: String) -> Self {
+    fn new(argument: OsString, found: Option<PathBuf>, name: String) -> Self {
         let is_unsized = found.is_none() && !Path::new(&argument).is_file();
         Self { argument, found, name, is_unsized }
     }
@@ -65,13 +66,12 @@ impl Source {
 
 /// Lists what the arguments name.
 pub(super) fn run(
-    first: &str,
-    others: &[&str],
+    arguments: &[OsString],
     selection: &Selection,
     args: &DisassembleArgs,
     global: &GlobalArgs,
 ) -> Result<Outcome> {
-    let (sources, unreadable) = sources(first, others);
+    let (sources, unreadable) = sources(arguments);
     let outcome = if unreadable > 0 { Outcome::Unreadable } else { Outcome::Done };
     if args.stats || args.cfg.is_some() || global.json {
         if args.output.is_some() {
@@ -81,7 +81,7 @@ pub(super) fn run(
     }
     let limits = global.limits();
     let mut output = Output::new(args, outcome, !global.no_pager)?;
-    let in_color = args.output.is_none() && paint::stdout_has_color();
+    let in_color = output.stdout.is_some() && paint::stdout_has_color();
     let kept = |opened, source: &Source| {
         let writer = Writer::keeping(args, in_color);
         list_one(opened, source, selection, args, &limits, writer).map(Writer::into_listing)
@@ -135,7 +135,7 @@ fn list_one<'a>(
     let listed = opened.and_then(|input| {
         let listed = list(&input, selection, args, limits, &mut writer, &mut carving);
         for diagnostic in &carving {
-            writer.tell(paint::diagnostic(&input.name, diagnostic));
+            writer.report(paint::diagnostic(&input.name, diagnostic));
         }
         listed
     });
@@ -170,21 +170,22 @@ fn in_other_form(
 }
 
 /// The files that the arguments name, and how many paths could not be read.
-fn sources(first: &str, others: &[&str]) -> (Vec<Source>, u64) {
+fn sources(arguments: &[OsString]) -> (Vec<Source>, u64) {
     let mut sources = Vec::new();
     let mut unreadable = 0;
-    for argument in std::iter::once(&first).chain(others) {
+    for argument in arguments {
         let root = Path::new(argument);
         if !is_folder(root) {
-            let name = argument.rsplit('/').next().unwrap_or(argument).to_owned();
-            sources.push(Source::new((*argument).to_owned(), None, name));
+            let name = shown(argument);
+            let name = name.rsplit('/').next().unwrap_or(&name).to_owned();
+            sources.push(Source::new(argument.clone(), None, name));
             continue;
         }
         let (files, count) = list_files(&[root.to_owned()]);
         unreadable += count;
         for file in files {
             let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().into_owned();
-            sources.push(Source::new(file.to_string_lossy().into_owned(), Some(file), name));
+            sources.push(Source::new(file.clone().into_os_string(), Some(file), name));
         }
     }
     (sources, unreadable)
@@ -204,6 +205,7 @@ struct Output {
 impl Output {
     fn new(args: &DisassembleArgs, outcome: Outcome, page: bool) -> Result<Self> {
         let folder = match &args.output {
+            Some(path) if is_stdout(path) => None,
             Some(path) if path.extension().is_some() && !path.is_dir() => {
                 bail!(
                     "{}: listings of several files go into a folder, a name without extension",
@@ -220,7 +222,7 @@ impl Output {
     /// The line above the listing of a file.
     fn heading(&self, source: &Source) -> String {
         let before = if self.listed > 0 { "\n" } else { "" };
-        format!("{before}==> {} <==\n", Escaped(source.argument.as_bytes()))
+        format!("{before}==> {} <==\n", Escaped(source.argument.as_encoded_bytes()))
     }
 
     /// Takes standard output back from what printed a file by itself.
@@ -235,7 +237,7 @@ impl Output {
     fn write(&mut self, listings: Vec<(&Source, Listing)>) -> Result<()> {
         let mut files = Vec::new();
         for (source, listing) in listings {
-            for line in &listing.told {
+            for line in &listing.reports {
                 anstream::eprintln!("{line}");
             }
             self.outcome = self.outcome.and(listing.outcome);
@@ -252,7 +254,7 @@ impl Output {
                 let name = format!("{}{}", source.name, listing.extension);
                 let path = self.paths.file(name.as_bytes());
                 if path.renamed {
-                    let shown = Escaped(source.argument.as_bytes());
+                    let shown = Escaped(source.argument.as_encoded_bytes());
                     anstream::eprintln!("{shown}: written as {}", path.path.display());
                 }
                 if let Some(parent) = path.path.parent() {
@@ -275,7 +277,7 @@ impl Output {
         if self.listed > 0 || self.outcome != Outcome::Done {
             return Ok(self.outcome);
         }
-        let what = if selection.is_everything() { "nothing to list" } else { "no function matches" };
+        let what = if selection.is_everything() { "no code that can be read" } else { "no function matches" };
         anstream::eprintln!("{}: {what} in {}", paint::error("unshade"), counted(count as u64, "file"));
         Ok(Outcome::Finding)
     }

@@ -1,29 +1,30 @@
-//! `unshade dis`: the LLVM assembly of functions, and what follows from it.
+//! `unshade dis`: the code of functions, and what follows from it.
 //!
-//! A program's functions are printed one after the other, each under a heading of comments, or with `-o DIR` each into
-//! a file. A DXContainer has one program, which is printed as a whole, under the tables that DXC prints before it.
-//! Several threads print, a batch at a time, so that the order is that of the file and memory is bounded. With
-//! `--raw` the text is what `llvm-dis` of the dialect's version prints, and nothing else.
+//! The functions of a program are printed one after the other, each under a heading of comments, or with `-o DIR` each
+//! into a file. A module that is a program by itself is printed as a whole, or the selected functions of it. Several
+//! threads print, a batch at a time, so that the order is that of the file and memory is bounded. With `--raw` the text
+//! is what `llvm-dis` of the dialect's version prints, and nothing else.
 //!
 //! Cubins and fat binaries ([`nvidia`]) are printed as machine code, `--raw` as `cuobjdump -sass` prints it.
 //!
 //! Of several files, or of those in folders ([`many`]), each has a listing.
 //!
 //! `--stats` ([`statistics`]) counts instead, `--cfg` ([`control_flow`]) draws. Of machine code, `--json`
-//! ([`machine_json`]) gives the instructions as data, and `--life` ([`life`]) what lives in registers.
+//! ([`machine_json`]) prints the instructions as data, and `--live` ([`liveness`]) which registers are live.
 
 mod byte_lines;
+mod code;
 mod control_flow;
 mod json_stream;
-mod life;
+mod liveness;
 mod machine_json;
 mod many;
-mod modules;
 mod nvidia;
 mod statistics;
 mod token_programs;
 mod writer;
 
+use super::programs::require_selected;
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs};
 use crate::input::{Input, is_folder};
@@ -31,39 +32,53 @@ use crate::large_text::LargeText;
 use crate::paint::{self, PaintedTokens};
 use anyhow::{Result, bail};
 use byte_lines::ByteLines;
-use modules::{Opened, Units, each_program_untold, in_batches};
+use code::{Opened, Request, each_code_quietly, in_batches};
 use std::path::Path;
 use unshade::carve::Limits;
-use unshade::core::{Diagnostics, FourCc};
+use unshade::core::Diagnostics;
 use unshade::disassembly::{ModuleOptions, TokenSource, Unit, print_module};
 use unshade::llvm::print::Dialect;
+use unshade::program::{Code, Verb};
 use unshade::select::Selection;
 use writer::{MODULE, Made, Text, Writer};
 
-/// So many bytes of text most modules give for each of their own.
+/// How many bytes of text most modules have for each of their own.
 const TEXT_PER_BYTE: usize = 8;
 
 pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome> {
-    let Some(file) = &args.file else {
-        return nvidia::words(args);
-    };
-    let (others, selectors) = args.others();
-    let selection = args.selection(&selectors)?;
-    if !others.is_empty() || is_folder(Path::new(file)) {
-        return many::run(file, &others, &selection, args, global);
+    let (files, selection) = args.split()?;
+    match &files[..] {
+        [] => nvidia::words(args),
+        [file] if !is_folder(Path::new(file)) => one_file(&Input::open(file)?, &selection, args, global),
+        _ => many::run(&files, &selection, args, global),
     }
-    let input = Input::open(file)?;
-    if let Some(outcome) = other_form(&input, &selection, args, global) {
+}
+
+fn one_file(input: &Input, selection: &Selection, args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome> {
+    let limits = global.limits();
+    require_selected(std::slice::from_ref(input), selection, verb(args, global), &limits)?;
+    if let Some(outcome) = other_form(input, selection, args, global) {
         return outcome;
     }
     let mut writer = Writer::new(args, MODULE, !global.no_pager)?;
     let mut carving = Diagnostics::new();
-    let listed = list(&input, &selection, args, &global.limits(), &mut writer, &mut carving);
+    let listed = list(input, selection, args, &limits, &mut writer, &mut carving);
     for diagnostic in &carving {
-        writer.tell(paint::diagnostic(&input.name, diagnostic));
+        writer.report(paint::diagnostic(&input.name, diagnostic));
     }
     listed?;
-    writer.finish(&input)
+    writer.finish(input, selection)
+}
+
+/// Which form of code is asked for.
+fn verb(args: &DisassembleArgs, global: &GlobalArgs) -> Verb {
+    match (args.stats, args.cfg.is_some(), args.live.is_some(), global.json) {
+        (true, ..) => Verb::Statistics,
+        (_, true, ..) => Verb::ControlFlow,
+        (_, _, _, true) => Verb::CodeAsJson,
+        (_, _, true, _) => Verb::Liveness,
+        _ => Verb::Disassemble,
+    }
 }
 
 /// Counts, draws, or prints as data, if that is asked for rather than a listing.
@@ -82,7 +97,7 @@ fn other_form(
     global.json.then(|| machine_json::run(input, selection, args, global))
 }
 
-/// Lists all that is meant of an input. What is odd about the file goes to `carving`.
+/// Lists all that is selected of an input. What is odd about the file goes to `carving`.
 fn list(
     input: &Input,
     selection: &Selection,
@@ -91,7 +106,8 @@ fn list(
     writer: &mut Writer<'_>,
     carving: &mut Diagnostics,
 ) -> Result<()> {
-    each_program_untold(input, selection, args.part.map(FourCc), limits, carving, |program| {
+    let verb = if args.live.is_some() { Verb::Liveness } else { Verb::Disassemble };
+    each_code_quietly(input, Request { verb, selection, args, limits }, carving, |program| {
         list_program(program, selection, args, writer)
     })
 }
@@ -102,41 +118,34 @@ fn list_program(
     args: &DisassembleArgs,
     writer: &mut Writer<'_>,
 ) -> Result<()> {
-    if let (Some(find), Some(format)) = (program.nvidia, args.life) {
-        return life::program(find, format, selection, writer);
-    }
-    if args.life.is_some() {
-        bail!("{}: --life is of NVIDIA's machine code", program.head.path);
-    }
-    if let Some(find) = program.nvidia {
-        return nvidia::program(find, selection, args, writer);
-    }
-    let is_whole = |library: &Units<'_>| matches!(library.units[..], [Unit::Part(_) | Unit::File { .. }, ..]);
-    if !selection.is_everything() && program.libraries.iter().any(is_whole) {
-        bail!(
-            "{} is one module, which is printed as a whole; --stats and --cfg take functions of it",
-            program.head.path
-        );
-    }
-    for library in &program.libraries {
-        let in_color = writer.in_color;
-        let print = |unit: &Unit<'_>| print_unit(unit, args, in_color);
-        in_batches(&library.units, "disassembling", print, |unit, text| {
-            match writer.take(&program.head.path, unit, text) {
-                Some(text) => writer.write(unit, text),
-                None => Ok(()),
+    let Opened { head, code, mut diagnostics } = program;
+    match (&code, args.live) {
+        (Code::Machine(nvidia), Some(format)) => {
+            liveness::program(nvidia, &head.path, format, selection, writer, &mut diagnostics)?;
+        }
+        (_, Some(_)) => bail!("{}: --live is for NVIDIA machine code", head.path),
+        (Code::Machine(nvidia), None) => {
+            nvidia::program(nvidia, &head.path, selection, args, writer, &mut diagnostics)?;
+        }
+        (Code::Tokens(source), None) => {
+            write_token_program(writer, &head.path, source, args, &mut diagnostics)?;
+        }
+        (Code::Modules(groups), None) => {
+            let in_color = writer.in_color;
+            let print = |unit: &Unit<'_>| print_unit(unit, selection, args, in_color);
+            for group in groups {
+                in_batches(&group.units, "disassembling", print, |unit, text| {
+                    match writer.take(&head.path, unit, text) {
+                        Some(text) => writer.write(unit, text),
+                        None => Ok(()),
+                    }
+                })?;
             }
-        })?;
-    }
-    let mut diagnostics = program.diagnostics;
-    if let Some(source) = &program.token_program {
-        write_token_program(writer, &program.head.path, source, args, &mut diagnostics)?;
+        }
+        (Code::Unread, None) => writer.note_unread(),
     }
     for diagnostic in &diagnostics {
-        writer.tell(paint::diagnostic(&program.head.path, diagnostic));
-    }
-    if program.is_unread {
-        writer.note_unread();
+        writer.report(paint::diagnostic(&head.path, diagnostic));
     }
     Ok(())
 }
@@ -159,7 +168,12 @@ fn write_token_program(
     }
 }
 
-fn print_unit(unit: &Unit<'_>, args: &DisassembleArgs, in_color: bool) -> unshade::core::Result<Made<Text>> {
+fn print_unit(
+    unit: &Unit<'_>,
+    _selection: &Selection,
+    args: &DisassembleArgs,
+    in_color: bool,
+) -> unshade::core::Result<Made<Text>> {
     let parsed = unit.open()?;
     let options = ModuleOptions { dialect: dialect_of(unit, args), raw: args.raw };
     let mut diagnostics = parsed.diagnostics.clone();

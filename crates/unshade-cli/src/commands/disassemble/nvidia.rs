@@ -1,4 +1,4 @@
-//! NVIDIA's machine code: of cubins, of the cubins in fat binaries, and of loose words.
+//! NVIDIA machine code: of cubins, of the cubins in fat binaries, and of bare instruction words.
 
 use super::writer::Writer;
 use crate::Outcome;
@@ -7,12 +7,10 @@ use crate::output::{Stdout, write_file};
 use crate::paint::{self, PaintedTokens};
 use anyhow::{Result, bail};
 use std::io::Write;
-use unshade::carve::Find;
 use unshade::core::{Diagnostics, TokenSink};
 use unshade::nv::Cubin;
 use unshade::nv::function::Function;
-use unshade::nv_units::{Unit, each_unit};
-use unshade::program::Program;
+use unshade::nv_units::{Nvidia, Unit, each_known_cubin, each_unit, report_unknown_chips};
 use unshade::sass::isa;
 use unshade::sass::listing::{self, Context};
 use unshade::sass_code::Code;
@@ -58,63 +56,60 @@ pub(super) fn words(args: &DisassembleArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Prints the functions of a program that are meant.
+/// Prints the selected functions of a program.
 pub(super) fn program(
-    find: &Find<'_>,
+    program: &Nvidia<'_>,
+    path: &str,
     selection: &Selection,
     args: &DisassembleArgs,
     writer: &mut Writer<'_>,
+    diagnostics: &mut Diagnostics,
 ) -> Result<()> {
-    let mut diagnostics = Diagnostics::new();
     let mut texts = Vec::new();
-    if let Some(program) = diagnostics.take("program", Program::open(find)) {
-        let mut faults = Diagnostics::new();
-        let has_headings = args.raw && !writer.has_folder();
-        each_unit(&program, false, &mut diagnostics, &mut |entry, unit| {
-            let heading = entry.filter(|_| has_headings).map(entry_heading).unwrap_or_default();
-            if let Unit::Cubin(cubin) = unit {
-                let (functions, arch, text) = one(cubin, selection, args, writer.in_color, &mut faults);
-                let heading =
-                    if functions > 0 || selection.is_everything() { heading } else { String::new() };
-                texts.push((heading, functions, arch, text));
-            } else if selection.is_everything() {
-                texts.push((heading, 0, 0, String::new()));
+    let mut faults = Diagnostics::new();
+    let mut unknown = Vec::new();
+    let has_headings = args.raw && !writer.has_folder();
+    each_unit(program, false, diagnostics, &mut |entry, unit| {
+        let heading = entry.filter(|_| has_headings).map(entry_heading).unwrap_or_default();
+        let (functions, arch, text) = match unit {
+            Unit::Cubin(cubin) if isa::by_architecture(cubin.arch()).is_some() => {
+                one(cubin, selection, args, writer.in_color, &mut faults)
             }
-        });
-        diagnostics.append(faults);
-    }
-    let path = find.path.to_string();
+            Unit::Cubin(cubin) => {
+                unknown.push(cubin.arch());
+                (0, 0, String::new())
+            }
+            Unit::Ptx(_) | Unit::Unread => (0, 0, String::new()),
+        };
+        if functions > 0 || selection.is_everything() {
+            texts.push((heading, functions, arch, text));
+        }
+    });
+    report_unknown_chips(unknown, diagnostics);
+    diagnostics.append(faults);
     for (heading, functions, arch, text) in texts {
         writer.add(&heading)?;
         writer.write_listing(&format!("{path}.sm_{arch}"), functions, text)?;
-    }
-    for diagnostic in &diagnostics {
-        writer.tell(paint::diagnostic(&path, diagnostic));
     }
     Ok(())
 }
 
 /// Visits the machine code of each cubin of a program.
-pub(super) fn each_code(
-    find: &Find<'_>,
+pub(super) fn each_machine_code(
+    program: &Nvidia<'_>,
     diagnostics: &mut Diagnostics,
     mut visit: impl FnMut(&Code<'_>, &mut Diagnostics) -> Result<()>,
 ) -> Result<()> {
-    let Some(program) = diagnostics.take("program", Program::open(find)) else { return Ok(()) };
-    let mut faults = Diagnostics::new();
     let mut result = Ok(());
-    each_unit(&program, false, diagnostics, &mut |_, unit| {
-        if let (Ok(()), Unit::Cubin(cubin)) = (&result, unit)
-            && let Some(code) = Code::new(cubin, &mut faults)
-        {
-            result = visit(&code, &mut faults);
+    each_known_cubin(program, diagnostics, &mut |cubin, isa, diagnostics| {
+        if result.is_ok() {
+            result = visit(&Code::new(cubin, isa), diagnostics);
         }
     });
-    diagnostics.append(faults);
     result
 }
 
-/// How many functions were meant, the chip, and their listing.
+/// Returns how many functions are selected, the chip, and their listing.
 fn one(
     cubin: &Cubin<'_>,
     selection: &Selection,

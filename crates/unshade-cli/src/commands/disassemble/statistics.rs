@@ -1,25 +1,30 @@
 //! `unshade dis --stats`: what functions are made of, counted.
 //!
-//! First all that is meant of a library together, most frequent first; then, if they are several, a row for each
+//! First all that is selected of a library together, most frequent first; then, if they are several, one row per
 //! function, the largest first. JSON has all counts of each function.
 
-use super::super::{FileJson, ProgramJson, findings};
+use super::super::findings;
+use super::super::programs::{FileJson, ProgramJson, print_diagnostics};
+use super::code::{Opened, Request, each_code, in_batches, report_nothing};
 use super::dialect_of;
-use super::modules::{Opened, Units, each_program, in_batches, tell_no_match};
+use super::nvidia::each_machine_code;
 use super::token_programs;
 use crate::Outcome;
 use crate::args::{DisassembleArgs, GlobalArgs};
 use crate::input::Input;
 use crate::output::Stdout;
-use crate::paint::{self, bytes, counted, faint, grouped, name};
+use crate::paint::{bytes, counted, faint, grouped, name};
 use anyhow::Result;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::io::Write;
-use unshade::core::{Diagnostics, Escaped, FourCc};
+use unshade::core::{Diagnostics, Escaped};
 use unshade::demangle;
 use unshade::disassembly::Unit;
 use unshade::llvm::print::TypeNames;
+use unshade::nv::function::Function;
+use unshade::program::{Code, ModuleGroup, Verb};
+use unshade::sass_code::Code as MachineCode;
 use unshade::select::Selection;
 use unshade::view::{FindingView, FunctionRow, StatisticsView, Tally, TokenStatisticsView};
 
@@ -80,44 +85,44 @@ pub(super) fn run(
     let mut stdout = Stdout::new(!global.no_pager && !global.json);
     let mut programs = Vec::new();
     let (mut count, mut outcome) = (0u64, Outcome::Done);
-    let carving = each_program(input, selection, args.part.map(FourCc), &global.limits(), |program| {
-        let Opened { head, libraries, mut diagnostics, is_unread, token_program, .. } = program;
-        let mut counts = Vec::new();
-        if let Some(source) = token_program.as_ref().filter(|_| global.json) {
-            let counted = token_programs::counts(&head.path, source, &mut diagnostics);
-            counts = diagnostics.take("dxbc-program", counted).unwrap_or_default();
-            count += counts.len() as u64;
-        } else if let Some(source) = &token_program {
-            let text = token_programs::text(&head.path, source, args, false, &mut diagnostics);
-            if let Some(text) = diagnostics.take("dxbc-program", text) {
-                count += 1;
-                stdout.write_all(text.as_bytes())?;
+    let limits = global.limits();
+    let request = Request { verb: Verb::Statistics, selection, args, limits: &limits };
+    let carving = each_code(input, request, |program| {
+        let Opened { head, code, mut diagnostics } = program;
+        let (mut libraries, mut token_programs) = (Vec::new(), Vec::new());
+        match &code {
+            Code::Modules(groups) => {
+                for group in groups {
+                    libraries.push(count_library(group, selection, args, &mut diagnostics, &mut outcome)?);
+                }
             }
-        }
-        if is_unread {
-            outcome = Outcome::Finding;
-        }
-        let mut described = Vec::new();
-        for library in libraries {
-            let library = count_library(library, selection, args, &mut diagnostics, &mut outcome)?;
-            count += library.functions.len() as u64;
-            if library.functions.is_empty() {
-                continue;
+            Code::Machine(nvidia) => each_machine_code(nvidia, &mut diagnostics, |code, diagnostics| {
+                libraries.push(count_machine_code(code, selection, diagnostics));
+                Ok(())
+            })?,
+            Code::Tokens(source) if global.json => {
+                let counted = token_programs::counts(&head.path, source, &mut diagnostics);
+                token_programs = diagnostics.take("dxbc-program", counted).unwrap_or_default();
+                count += token_programs.len() as u64;
             }
-            if global.json {
-                described.push(library);
-            } else {
-                print(&head, &library, &mut stdout)?;
+            Code::Tokens(source) => {
+                let text = token_programs::text(&head.path, source, args, false, &mut diagnostics);
+                if let Some(text) = diagnostics.take("dxbc-program", text) {
+                    count += 1;
+                    stdout.write_all(text.as_bytes())?;
+                }
             }
+            Code::Unread => outcome = Outcome::Finding,
         }
+        libraries.retain(|library| !library.functions.is_empty());
+        count += libraries.iter().map(|library| library.functions.len() as u64).sum::<u64>();
         if global.json {
             let findings = findings(&diagnostics);
-            programs.push(ProgramCountsJson { head, libraries: described, token_programs: counts, findings });
+            programs.push(ProgramCountsJson { head, libraries, token_programs, findings });
             return Ok(());
         }
-        for diagnostic in &diagnostics {
-            anstream::eprintln!("{}", paint::diagnostic(&head.path, diagnostic));
-        }
+        libraries.iter().try_for_each(|library| print(&head, library, &mut stdout))?;
+        print_diagnostics(&head.path, &diagnostics);
         Ok(())
     })?;
     if global.json {
@@ -125,14 +130,14 @@ pub(super) fn run(
     }
     stdout.finish()?;
     if count == 0 && outcome == Outcome::Done {
-        tell_no_match(input);
+        report_nothing(input, selection);
         return Ok(Outcome::Finding);
     }
     Ok(outcome)
 }
 
 fn count_library(
-    library: Units<'_>,
+    group: &ModuleGroup<'_>,
     selection: &Selection,
     args: &DisassembleArgs,
     diagnostics: &mut Diagnostics,
@@ -141,7 +146,7 @@ fn count_library(
     let mut total = Tally::default();
     let mut functions = Vec::new();
     let count = |unit: &Unit<'_>| count_unit(unit, selection, args);
-    in_batches(&library.units, "counting", count, |_, counted| {
+    in_batches(&group.units, "counting", count, |_, counted| {
         let Some(counted) = diagnostics.take("llvm-module", counted) else {
             *outcome = Outcome::Finding;
             return Ok(());
@@ -153,7 +158,24 @@ fn count_library(
         }
         Ok(())
     })?;
-    Ok(LibraryJson { slice: library.slice, total: total.view(), functions })
+    Ok(LibraryJson { slice: group.slice.clone(), total: total.view(), functions })
+}
+
+fn count_machine_code(code: &MachineCode<'_>, selection: &Selection, diagnostics: &mut Diagnostics) -> LibraryJson {
+    let wanted = |function: &Function<'_>| selection.matches_name(function.index, function.name());
+    let mut total = Tally::default();
+    let mut functions = Vec::new();
+    for function in code.functions(&wanted, diagnostics) {
+        let tally = Tally::of_machine_code(code, &function);
+        total.merge(&tally);
+        functions.push(CountsJson {
+            index: function.function.index,
+            demangled: demangle(function.function.own_name()),
+            name: function.name,
+            counts: tally.view(),
+        });
+    }
+    LibraryJson { slice: format!("sm_{}", code.cubin().arch()), total: total.view(), functions }
 }
 
 fn count_unit(

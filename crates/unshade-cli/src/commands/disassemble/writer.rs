@@ -1,12 +1,12 @@
 //! Where texts of functions go: standard output, a file, a folder with a file for each, or memory until it is the
 //! file's turn.
 
-use super::modules::tell_no_match;
+use super::code::report_nothing;
 use crate::Outcome;
 use crate::args::DisassembleArgs;
 use crate::input::Input;
 use crate::large_text::LargeText;
-use crate::output::{Folder, Stdout, write_file_of};
+use crate::output::{Folder, Stdout, is_stdout, write_file_of};
 use crate::paint;
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use unshade::core::Diagnostics;
 use unshade::disassembly::Unit;
 use unshade::safe_path::SafePaths;
+use unshade::select::Selection;
 
 /// How many files are written together.
 const PENDING: usize = 256;
@@ -47,12 +48,12 @@ pub(super) struct Listing {
     /// What the name of a file that holds it ends with.
     pub(super) extension: &'static str,
     /// What there is to tell, a line each.
-    pub(super) told: Vec<String>,
+    pub(super) reports: Vec<String>,
     pub(super) outcome: Outcome,
 }
 
 /// Which way texts take.
-enum Way {
+enum Destination {
     Stdout(Stdout),
     /// All of them into one file, when they are complete.
     File(PathBuf),
@@ -71,7 +72,7 @@ pub(super) struct Writer<'a> {
     args: &'a DisassembleArgs,
     /// Whether texts may hold colour.
     pub(super) in_color: bool,
-    way: Way,
+    destination: Destination,
     /// What stands above the first text.
     heading: String,
     paths: SafePaths,
@@ -88,30 +89,31 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// To where the arguments say; names of files in a folder mostly end with `usual`.
     pub(super) fn new(args: &'a DisassembleArgs, usual: &'static str, page: bool) -> Result<Self> {
-        let way = match &args.output {
-            Some(path) if path.extension().is_none() => Way::Folder(Folder::create(path, args.force)?),
-            Some(path) => Way::File(path.clone()),
-            None => Way::Stdout(Stdout::new(page)),
+        let destination = match &args.output {
+            Some(path) if is_stdout(path) => Destination::Stdout(Stdout::new(false)),
+            Some(path) if path.extension().is_none() => Destination::Folder(Folder::create(path, args.force)?),
+            Some(path) => Destination::File(path.clone()),
+            None => Destination::Stdout(Stdout::new(page)),
         };
-        let in_color = args.output.is_none() && paint::stdout_has_color();
-        Ok(Self { usual, ..Self::with(args, way, in_color) })
+        let in_color = matches!(destination, Destination::Stdout(_)) && paint::stdout_has_color();
+        Ok(Self { usual, ..Self::with(args, destination, in_color) })
     }
 
     /// To standard output, under a heading.
     pub(super) fn over(args: &'a DisassembleArgs, stdout: Stdout, heading: String) -> Self {
-        Self { heading, ..Self::with(args, Way::Stdout(stdout), paint::stdout_has_color()) }
+        Self { heading, ..Self::with(args, Destination::Stdout(stdout), paint::stdout_has_color()) }
     }
 
     /// Into memory.
     pub(super) fn keeping(args: &'a DisassembleArgs, in_color: bool) -> Self {
-        Self::with(args, Way::Memory(Vec::new()), in_color)
+        Self::with(args, Destination::Memory(Vec::new()), in_color)
     }
 
-    fn with(args: &'a DisassembleArgs, way: Way, in_color: bool) -> Self {
+    fn with(args: &'a DisassembleArgs, destination: Destination, in_color: bool) -> Self {
         Self {
             args,
             in_color,
-            way,
+            destination,
             heading: String::new(),
             paths: SafePaths::default(),
             pending: Vec::new(),
@@ -124,16 +126,16 @@ impl<'a> Writer<'a> {
     }
 
     /// Tells something on standard error, now or when it is the file's turn.
-    pub(super) fn tell(&mut self, line: impl Display) {
-        match &mut self.way {
-            Way::Memory(told) => told.push(line.to_string()),
+    pub(super) fn report(&mut self, line: impl Display) {
+        match &mut self.destination {
+            Destination::Memory(reports) => reports.push(line.to_string()),
             _ => anstream::eprintln!("{line}"),
         }
     }
 
     /// Whether every text goes into a file of its own.
     pub(super) fn has_folder(&self) -> bool {
-        matches!(self.way, Way::Folder(_))
+        matches!(self.destination, Destination::Folder(_))
     }
 
     /// What came of a module of a file, or nothing if it could not be read. Tells what was found wrong with it, on
@@ -147,7 +149,7 @@ impl<'a> Writer<'a> {
         let made = match made {
             Ok(made) => made,
             Err(error) => {
-                self.tell(format_args!("{}: {file}: {error}", paint::error("unshade")));
+                self.report(format_args!("{}: {file}: {error}", paint::error("unshade")));
                 self.outcome = Outcome::Finding;
                 return None;
             }
@@ -155,7 +157,7 @@ impl<'a> Writer<'a> {
         let name = unit.name();
         let label = if name == file { name } else { format!("{file}: {name}") };
         for diagnostic in &made.diagnostics {
-            self.tell(paint::diagnostic(&label, diagnostic));
+            self.report(paint::diagnostic(&label, diagnostic));
         }
         Some(made.content)
     }
@@ -204,8 +206,8 @@ impl<'a> Writer<'a> {
 
     fn write_pending(&mut self) -> Result<()> {
         let pending = std::mem::take(&mut self.pending);
-        match &self.way {
-            Way::Folder(folder) => {
+        match &self.destination {
+            Destination::Folder(folder) => {
                 pending.par_iter().try_for_each(|(path, text)| folder.write_flat(path, text.as_bytes()))
             }
             _ => Ok(()),
@@ -227,8 +229,8 @@ impl<'a> Writer<'a> {
         if self.parts.is_empty() {
             self.extension = extension;
         }
-        match &mut self.way {
-            Way::Stdout(stdout) => {
+        match &mut self.destination {
+            Destination::Stdout(stdout) => {
                 stdout.write_all(std::mem::take(&mut self.heading).as_bytes())?;
                 stdout.write_all(text.as_bytes())?;
             }
@@ -244,35 +246,35 @@ impl<'a> Writer<'a> {
 
     /// Tells why a file that was to be listed beside others can't be.
     pub(super) fn fail(&mut self, error: &anyhow::Error) {
-        self.tell(Outcome::told_error(error));
+        self.report(Outcome::message_of(error));
         self.outcome = self.outcome.and(Outcome::without_error(error));
     }
 
     /// What came of it, where it was kept.
     pub(super) fn into_listing(self) -> Listing {
-        let told = if let Way::Memory(told) = self.way { told } else { Vec::new() };
-        Listing { parts: self.parts, extension: self.extension, told, outcome: self.outcome }
+        let reports = if let Destination::Memory(reports) = self.destination { reports } else { Vec::new() };
+        Listing { parts: self.parts, extension: self.extension, reports, outcome: self.outcome }
     }
 
     /// Standard output for what follows, how all went, and whether there was any text.
     pub(super) fn into_stdout(self) -> (Option<Stdout>, Outcome, bool) {
-        let stdout = if let Way::Stdout(stdout) = self.way { Some(stdout) } else { None };
+        let stdout = if let Destination::Stdout(stdout) = self.destination { Some(stdout) } else { None };
         (stdout, self.outcome, self.count > 0)
     }
 
     /// Completes the file, and says how all went.
-    pub(super) fn finish(mut self, input: &Input) -> Result<Outcome> {
+    pub(super) fn finish(mut self, input: &Input, selection: &Selection) -> Result<Outcome> {
         self.write_pending()?;
-        let path = match self.way {
-            Way::Stdout(stdout) => {
+        let path = match self.destination {
+            Destination::Stdout(stdout) => {
                 stdout.finish()?;
                 None
             }
-            Way::File(path) => Some(path),
-            Way::Folder(_) | Way::Memory(_) => None,
+            Destination::File(path) => Some(path),
+            Destination::Folder(_) | Destination::Memory(_) => None,
         };
         if self.count == 0 && self.outcome == Outcome::Done {
-            tell_no_match(input);
+            report_nothing(input, selection);
             return Ok(Outcome::Finding);
         }
         if let Some(path) = path {

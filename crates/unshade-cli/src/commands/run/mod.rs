@@ -2,6 +2,7 @@
 
 mod argument;
 
+use super::programs::each_program;
 use crate::Outcome;
 use crate::args::{GlobalArgs, RunArgs};
 use crate::input::Input;
@@ -12,10 +13,10 @@ use argument::{Given, Scalar};
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
-use unshade::core::Diagnostics;
 use unshade::nv_units::{Unit, each_unit};
-use unshade::program::Program;
+use unshade::program::{Code, CodeRequest, Verb};
 use unshade::sass_listing::instruction_set;
+use unshade::select::Selection;
 use unshade::view::SCHEMA;
 use unshade_emulate::{Argument, Device, DevicePointer, Fault, Grid, Limits, Module, Step, Summary};
 
@@ -96,13 +97,12 @@ fn find_cubin(args: &RunArgs, global: &GlobalArgs) -> Result<Vec<u8>> {
     let input = Input::open(&args.file)?;
     let mut found: Option<Vec<u8>> = None;
     let mut chips = Vec::new();
-    input.each_program(&global.limits(), |find| {
-        let mut diagnostics = Diagnostics::new();
-        if !find.format.is_nvidia() || found.is_some() {
-            return Ok(());
-        }
-        let Some(program) = diagnostics.take("program", Program::open(find)) else { return Ok(()) };
-        each_unit(&program, false, &mut diagnostics, &mut |_, unit| {
+    each_program(&input, Verb::Run, &global.limits(), |mut visited| {
+        let (selection, path) = (Selection::default(), visited.find.path.to_string());
+        let request = CodeRequest { selection: &selection, part: None, path: &path };
+        let Some(program) = visited.program else { return Ok(()) };
+        let Code::Machine(nvidia) = program.code(&request, &mut visited.diagnostics) else { return Ok(()) };
+        each_unit(nvidia, false, &mut visited.diagnostics, &mut |_, unit| {
             let Unit::Cubin(cubin) = unit else { return };
             chips.push(cubin.arch());
             let known = instruction_set(cubin).is_some() && args.sm.is_none_or(|sm| sm == cubin.arch());

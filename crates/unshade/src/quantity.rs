@@ -1,7 +1,11 @@
 //! Numbers and names as people read them.
 
-/// A number with commas between thousands.
-pub(super) fn grouped(number: u64) -> String {
+/// Returns a number with commas between thousands.
+///
+/// ```
+/// assert_eq!(unshade::quantity::grouped(17_248), "17,248");
+/// ```
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -13,23 +17,44 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
-/// So many bytes, exactly.
-pub(super) fn bytes(number: u64) -> String {
+/// Returns a size for people, in decimal units: `361 kB`.
+///
+/// ```
+/// assert_eq!(unshade::quantity::size(361_000), "361 kB");
+/// ```
+pub fn size(count: u64) -> String {
+    const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
+    if count < 1_000 {
+        return format!("{count} B");
+    }
+    let mut value = count as f64 / 1_000.0;
+    let mut units = UNITS.iter();
+    let mut unit = units.next().unwrap_or(&"");
+    while value >= 999.95 {
+        let Some(next) = units.next() else { break };
+        value /= 1_000.0;
+        unit = next;
+    }
+    if value < 99.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
+}
+
+/// Returns an exact number of bytes in words.
+pub fn bytes(number: u64) -> String {
     if number == 1 { "1 byte".to_owned() } else { format!("{} bytes", grouped(number)) }
 }
 
-/// A number and a noun, which gets an `s` unless there is one.
-pub(super) fn counted(number: u64, noun: &str) -> String {
+/// Returns a number and a noun in the singular or the plural: `1 error`, `2 errors`.
+pub fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// Three dimensions.
-pub(super) fn dimensions([x, y, z]: [u32; 3]) -> String {
+/// Returns three dimensions as a product.
+pub fn dimensions([x, y, z]: [u32; 3]) -> String {
     format!("{x} × {y} × {z}")
 }
 
-/// Compares texts so that runs of digits count as numbers: `2.9` before `2.10`.
-pub(super) fn natural(left: &str, right: &str) -> std::cmp::Ordering {
+/// Compares texts with runs of digits as numbers: `2.9` is less than `2.10`.
+pub fn natural(left: &str, right: &str) -> std::cmp::Ordering {
     let (mut left, mut right) = (left.as_bytes(), right.as_bytes());
     loop {
         let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -55,8 +80,8 @@ pub(super) fn natural(left: &str, right: &str) -> std::cmp::Ordering {
     }
 }
 
-/// How many UTF-16 units a text has.
-pub(super) fn utf16_length(text: &str) -> u32 {
+/// Returns the number of UTF-16 units of a text.
+pub fn utf16_length(text: &str) -> u32 {
     if text.is_ascii() {
         return u32::try_from(text.len()).unwrap_or(u32::MAX);
     }
@@ -73,6 +98,14 @@ mod tests {
         assert_eq!(
             [0, 999, 1_000, 17_248, 1_234_567].map(grouped),
             ["0", "999", "1,000", "17,248", "1,234,567"]
+        );
+    }
+
+    #[test]
+    fn sizes_in_decimal_units() {
+        assert_eq!(
+            [0, 999, 1_000, 92_500, 361_000, 999_960, 147_000_000].map(size),
+            ["0 B", "999 B", "1.0 kB", "92.5 kB", "361 kB", "1.0 MB", "147 MB"]
         );
     }
 

@@ -2,6 +2,8 @@
 
 use crate::carve::Find;
 use crate::format::Format;
+use crate::nv_units::Nvidia;
+use crate::program::NamedLibrary;
 use unshade_core::{Diagnostics, OutlineSink, Reader, Result};
 use unshade_dxcontainer::Container;
 use unshade_metallib::universal::SliceContent;
@@ -15,7 +17,7 @@ use unshade_nv::{Cubin, Fatbin, Ptx};
     clippy::large_enum_variant,
     reason = "there is one at a time, and boxing it would cost callers a pattern"
 )]
-pub enum Program<'a> {
+pub enum Opened<'a> {
     /// A Metal library.
     Library(Library<'a>),
     /// A universal file of Metal libraries and GPU code.
@@ -32,16 +34,7 @@ pub enum Program<'a> {
     Direct3d9(Reader<'a>),
 }
 
-/// A library in a program, with the name of the slice that it is in.
-#[derive(Clone, Debug)]
-pub struct NamedLibrary<'a> {
-    /// The slice's architecture; empty if the program is the library.
-    pub slice: String,
-    /// The library.
-    pub library: Library<'a>,
-}
-
-impl<'a> Program<'a> {
+impl<'a> Opened<'a> {
     /// Opens what was found. Offsets in errors are those of the file if it stands there as it is, and of the unpacked
     /// member otherwise.
     ///
@@ -83,6 +76,16 @@ impl<'a> Program<'a> {
             libraries.extend(library.map(|library| NamedLibrary { slice: slice.name(), library }));
         }
         libraries
+    }
+
+    /// Returns it as an NVIDIA program, if it is one.
+    pub fn nvidia(&self) -> Option<Nvidia<'a>> {
+        match self {
+            Self::Fatbin(fatbin) => Some(Nvidia::Fatbin(fatbin.clone())),
+            Self::Cubin(cubin) => Some(Nvidia::Cubin(cubin.clone())),
+            Self::Ptx(ptx) => Some(Nvidia::Ptx(*ptx)),
+            _ => None,
+        }
     }
 
     /// Emits what stands at every byte of it.

@@ -1,18 +1,18 @@
-//! `unshade dis --life`: how long values live in registers, and how many at a time.
+//! `unshade dis --live`: which registers are live at each instruction, and how many.
 //!
-//! One form says behind each instruction what begins to live there and what ends, with the counts in front; the other
-//! draws a column for each register, as nvdisasm does.
+//! One form has the counts before each instruction, and after it which registers become live there and which are read for
+//! the last time; the other draws one column per register, as nvdisasm does.
 
-use super::nvidia::each_code;
+use super::nvidia::each_machine_code;
 use super::writer::Writer;
-use crate::args::LifeFormat;
+use crate::args::LivenessFormat;
 use crate::paint;
 use anyhow::Result;
 use rayon::prelude::*;
 use std::fmt::Write;
-use unshade::carve::Find;
 use unshade::core::Diagnostics;
 use unshade::nv::function::Function;
+use unshade::nv_units::Nvidia;
 use unshade::sass::life::{Pressure, Row, Set};
 use unshade::sass::listing::Word;
 use unshade::sass_code::{FunctionCode, lives};
@@ -25,16 +25,16 @@ const BATCH: usize = 32;
 /// Where what begins and ends stands behind an instruction, if that is not longer.
 const NOTES: usize = 44;
 
-/// Prints the functions of a program that are meant.
+/// Prints the selected functions of a program.
 pub(super) fn program(
-    find: &Find<'_>,
-    format: LifeFormat,
+    program: &Nvidia<'_>,
+    path: &str,
+    format: LivenessFormat,
     selection: &Selection,
     writer: &mut Writer<'_>,
+    diagnostics: &mut Diagnostics,
 ) -> Result<()> {
-    let mut diagnostics = Diagnostics::new();
-    let path = find.path.to_string();
-    each_code(find, &mut diagnostics, |code, diagnostics| {
+    each_machine_code(program, diagnostics, |code, diagnostics| {
         let arch = code.cubin().arch();
         let wanted = |function: &Function<'_>| selection.matches_name(function.index, function.name());
         let mut text = String::new();
@@ -50,14 +50,10 @@ pub(super) fn program(
             }
         }
         writer.write_listing(&format!("{path}.sm_{arch}"), count, text)
-    })?;
-    for diagnostic in &diagnostics {
-        writer.tell(paint::diagnostic(&path, diagnostic));
-    }
-    Ok(())
+    })
 }
 
-fn one(function: &FunctionCode<'_>, arch: u32, rows: &[Row], format: LifeFormat, text: &mut String) {
+fn one(function: &FunctionCode<'_>, arch: u32, rows: &[Row], format: LivenessFormat, text: &mut String) {
     let most = Pressure::of(rows);
     let _ = write!(text, "// {}, sm_{arch}: at most ", function.name);
     let ((registers, at), (predicates, predicates_at)) = (most.registers, most.predicates);
@@ -68,8 +64,8 @@ fn one(function: &FunctionCode<'_>, arch: u32, rows: &[Row], format: LifeFormat,
     text.push('\n');
     let lines = lines(function);
     match format {
-        LifeFormat::Ranges => ranges(&lines, rows, text),
-        LifeFormat::Columns => columns(&lines, rows, text),
+        LivenessFormat::Ranges => ranges(&lines, rows, text),
+        LivenessFormat::Columns => columns(&lines, rows, text),
     }
 }
 

@@ -1,0 +1,94 @@
+//! The code of the programs of an input, and work on modules in batches.
+
+use super::super::programs::{ProgramJson, each_program_quietly};
+use crate::args::DisassembleArgs;
+use crate::input::Input;
+use crate::paint;
+use crate::progress::Progress;
+use anyhow::Result;
+use rayon::prelude::*;
+use unshade::carve::Limits;
+use unshade::core::{Diagnostics, FourCc};
+use unshade::disassembly::Unit;
+use unshade::program::{Code, CodeRequest, Verb};
+use unshade::select::Selection;
+
+/// The number of modules that are worked on before what came of them is written.
+const BATCH: usize = 256;
+
+/// A program with its code.
+pub(super) struct Opened<'a> {
+    pub(super) head: ProgramJson,
+    pub(super) code: Code<'a>,
+    pub(super) diagnostics: Diagnostics,
+}
+
+/// What is asked for of an input.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'r> {
+    pub(super) verb: Verb,
+    pub(super) selection: &'r Selection,
+    pub(super) args: &'r DisassembleArgs,
+    pub(super) limits: &'r Limits,
+}
+
+/// Reports that there was nothing to print.
+pub(super) fn report_nothing(input: &Input, selection: &Selection) {
+    let what = if selection.is_everything() { "no code that can be read" } else { "no function matches" };
+    anstream::eprintln!("{}: {}: {what}", paint::error("unshade"), input.name);
+}
+
+/// Visits every program of an input, and prints what is odd about the file.
+pub(super) fn each_code(
+    input: &Input,
+    request: Request<'_>,
+    visit: impl FnMut(Opened<'_>) -> Result<()>,
+) -> Result<Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let result = each_code_quietly(input, request, &mut diagnostics, visit);
+    for diagnostic in &diagnostics {
+        anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
+    }
+    result.map(|()| diagnostics)
+}
+
+/// Visits every program of an input; what is odd about the file goes to `diagnostics`.
+pub(super) fn each_code_quietly(
+    input: &Input,
+    request: Request<'_>,
+    diagnostics: &mut Diagnostics,
+    mut visit: impl FnMut(Opened<'_>) -> Result<()>,
+) -> Result<()> {
+    each_program_quietly(input, request.verb, request.limits, diagnostics, |visited| {
+        let head = ProgramJson::new(visited.find);
+        let mut diagnostics = visited.diagnostics;
+        let path = head.path.clone();
+        let wanted =
+            CodeRequest { selection: request.selection, part: request.args.part.map(FourCc), path: &path };
+        let code = match visited.program {
+            Some(program) => program.code(&wanted, &mut diagnostics),
+            None => Code::Unread,
+        };
+        visit(Opened { head, code, diagnostics })
+    })
+}
+
+/// Makes something of every module on all processors, and takes what came of them in their order.
+pub(super) fn in_batches<T: Send>(
+    units: &[Unit<'_>],
+    what: &'static str,
+    make: impl Fn(&Unit<'_>) -> T + Sync,
+    mut take: impl FnMut(&Unit<'_>, T) -> Result<()>,
+) -> Result<()> {
+    let progress = Progress::new(what, units.len() as u64);
+    for batch in units.chunks(BATCH) {
+        // One module needs no threads, nor the time to start them.
+        let made: Vec<T> =
+            if let [unit] = batch { vec![make(unit)] } else { batch.par_iter().map(&make).collect() };
+        for (unit, made) in batch.iter().zip(made) {
+            progress.advance(1);
+            take(unit, made)?;
+        }
+    }
+    Ok(())
+}

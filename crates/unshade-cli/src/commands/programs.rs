@@ -1,0 +1,274 @@
+//! Visiting the programs of inputs: what is common to all verbs.
+//!
+//! A verb names itself, so that programs of formats for which it means nothing are passed over. If there is no other
+//! program, the reason is reported and the exit status is 2. Selectors are looked up in all inputs before anything is
+//! printed: one that selects nothing is reported with the nearest name, and the exit status is 1.
+
+use super::findings;
+use crate::Outcome;
+use crate::input::{Input, NothingFound};
+use crate::paint;
+use anyhow::{Result, anyhow, bail};
+use serde::Serialize;
+use std::ops::ControlFlow;
+use unshade::carve::{Find, Limits};
+use unshade::core::Diagnostics;
+use unshade::program::{self, Json, Program, Verb, format_of, refusal};
+use unshade::select::{Selection, Unmatched};
+use unshade::view::{FindingView, SCHEMA};
+
+/// The JSON of a file: what every verb prints, with `programs` of its own.
+#[derive(Serialize)]
+pub(super) struct FileJson<'a, P: Serialize> {
+    schema: u32,
+    file: &'a str,
+    /// The bytes of the file's name in hexadecimal, if it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_bytes: Option<&'a str>,
+    programs: Vec<P>,
+    /// What could not be searched for programs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<FindingView>,
+}
+
+impl<'a, P: Serialize> FileJson<'a, P> {
+    pub(super) fn new(input: &'a Input, programs: Vec<P>, carving: &Diagnostics) -> Self {
+        Self {
+            schema: SCHEMA,
+            file: &input.name,
+            file_bytes: input.name_bytes.as_deref(),
+            programs,
+            findings: findings(carving),
+        }
+    }
+}
+
+/// Where a program is, and its format: the head of each entry of `programs`.
+#[derive(Clone, Serialize)]
+pub(super) struct ProgramJson {
+    /// The path that selects it on the command line.
+    pub(super) path: String,
+    pub(super) format: String,
+    pub(super) size: u64,
+    /// Where it is in the file, if it did not have to be unpacked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset: Option<u64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) truncated: bool,
+}
+
+impl ProgramJson {
+    pub(super) fn new(find: &Find<'_>) -> Self {
+        Self {
+            path: find.path.to_string(),
+            format: find.format.to_string(),
+            size: find.data.len() as u64,
+            offset: find.file_offset,
+            truncated: find.is_truncated(),
+        }
+    }
+}
+
+/// An entry of `programs`: where the program is, what it says, what could not be read.
+#[derive(Serialize)]
+pub(super) struct EntryJson {
+    #[serde(flatten)]
+    pub(super) head: ProgramJson,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(super) body: Option<Json>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) findings: Vec<FindingView>,
+}
+
+/// A program that a verb takes.
+pub(super) struct Visited<'v, 'a> {
+    pub(super) find: &'v Find<'a>,
+    /// The program, unless its header can't be read.
+    pub(super) program: Option<&'v dyn Program>,
+    /// What could not be read.
+    pub(super) diagnostics: Diagnostics,
+}
+
+/// Visits the programs of an input that a verb takes, and prints what is odd about the file on standard error.
+///
+/// Fails with [`Refused`] if there are programs and the verb means nothing for any of them.
+pub(super) fn each_program(
+    input: &Input,
+    verb: Verb,
+    limits: &Limits,
+    visit: impl FnMut(Visited<'_, '_>) -> Result<()>,
+) -> Result<Diagnostics> {
+    let mut diagnostics = Diagnostics::new();
+    let result = each_program_quietly(input, verb, limits, &mut diagnostics, visit);
+    for diagnostic in &diagnostics {
+        anstream::eprintln!("{}", paint::diagnostic(&input.name, diagnostic));
+    }
+    result.map(|()| diagnostics)
+}
+
+/// Visits the programs and prints nothing: what is odd about the file goes to `diagnostics`.
+pub(super) fn each_program_quietly(
+    input: &Input,
+    verb: Verb,
+    limits: &Limits,
+    diagnostics: &mut Diagnostics,
+    mut visit: impl FnMut(Visited<'_, '_>) -> Result<()>,
+) -> Result<()> {
+    let mut taken = 0u64;
+    let mut refused = None;
+    input.each_find(limits, diagnostics, |find| {
+        if let Some(reason) = refusal(format_of(find), verb) {
+            refused.get_or_insert_with(|| format!("{}: {reason}", find.path));
+            return Ok(());
+        }
+        taken += 1;
+        let mut diagnostics = Diagnostics::new();
+        let program = diagnostics.take("program", program::open(find));
+        visit(Visited { find, program: program.as_deref(), diagnostics })
+    })?;
+    match refused {
+        Some(reason) if taken == 0 => bail!(Refused(reason)),
+        _ => Ok(()),
+    }
+}
+
+/// A verb means nothing for the programs of an input.
+#[derive(Debug)]
+pub(super) struct Refused(String);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// Opens inputs; one that can't be read is reported, and the others are returned.
+pub(super) fn open_all<A: AsRef<std::ffi::OsStr>>(files: &[A]) -> (Vec<Input>, Outcome) {
+    let mut outcome = Outcome::Done;
+    let mut inputs = Vec::new();
+    for file in files {
+        match Input::open(file.as_ref()) {
+            Ok(input) => inputs.push(input),
+            Err(error) => outcome = outcome.and(Outcome::of_error(&error)),
+        }
+    }
+    (inputs, outcome)
+}
+
+/// Does `one` for each input. What goes wrong with one is reported, and the others go on.
+pub(super) fn each_input(inputs: &[Input], mut one: impl FnMut(&Input) -> Result<Outcome>) -> Result<Outcome> {
+    let mut outcome = Outcome::Done;
+    for input in inputs {
+        match one(input) {
+            Ok(one) => outcome = outcome.and(one),
+            Err(error) if crate::output::is_broken_pipe(&error) => return Err(error),
+            Err(error) => outcome = outcome.and(Outcome::of_error(&error)),
+        }
+    }
+    Ok(outcome)
+}
+
+/// Opens files one by one and does `one` for each. What goes wrong with one is reported, and the others go on.
+pub(super) fn each_file<A: AsRef<std::ffi::OsStr>>(
+    files: &[A],
+    mut one: impl FnMut(&Input) -> Result<Outcome>,
+) -> Result<Outcome> {
+    let mut outcome = Outcome::Done;
+    for file in files {
+        match Input::open(file.as_ref()).and_then(|input| one(&input)) {
+            Ok(one) => outcome = outcome.and(one),
+            Err(error) if crate::output::is_broken_pipe(&error) => return Err(error),
+            Err(error) => outcome = outcome.and(Outcome::of_error(&error)),
+        }
+    }
+    Ok(outcome)
+}
+
+/// Fails unless every selector selects something in one of the inputs.
+pub(super) fn require_selected(inputs: &[Input], selection: &Selection, verb: Verb, limits: &Limits) -> Result<()> {
+    let mut unmatched = Unmatched::new(selection);
+    for input in inputs {
+        if unmatched.is_empty() {
+            break;
+        }
+        let visited = input.each_find(limits, &mut Diagnostics::new(), |find| {
+            if refusal(format_of(find), verb).is_none()
+                && let Ok(program) = program::open(find)
+            {
+                program.names(&mut |item| unmatched.note(&item));
+            }
+            Ok(())
+        });
+        // Why a file has no program is reported when its turn comes.
+        if let Err(error) = visited {
+            return Err(error);
+        }
+    }
+    let sentences = unmatched.sentences();
+    if sentences.is_empty() {
+        return Ok(());
+    }
+    let place = match inputs {
+        [input] => format!("{}: ", input.name),
+        _ => String::new(),
+    };
+    bail!(NothingFound(format!("{place}{}", sentences.join("; "))))
+}
+
+/// The one program of an input, for verbs that take one. `work` gets it; the others are an error.
+pub(super) fn only_program<T>(
+    input: &Input,
+    verb: Verb,
+    limits: &Limits,
+    mut work: impl FnMut(&Find<'_>, &dyn Program) -> Result<T>,
+) -> Result<T> {
+    let mut count = 0u64;
+    each_program(input, verb, limits, |_| {
+        count += 1;
+        Ok(())
+    })?;
+    if count > 1 {
+        bail!(
+            "{} holds {count} programs; name one of them, as `unshade scan` shows them: '{}!…'",
+            input.name,
+            input.name
+        );
+    }
+    let mut result = None;
+    input.each_find(limits, &mut Diagnostics::new(), |find| {
+        if refusal(format_of(find), verb).is_none() {
+            let program = program::open(find).map_err(|error| anyhow!("{}: {error}", find.path))?;
+            result = Some(work(find, &*program)?);
+        }
+        Ok(())
+    })?;
+    result.ok_or_else(|| anyhow!("{}: no program", input.name))
+}
+
+/// Prints what could not be read of a program.
+pub(super) fn print_diagnostics(path: &str, diagnostics: &Diagnostics) {
+    for diagnostic in diagnostics {
+        anstream::eprintln!("{}", paint::diagnostic(path, diagnostic));
+    }
+}
+
+/// The outcome of what could not be read.
+pub(super) fn outcome_of(diagnostics: &Diagnostics) -> Outcome {
+    if diagnostics.has_errors() { Outcome::Finding } else { Outcome::Done }
+}
+
+/// Collects the finds of an input into a list of what `make` returns for each.
+pub(super) fn collect<T>(
+    input: &Input,
+    limits: &Limits,
+    mut make: impl FnMut(&Find<'_>) -> T,
+) -> (Vec<T>, Diagnostics) {
+    let mut made = Vec::new();
+    let diagnostics = input.programs(limits, &mut |find| {
+        made.push(make(&find));
+        ControlFlow::Continue(())
+    });
+    (made, diagnostics)
+}

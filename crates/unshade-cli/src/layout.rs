@@ -1,0 +1,233 @@
+//! Layout of what programs say of themselves: sections of facts, cards, rows of items, tables.
+
+use crate::output::Stdout;
+use crate::paint::{self, PaintedTokens, bad, faint, good, name};
+use anyhow::Result;
+use std::borrow::Cow;
+use std::io::Write;
+use unshade::core::TokenSink;
+use unshade::metallib::FunctionType;
+use unshade::program::{Align, Card, Cell, Column, Fact, Group, Note, Row, Section, State, Table};
+
+/// The column of names is never narrower than this.
+const MIN_NAME: usize = 24;
+
+/// How much of a cut name precedes the place where it differs from its neighbours.
+const NAME_START: usize = 12;
+
+/// How long a line may be where the width of the terminal is not known.
+const LINE_WIDTH: usize = 100;
+
+/// Prints a path and what it is: on one line if there is room.
+pub(crate) fn heading(path: &str, text: &str, stdout: &mut Stdout) -> Result<()> {
+    let width = path.chars().count() + text.chars().count() + 3;
+    let room = paint::terminal_width().unwrap_or(LINE_WIDTH);
+    let separator = if width > room { "\n  " } else { "   " };
+    Ok(writeln!(stdout, "{}{separator}{text}", name(path))?)
+}
+
+/// Prints what a program is and what people look for first. `path` selects the program on the command line.
+pub(crate) fn section(path: &str, section: &Section, stdout: &mut Stdout) -> Result<()> {
+    heading(path, &section.heading, stdout)?;
+    facts(path, &section.facts, stdout)
+}
+
+/// Prints a line for each fact.
+pub(crate) fn facts(path: &str, facts: &[Fact], stdout: &mut Stdout) -> Result<()> {
+    for fact in facts {
+        let value = in_state(&fact.value, fact.state);
+        let space = if fact.value.is_empty() { "" } else { "  " };
+        let note = match &fact.note {
+            None => String::new(),
+            Some(Note::Verdict(state, text)) => format!("{space}{}", in_state(text, *state)),
+            Some(Note::Command(verb, arguments)) => {
+                let command = format!("unshade {verb} {} {arguments}", quoted(path));
+                let space = if space.is_empty() { "" } else { "       " };
+                format!("{space}{}", faint(command.trim_end()))
+            }
+        };
+        writeln!(stdout, "  {} {value}{note}", faint(format!("{:<11}", fact.label)))?;
+    }
+    Ok(())
+}
+
+fn in_state(text: &str, state: State) -> String {
+    match state {
+        State::Plain => text.to_owned(),
+        State::Good => good(text).to_string(),
+        State::Bad => bad(text).to_string(),
+    }
+}
+
+/// Prints everything known of an item.
+pub(crate) fn card(path: &str, card: &Card, stdout: &mut Stdout) -> Result<()> {
+    let mut tokens = PaintedTokens::default();
+    for (kind, text) in &card.declaration {
+        tokens.put(*kind, text);
+    }
+    if !tokens.0.is_empty() {
+        writeln!(stdout, "{}", tokens.0.trim_end())?;
+    }
+    facts(path, &card.facts, stdout)?;
+    card.tables.iter().try_for_each(|one| table(one, stdout))
+}
+
+/// Prints a table under its title.
+pub(crate) fn table(table: &Table, stdout: &mut Stdout) -> Result<()> {
+    writeln!(stdout, "\n{}", name(&table.title))?;
+    let cells: Vec<Vec<Cow<'_, str>>> =
+        table.rows.iter().map(|row| row.iter().map(shown_in_table).collect()).collect();
+    let used = |at: usize| cells.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty()));
+    let columns: Vec<(usize, &Column)> = table.columns.iter().enumerate().filter(|(at, _)| used(*at)).collect();
+    let widths: Vec<usize> = columns.iter().map(|(at, column)| width(column, cells.iter().map(|row| &*row[*at]))).collect();
+    if columns.len() > 1 {
+        let labels = columns.iter().map(|(_, column)| Cow::Borrowed(column.label));
+        writeln!(stdout, "  {}", faint(line(&columns, &widths, labels)))?;
+    }
+    for row in &cells {
+        let row = columns.iter().map(|(at, _)| row[*at].clone());
+        writeln!(stdout, "  {}", line(&columns, &widths, row))?;
+    }
+    Ok(())
+}
+
+/// In a table an empty cell is left empty.
+fn shown_in_table(cell: &Cell) -> Cow<'_, str> {
+    if *cell == Cell::Empty { "".into() } else { cell.shown() }
+}
+
+fn width<'c>(column: &Column, cells: impl Iterator<Item = &'c str>) -> usize {
+    cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(column.label.chars().count())
+}
+
+/// Returns cells in columns.
+fn line<'c>(
+    columns: &[(usize, &Column)],
+    widths: &[usize],
+    cells: impl Iterator<Item = Cow<'c, str>>,
+) -> String {
+    let mut line = String::new();
+    for (((_, column), width), cell) in columns.iter().zip(widths).zip(cells) {
+        if !line.is_empty() {
+            line.push_str("  ");
+        }
+        match column.align {
+            Align::Left => line.push_str(&format!("{cell:<width$}")),
+            Align::Right => line.push_str(&format!("{cell:>width$}")),
+        }
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+/// Prints one line per item. On a terminal long names are cut so that they stay apart; elsewhere names are whole.
+pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<()> {
+    let rows = &group.rows;
+    let index_width = rows.iter().map(|row| row.index.to_string().len()).max().unwrap_or(1);
+    let kind_width = rows.iter().map(|row| row.kind.chars().count()).max().unwrap_or(0).max("type".len());
+    let cells: Vec<Vec<Cow<'_, str>>> =
+        rows.iter().map(|row| row.cells.iter().map(Cell::shown).collect()).collect();
+    let is_used = |at: usize| rows.iter().any(|row| row.cells.get(at).is_some_and(|cell| *cell != Cell::Empty));
+    let columns: Vec<(usize, &Column)> =
+        group.columns.iter().enumerate().filter(|(at, _)| is_used(*at)).collect();
+    let widths: Vec<usize> = columns.iter().map(|(at, column)| width(column, cells.iter().map(|row| &*row[*at]))).collect();
+    // Few programs have sources, so that the column is there only if it says something.
+    let source = |text: &'static str| if rows.iter().any(|row| row.has_source) { text } else { "" };
+    let labels = line(&columns, &widths, columns.iter().map(|(_, column)| Cow::Borrowed(column.label)));
+    let labels_width = widths.iter().map(|width| width + 2).sum::<usize>();
+    let heading = format!(
+        "{:>index_width$}  {:<kind_width$}  {labels:<labels_width$}{}name",
+        "#",
+        "type",
+        source("source  ")
+    );
+    writeln!(stdout, "{}", faint(&heading))?;
+    let fixed = index_width + kind_width + labels_width + source("source  ").len() + 4;
+    let room = paint::terminal_width().map_or(usize::MAX, |width| width.saturating_sub(fixed).max(MIN_NAME));
+    let names: Vec<&str> =
+        rows.iter().map(|row| if mangled { row.name.as_str() } else { row.readable_name() }).collect();
+    let has_source = |row: &Row| if row.has_source { "yes     " } else { "        " };
+    for ((row, cells), shown) in rows.iter().zip(&cells).zip(cut_apart(&names, room)) {
+        let cells = line(&columns, &widths, columns.iter().map(|(at, _)| cells[*at].clone()));
+        let kind = if row.kind.is_empty() { "–" } else { &row.kind };
+        let kind = paint::function_type(format!("{kind:<kind_width$}"), FunctionType::from_name(&row.kind));
+        let source = if source("source").is_empty() { "" } else { has_source(row) };
+        writeln!(stdout, "{:>index_width$}  {kind}  {cells:<labels_width$}{source}{shown}", row.index)?;
+    }
+    Ok(())
+}
+
+/// Cuts names to a number of columns so that they can be told apart: where a name differs from the others only after
+/// the cut, what it has in common with them is left out instead.
+fn cut_apart<'n>(names: &[&'n str], room: usize) -> Vec<Cow<'n, str>> {
+    let is_long = |name: &str| name.len() > room && name.chars().count() > room;
+    if !names.iter().any(|name| is_long(name)) {
+        return names.iter().map(|name| Cow::Borrowed(*name)).collect();
+    }
+    // In sorted order the longest prefix that a name shares with any other is the one that it shares with a neighbour.
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_by_key(|at| names[*at]);
+    let mut differs_at = vec![0; names.len()];
+    for pair in order.windows(2) {
+        let (one, other) = (names[pair[0]], names[pair[1]]);
+        let common = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+        for at in pair {
+            differs_at[*at] = common.max(differs_at[*at]);
+        }
+    }
+    let cut = |(name, differs): (&&'n str, &usize)| {
+        if is_long(name) { cut_around(name, *differs, room).into() } else { Cow::Borrowed(*name) }
+    };
+    names.iter().zip(&differs_at).map(cut).collect()
+}
+
+/// Cuts a name to a number of columns in which the character at `differs` is visible.
+fn cut_around(name: &str, differs: usize, room: usize) -> String {
+    if differs + 4 < room {
+        return paint::cut(name, room).into_owned();
+    }
+    let start = NAME_START.min(room / 3);
+    let kept: String = name.chars().take(start).chain(['…']).collect();
+    let rest = room.saturating_sub(start + 1);
+    let length = name.chars().count();
+    // A few characters before the difference, and as many after it as there is room for.
+    let from = differs.saturating_sub(4).min(length.saturating_sub(rest)).max(start);
+    let tail: String = name.chars().skip(from).collect();
+    kept + &paint::cut(&tail, rest)
+}
+
+/// Returns an argument as a shell takes it.
+pub(crate) fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%~".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        argument.to_owned()
+    } else {
+        format!("'{}'", argument.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_apart() {
+        let names = [
+            "void mlx::steel::gemm_splitk<float, 32, 32, 16, 2, 2, false, false>(float const*)",
+            "void mlx::steel::gemm_splitk<float, 32, 32, 16, 2, 2, true, false>(float const*)",
+            "short",
+        ];
+        let cut = cut_apart(&names, 30);
+        assert_eq!(cut[2], "short");
+        assert!(cut[0] != cut[1] && cut.iter().all(|name| name.chars().count() <= 30), "{cut:?}");
+        assert!(cut[0].contains("false, false") && cut[1].contains("true, false"), "{cut:?}");
+        assert_eq!(cut_apart(&names, usize::MAX), names);
+    }
+
+    #[test]
+    fn arguments_for_a_shell() {
+        assert_eq!(quoted("a/b-c.metallib"), "a/b-c.metallib");
+        assert_eq!(quoted("a b!c"), "'a b!c'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+}

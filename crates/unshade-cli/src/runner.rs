@@ -1,0 +1,26 @@
+//! Work of the library, spread over all processors.
+
+use crate::progress::Progress;
+use rayon::prelude::*;
+use unshade::program::Runner;
+
+/// How many jobs are done before the progress bar moves.
+const BATCH: usize = 256;
+
+/// Runs jobs on all processors, with a progress bar.
+pub(crate) struct AllProcessors;
+
+impl Runner for AllProcessors {
+    fn run(&self, what: &'static str, count: usize, job: &(dyn Fn(usize) + Sync)) {
+        // One job needs no threads, nor the time to start them.
+        if count <= 1 {
+            return (0..count).for_each(job);
+        }
+        let progress = Progress::new(what, count as u64);
+        for start in (0..count).step_by(BATCH) {
+            let batch = start..count.min(start + BATCH);
+            progress.advance(batch.len() as u64);
+            batch.into_par_iter().for_each(job);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Token programs of Shader Model 1 to 3 outside of a container.
+
+use super::{
+    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group, Info,
+    ItemName, Items, Program, Row, Runner, Section, Table, Verb, Verdict,
+};
+use crate::carve;
+use crate::d3d9_outline;
+use crate::disassembly::TokenSource;
+use crate::select::Selection;
+use crate::view::Direct3d9View;
+use serde::Serialize;
+use std::ops::ControlFlow;
+use unshade_core::{Diagnostics, OutlineSink, Reader, TokenKind, TokenSink};
+
+const NO_MACHINE_CODE: &str = "holds a Direct3D token program, no NVIDIA machine code";
+const NO_CONTAINER: &str = "a bare Direct3D 9 program has no container; `unshade dis` and `unshade asm` write and read its text";
+
+pub(super) static FORMAT: Format = Format {
+    format: carve::format::Format::Direct3d9,
+    item: "function",
+    kinds: &["vertex", "pixel"],
+    refusals: &[
+        (Verb::Liveness, NO_MACHINE_CODE),
+        (Verb::Decompile, "token programs are not decompiled; `unshade dis` prints their assembly"),
+        (Verb::Run, NO_MACHINE_CODE),
+        (Verb::AssembleInto, NO_CONTAINER),
+        (Verb::Ghidra, NO_MACHINE_CODE),
+        (Verb::Extract, "the program is the file; there is nothing in it to extract"),
+        (Verb::Check, "no rules are known for where Direct3D 9 programs load"),
+        (Verb::ToYaml, NO_CONTAINER),
+        (Verb::Edit, NO_CONTAINER),
+        (Verb::Sign, "Direct3D 9 programs are not signed"),
+    ],
+    open: |find| Ok(Box::new(Direct3d9(Reader::at(find.data, super::base(find))))),
+};
+
+const CONSTANTS: &[Column] =
+    &[Column::left("registers", "registers"), Column::left("type", "type"), Column::left("name", "name")];
+
+#[derive(Debug)]
+struct Direct3d9<'a>(Reader<'a>);
+
+#[derive(Serialize)]
+struct Direct3d9Json {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    direct3d9: Option<Direct3d9View>,
+}
+
+impl Direct3d9<'_> {
+    fn view(&self, diagnostics: &mut Diagnostics) -> Option<Direct3d9View> {
+        let view = Direct3d9View::new(self.0, diagnostics);
+        diagnostics.take("dxbc-legacy-tokens", view)
+    }
+
+    /// Such a program is one function, which has no name of its own.
+    fn name(&self) -> ItemName<'static> {
+        let is_pixel = self.0.data().get(2..4) == Some(&[0xff, 0xff]);
+        let kind = Some(if is_pixel { "pixel" } else { "vertex" });
+        ItemName { index: 0, name: b"main", kind, has_source: false }
+    }
+}
+
+/// The profile and the compiler.
+fn heading(view: &Direct3d9View) -> String {
+    let compiler = view.compiler.as_ref().map(|compiler| format!(" · {compiler}")).unwrap_or_default();
+    format!("{}{compiler}", view.profile)
+}
+
+fn facts(view: &Direct3d9View) -> Vec<Fact> {
+    let slots = format!(
+        "{}, {} slots of arithmetic, {} of textures",
+        view.instructions, view.arithmetic_slots, view.texture_slots
+    );
+    let mut facts = vec![Fact::new("instructions", slots)];
+    if !view.constants.is_empty() {
+        facts.push(Fact::new("constants", view.constants.len().to_string()));
+    }
+    facts.extend(view.sources.iter().map(|source| Fact::new("source", source)));
+    facts
+}
+
+fn constants(view: &Direct3d9View) -> Option<Table> {
+    Table::of("constants", CONSTANTS, &view.constants, |one| {
+        vec![
+            Cell::text(one.registers.clone()),
+            Cell::text(one.data_type.clone()),
+            Cell::text(one.name.clone()),
+        ]
+    })
+}
+
+impl Program for Direct3d9<'_> {
+    fn brief(&self) -> Brief {
+        let view = self.view(&mut Diagnostics::new());
+        let summary = view.as_ref().map(heading).unwrap_or_default();
+        Brief { target: view.map(|view| view.profile), functions: 1, summary }
+    }
+
+    fn info(&self, _runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
+        let view = self.view(diagnostics);
+        let section = view.as_ref().map(|view| {
+            let mut facts = facts(view);
+            facts.push(Fact::command("more", "dis", ""));
+            Section { heading: format!("{}, {}", FORMAT.format, heading(view)), facts }
+        });
+        let empty = || Section { heading: FORMAT.format.to_string(), facts: Vec::new() };
+        Info { sections: vec![section.unwrap_or_else(empty)], json: Box::new(Direct3d9Json { direct3d9: view }) }
+    }
+
+    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
+        visit(self.name());
+    }
+
+    fn items(
+        &self,
+        selection: &Selection,
+        _demangle: bool,
+        _runner: &dyn Runner,
+        diagnostics: &mut Diagnostics,
+    ) -> Items {
+        let view = self.view(diagnostics).filter(|_| selection.matches(&self.name()));
+        let item = self.name();
+        let row = |view: &Direct3d9View| Row {
+            index: item.index,
+            name: "main".to_owned(),
+            kind: item.kind.unwrap_or_default().to_owned(),
+            range: Some(self.0.range()),
+            cells: vec![Cell::Text(view.profile.clone()), Cell::Size(self.0.data().len() as u64)],
+            ..Row::default()
+        };
+        let rows: Vec<Row> = view.iter().map(row).collect();
+        let tables = view.as_ref().and_then(constants).into_iter().collect();
+        let group = Group { slice: String::new(), columns: PROGRAM, rows };
+        Items { groups: vec![group], tables, json: Box::new(Direct3d9Json { direct3d9: view }) }
+    }
+
+    fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions {
+        let view = self.view(diagnostics).filter(|_| selection.matches(&self.name()));
+        let card = |view: &Direct3d9View| {
+            let mut card = Card { facts: facts(view), tables: constants(view).into_iter().collect(), ..Card::default() };
+            card.put(TokenKind::Keyword, &view.profile);
+            card.put(TokenKind::Space, " ");
+            card.put(TokenKind::Function, "main");
+            card
+        };
+        Descriptions { cards: view.iter().map(card).collect(), json: Box::new(Direct3d9Json { direct3d9: view }) }
+    }
+
+    fn code(&self, _request: &CodeRequest<'_>, _diagnostics: &mut Diagnostics) -> Code<'_> {
+        Code::Tokens(TokenSource::Direct3d9(self.0))
+    }
+
+    fn extract(
+        &self,
+        _selection: &Selection,
+        _kinds: &[ExtractKind],
+        _diagnostics: &mut Diagnostics,
+        _take: &mut dyn FnMut(Extracted<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn verify(&self, _runner: &dyn Runner) -> Verdict {
+        let mut verdict = Verdict::default();
+        self.view(&mut verdict.diagnostics);
+        verdict.diagnostics.sort_by_offset();
+        verdict
+    }
+
+    fn outline(&self, sink: &mut dyn OutlineSink) {
+        d3d9_outline::program(self.0, sink);
+    }
+}
+
+const PROGRAM: &[Column] = &[Column::left("profile", "profile"), Column::right("size", "size")];

@@ -1,0 +1,256 @@
+//! Facts and tables for people, without their layout: the terminal and the page of the Explorer lay out the same ones.
+
+use crate::quantity::{grouped, size};
+use std::borrow::Cow;
+use std::ops::Range;
+use unshade_core::{Token, TokenKind, TokenSink};
+
+/// How a value is, which decides its colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum State {
+    /// A value like any other.
+    #[default]
+    Plain,
+    /// As it should be.
+    Good,
+    /// Not as it should be.
+    Bad,
+}
+
+/// What follows a fact's value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A verdict on the value.
+    Verdict(State, String),
+    /// A command that says more: a verb, and arguments that follow the file.
+    Command(&'static str, &'static str),
+}
+
+/// A fact: a label and a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fact {
+    /// What the value is of.
+    pub label: Cow<'static, str>,
+    /// The value; may be empty if there is a note.
+    pub value: String,
+    /// How the value is.
+    pub state: State,
+    /// The bytes of the file that say so.
+    pub range: Option<Range<u64>>,
+    /// What follows the value.
+    pub note: Option<Note>,
+}
+
+impl Fact {
+    /// Returns a fact.
+    pub fn new(label: impl Into<Cow<'static, str>>, value: impl Into<String>) -> Self {
+        Self { label: label.into(), value: value.into(), ..Self::default() }
+    }
+
+    /// Returns a fact that names the command to go on with.
+    pub fn command(label: &'static str, verb: &'static str, arguments: &'static str) -> Self {
+        Self { note: Some(Note::Command(verb, arguments)), ..Self::new(label, "") }
+    }
+
+    /// Says that the value is not as it should be.
+    #[must_use]
+    pub fn bad(self) -> Self {
+        Self { state: State::Bad, ..self }
+    }
+
+    /// Adds a verdict.
+    #[must_use]
+    pub fn verdict(self, state: State, text: impl Into<String>) -> Self {
+        Self { note: Some(Note::Verdict(state, text.into())), ..self }
+    }
+
+    /// Says which bytes the fact is read from.
+    #[must_use]
+    pub fn at(self, start: u64, size: u64) -> Self {
+        Self { range: Some(start..start.saturating_add(size)), ..self }
+    }
+}
+
+/// Facts under a heading: what a program is, in words that users of the platform use, then what they look for first.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// What follows the program's path.
+    pub heading: String,
+    /// The facts.
+    pub facts: Vec<Fact>,
+}
+
+/// Everything known of an item: its declaration, facts, tables.
+#[derive(Clone, Debug, Default)]
+pub struct Card {
+    /// The declaration, as tokens: kind and text.
+    pub declaration: Vec<(TokenKind, String)>,
+    /// The facts.
+    pub facts: Vec<Fact>,
+    /// Tables that belong to the item.
+    pub tables: Vec<Table>,
+}
+
+/// Takes a declaration.
+impl TokenSink for Card {
+    fn token(&mut self, token: Token<'_>) {
+        self.declaration.push((token.kind, token.text.to_owned()));
+    }
+
+    fn mark(&self) -> usize {
+        self.declaration.len()
+    }
+
+    fn truncate(&mut self, mark: usize) {
+        self.declaration.truncate(mark);
+    }
+
+    fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
+        let mut part = Self::default();
+        write(&mut part);
+        let mark = mark.min(self.declaration.len());
+        self.declaration.splice(mark..mark, part.declaration);
+    }
+}
+
+/// On which side a column's cells are aligned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Text.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// What identifies it, for sorting.
+    pub key: &'static str,
+    /// Its heading.
+    pub label: &'static str,
+    /// The alignment of its cells.
+    pub align: Align,
+}
+
+impl Column {
+    /// Returns a column of text.
+    pub const fn left(key: &'static str, label: &'static str) -> Self {
+        Self { key, label, align: Align::Left }
+    }
+
+    /// Returns a column of numbers.
+    pub const fn right(key: &'static str, label: &'static str) -> Self {
+        Self { key, label, align: Align::Right }
+    }
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Cell {
+    /// There is no value.
+    #[default]
+    Empty,
+    /// Text.
+    Text(String),
+    /// A number.
+    Number(u64),
+    /// A number of bytes.
+    Size(u64),
+    /// An offset in the file.
+    Offset(u64),
+}
+
+impl Cell {
+    /// Returns a cell of text; an empty one if there is none.
+    pub fn text(text: impl Into<Option<String>>) -> Self {
+        text.into().filter(|text| !text.is_empty()).map_or(Self::Empty, Self::Text)
+    }
+
+    /// Returns a cell with a number.
+    pub fn number(number: Option<impl Into<u64>>) -> Self {
+        number.map_or(Self::Empty, |number| Self::Number(number.into()))
+    }
+
+    /// Returns a cell with a size.
+    pub fn size(size: Option<u64>) -> Self {
+        size.map_or(Self::Empty, Self::Size)
+    }
+
+    /// Returns a cell with an offset.
+    pub fn offset(offset: Option<u64>) -> Self {
+        offset.map_or(Self::Empty, Self::Offset)
+    }
+
+    /// Returns the cell as text; a dash if it is empty.
+    pub fn shown(&self) -> Cow<'_, str> {
+        match self {
+            Self::Empty => "–".into(),
+            Self::Text(text) => text.into(),
+            Self::Number(number) => grouped(*number).into(),
+            Self::Size(bytes) => size(*bytes).into(),
+            Self::Offset(offset) => format!("{offset:#x}").into(),
+        }
+    }
+}
+
+/// An item of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// Its index, which `#index` selects.
+    pub index: u32,
+    /// Its name as it is in the file, escaped.
+    pub name: String,
+    /// Its demangled name, if it is mangled.
+    pub demangled: Option<String>,
+    /// What sort of item it is.
+    pub kind: String,
+    /// Whether its source is embedded.
+    pub has_source: bool,
+    /// The bytes of its code, if they are in the file as they are.
+    pub range: Option<Range<u64>>,
+    /// One cell per column.
+    pub cells: Vec<Cell>,
+}
+
+impl Row {
+    /// Returns the name that people read: demangled if it is mangled.
+    pub fn readable_name(&self) -> &str {
+        self.demangled.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// Items of a program that belong together.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// The slice of a universal file, or empty.
+    pub slice: String,
+    /// The columns of the items' cells. Index, kind and name are not among them.
+    pub columns: &'static [Column],
+    /// The items.
+    pub rows: Vec<Row>,
+}
+
+/// A list beside items: resources, parameters, sections.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// What it lists.
+    pub title: String,
+    /// The columns.
+    pub columns: &'static [Column],
+    /// One cell per column in each row.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// Returns a table, unless there is nothing in it.
+    pub fn of<T>(
+        title: impl Into<String>,
+        columns: &'static [Column],
+        items: &[T],
+        row: impl Fn(&T) -> Vec<Cell>,
+    ) -> Option<Self> {
+        let rows: Vec<_> = items.iter().map(row).collect();
+        (!rows.is_empty()).then(|| Self { title: title.into(), columns, rows })
+    }
+}

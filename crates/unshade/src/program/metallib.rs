@@ -1,0 +1,659 @@
+//! Metal libraries, alone and as slices of universal files.
+
+use super::{
+    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
+    Hashes, Info, ItemName, Items, ModuleGroup, Note, Program, Row, Runner, Section, State, Table, Verb, Verdict,
+    Writable, map,
+};
+use crate::carve::{self, Find};
+use crate::disassembly::Unit;
+use crate::quantity::{counted, dimensions, grouped, size};
+use crate::select::Selection;
+use crate::source_files::visit_files;
+use crate::view::{ConstantView, FunctionRow, FunctionView, HashesView, LibraryView};
+use serde::Serialize;
+use std::ops::ControlFlow;
+use unshade_core::{Diagnostics, Escaped, OutlineSink, Result, TokenKind, TokenSink};
+use unshade_metallib::gpu_object::NamedRange;
+use unshade_metallib::reflection::print_signature;
+use unshade_metallib::universal::{Slice, SliceContent};
+use unshade_metallib::verify::Check;
+use unshade_metallib::{Function, FunctionType, Library, Universal, outline};
+
+const NOT_SIGNED: &str = "Metal libraries are not signed";
+const NOT_DECOMPILED: &str = "AIR is not decompiled; `unshade dis` prints its LLVM assembly";
+const NO_MACHINE_CODE: &str = "holds LLVM bitcode, no NVIDIA machine code";
+
+/// One library.
+pub(super) static LIBRARY: Format = Format {
+    format: carve::format::Format::MetalLibrary,
+    item: "function",
+    kinds: &FUNCTION_KINDS,
+    refusals: &[
+        (Verb::Liveness, NO_MACHINE_CODE),
+        (Verb::Decompile, NOT_DECOMPILED),
+        (Verb::Run, NO_MACHINE_CODE),
+        (Verb::AssembleInto, NO_MACHINE_CODE),
+        (Verb::Ghidra, NO_MACHINE_CODE),
+        (Verb::Sign, NOT_SIGNED),
+    ],
+    open: |find| MetalProgram::library(find).map(boxed),
+};
+
+/// Libraries and GPU executables for several targets.
+pub(super) static UNIVERSAL: Format = Format {
+    format: carve::format::Format::MetalUniversal,
+    item: "function",
+    kinds: &FUNCTION_KINDS,
+    refusals: &[
+        (Verb::Liveness, NO_MACHINE_CODE),
+        (Verb::Decompile, NOT_DECOMPILED),
+        (Verb::Run, NO_MACHINE_CODE),
+        (Verb::AssembleInto, NO_MACHINE_CODE),
+        (Verb::Ghidra, NO_MACHINE_CODE),
+        (Verb::ToYaml, "universal files have no YAML; `unshade extract` writes their slices"),
+        (Verb::Edit, "universal files are not edited; `unshade extract` writes their slices"),
+        (Verb::Sign, NOT_SIGNED),
+    ],
+    open: |find| MetalProgram::universal(find).map(boxed),
+};
+
+const FUNCTION_KINDS: [&str; FunctionType::NAMED.len()] = {
+    let mut kinds = [""; FunctionType::NAMED.len()];
+    let mut at = 0;
+    while at < kinds.len() {
+        kinds[at] = FunctionType::NAMED[at].1;
+        at += 1;
+    }
+    kinds
+};
+
+const COLUMNS: &[Column] = &[
+    Column::right("metal", "Metal"),
+    Column::right("air", "AIR"),
+    Column::right("size", "size"),
+    Column::right("offset", "offset"),
+];
+
+/// The most functions of a library whose hashes are checked before their results are merged.
+const UNITS_AT_ONCE: usize = 4_096;
+
+fn boxed<'a>(program: MetalProgram<'a>) -> Box<dyn Program + 'a> {
+    Box::new(program)
+}
+
+/// A library in a program, with the name of its slice.
+#[derive(Clone, Debug)]
+pub struct NamedLibrary<'a> {
+    /// The slice's architecture; empty if the program is the library.
+    pub slice: String,
+    /// The library.
+    pub library: Library<'a>,
+}
+
+/// A library, or a universal file of libraries.
+#[derive(Debug)]
+struct MetalProgram<'a> {
+    universal: Option<Universal<'a>>,
+    libraries: Vec<NamedLibrary<'a>>,
+    /// What could not be read of the slices.
+    diagnostics: Diagnostics,
+    size: u64,
+}
+
+/// The libraries of a program as `list` and `show` report them.
+#[derive(Serialize)]
+struct LibrariesJson<F> {
+    libraries: Vec<FunctionsJson<F>>,
+}
+
+#[derive(Serialize)]
+struct FunctionsJson<F> {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    slice: String,
+    functions: Vec<F>,
+}
+
+/// What `unshade FILE` reports.
+#[derive(Serialize)]
+struct InfoJson {
+    libraries: Vec<LibraryJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slices: Option<Vec<SliceJson>>,
+}
+
+#[derive(Serialize)]
+struct LibraryJson {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    slice: String,
+    #[serde(flatten)]
+    view: LibraryView,
+    /// The number of files in the source archives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_files: Option<u64>,
+}
+
+/// A slice of a universal file.
+#[derive(Serialize)]
+struct SliceJson {
+    name: String,
+    offset: u64,
+    size: u64,
+    /// The sections and notes of a GPU Mach-O.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sections: Vec<SectionJson>,
+}
+
+#[derive(Serialize)]
+struct SectionJson {
+    name: String,
+    offset: u64,
+    size: u64,
+}
+
+impl<'a> MetalProgram<'a> {
+    fn library(find: &Find<'a>) -> Result<Self> {
+        let library = Library::parse_at(find.data, super::base(find))?;
+        Ok(Self {
+            universal: None,
+            libraries: vec![NamedLibrary { slice: String::new(), library }],
+            diagnostics: Diagnostics::new(),
+            size: find.data.len() as u64,
+        })
+    }
+
+    fn universal(find: &Find<'a>) -> Result<Self> {
+        let universal = Universal::parse_at(find.data, super::base(find))?;
+        let mut diagnostics = Diagnostics::new();
+        let mut libraries = Vec::new();
+        for slice in universal.slices() {
+            let Some(slice) = diagnostics.take("slice", slice) else { continue };
+            let within = |error: unshade_core::Error| error.within(slice.name());
+            let library = match diagnostics.take("slice", slice.content().map_err(within)) {
+                Some(SliceContent::Library(library)) => Some(library),
+                Some(SliceContent::GpuObject(object)) => {
+                    diagnostics.take("slice", object.library().map_err(within)).flatten()
+                }
+                _ => None,
+            };
+            libraries.extend(library.map(|library| NamedLibrary { slice: slice.name(), library }));
+        }
+        let size = find.data.len() as u64;
+        Ok(Self { universal: Some(universal), libraries, diagnostics, size })
+    }
+
+    /// Returns the selected functions of each library.
+    fn selected(&self, selection: &Selection) -> Vec<(&NamedLibrary<'a>, Vec<Function<'a>>)> {
+        let mut selected = Vec::new();
+        for named in &self.libraries {
+            let functions = named.library.functions().map_while(Result::ok);
+            selected.push((named, functions.filter(|function| selection.matches(&item_name(function))).collect()));
+        }
+        selected
+    }
+}
+
+fn item_name<'n>(function: &Function<'n>) -> ItemName<'n> {
+    ItemName {
+        index: function.index,
+        name: function.name.unwrap_or_default(),
+        kind: function.kind.and_then(FunctionType::name),
+        has_source: function.source_offset.is_some(),
+    }
+}
+
+impl Program for MetalProgram<'_> {
+    fn brief(&self) -> Brief {
+        let count = |named: &NamedLibrary<'_>| u64::from(named.library.functions().declared_count());
+        let functions = self.libraries.iter().map(count).sum();
+        let target = self.libraries.first().map(|named| named.library.header().target());
+        let words = [target.clone(), Some(counted(functions, "function"))];
+        Brief { summary: words.into_iter().flatten().collect::<Vec<_>>().join(", "), target, functions }
+    }
+
+    fn info(&self, runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
+        diagnostics.append(self.diagnostics.clone());
+        let slices = self.universal.as_ref().map(|universal| {
+            universal.slices().filter_map(Result::ok).map(|slice| read_slice(&slice)).collect::<Vec<_>>()
+        });
+        let mut sections: Vec<Section> = slices.iter().map(|slices| slices_section(slices, self.size)).collect();
+        let mut libraries = Vec::new();
+        for named in &self.libraries {
+            let functions: Vec<_> = named.library.functions().map_while(Result::ok).collect();
+            let mut view = LibraryView::new(&named.library, &functions);
+            let matching = check(&named.library, runner).matching_hashes;
+            view.hashes = Some(HashesView { matching, total: u64::from(view.function_count) });
+            let source_files = count_source_files(&named.library);
+            sections.push(library_section(&named.slice, &view, source_files));
+            libraries.push(LibraryJson { slice: named.slice.clone(), view, source_files });
+        }
+        Info { sections, json: Box::new(InfoJson { libraries, slices }) }
+    }
+
+    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
+        for named in &self.libraries {
+            named.library.functions().map_while(Result::ok).for_each(|function| visit(item_name(&function)));
+        }
+    }
+
+    fn items(
+        &self,
+        selection: &Selection,
+        _demangle: bool,
+        runner: &dyn Runner,
+        diagnostics: &mut Diagnostics,
+    ) -> Items {
+        diagnostics.append(self.diagnostics.clone());
+        for named in &self.libraries {
+            named.library.functions().filter_map(Result::err).for_each(|error| {
+                diagnostics.error("function-list", error);
+            });
+        }
+        let (mut groups, mut libraries) = (Vec::new(), Vec::new());
+        for (named, functions) in self.selected(selection) {
+            let view = |at: usize| FunctionRow::new(&named.library, &functions[at]);
+            let functions = map(runner, "reading", functions.len(), view);
+            let slice = named.slice.clone();
+            groups.push(Group {
+                slice: slice.clone(),
+                columns: COLUMNS,
+                rows: functions.iter().map(row).collect(),
+            });
+            libraries.push(FunctionsJson { slice, functions });
+        }
+        Items { groups, tables: Vec::new(), json: Box::new(LibrariesJson { libraries }) }
+    }
+
+    fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions {
+        diagnostics.append(self.diagnostics.clone());
+        let (mut cards, mut libraries) = (Vec::new(), Vec::new());
+        for (named, functions) in self.selected(selection) {
+            let mut views = Vec::new();
+            for function in functions {
+                let view = FunctionView::new(&named.library, &function);
+                cards.push(card(&named.library, &function, &view));
+                views.push(view);
+            }
+            if !views.is_empty() {
+                libraries.push(FunctionsJson { slice: named.slice.clone(), functions: views });
+            }
+        }
+        Descriptions { cards, json: Box::new(LibrariesJson { libraries }) }
+    }
+
+    fn code(&self, request: &CodeRequest<'_>, diagnostics: &mut Diagnostics) -> Code<'_> {
+        diagnostics.append(self.diagnostics.clone());
+        let groups = self.selected(request.selection).into_iter().map(|(named, functions)| {
+            let unit = |function| Unit::Function { library: &named.library, function };
+            ModuleGroup { slice: named.slice.clone(), units: functions.into_iter().map(unit).collect() }
+        });
+        Code::Modules(groups.collect())
+    }
+
+    fn extract(
+        &self,
+        selection: &Selection,
+        kinds: &[ExtractKind],
+        diagnostics: &mut Diagnostics,
+        take: &mut dyn FnMut(Extracted<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        diagnostics.append(self.diagnostics.clone());
+        for (named, functions) in self.selected(selection) {
+            let prefix = if named.slice.is_empty() { String::new() } else { format!("{}/", named.slice) };
+            if kinds.contains(&ExtractKind::Module) {
+                for function in &functions {
+                    let module = named.library.module(function);
+                    let Some(module) = diagnostics.take("module-range", module).flatten() else { continue };
+                    let name = match function.name {
+                        Some(name) => String::from_utf8_lossy(name).replace(['/', '\\'], "_"),
+                        None => format!("function-{}", function.index),
+                    };
+                    let path = format!("{prefix}modules/{name}.air");
+                    take(Extracted { kind: ExtractKind::Module, path: &path, data: module.bytes() })?;
+                }
+            }
+            if kinds.contains(&ExtractKind::Source) {
+                let wanted = (!selection.is_everything()).then_some(functions.as_slice());
+                extract_sources(&named.library, &prefix, wanted, diagnostics, take)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn verify(&self, runner: &dyn Runner) -> Verdict {
+        let mut hashes = Hashes::default();
+        let mut diagnostics = self.diagnostics.clone();
+        for named in &self.libraries {
+            let verdict = check(&named.library, runner);
+            hashes.functions += verdict.functions;
+            hashes.matching += verdict.matching_hashes;
+            diagnostics.append(verdict.diagnostics);
+            check_sources(&named.library, &mut diagnostics);
+        }
+        diagnostics.sort_by_offset();
+        Verdict { hashes: Some(hashes), diagnostics }
+    }
+
+    fn outline(&self, sink: &mut dyn OutlineSink) {
+        match (&self.universal, self.libraries.first()) {
+            (Some(universal), _) => outline::universal(universal, sink),
+            (None, Some(named)) => outline::library(&named.library, sink),
+            (None, None) => {}
+        }
+    }
+
+    fn metal_libraries(&self) -> &[NamedLibrary<'_>] {
+        &self.libraries
+    }
+
+    fn writable(&self) -> Option<Writable> {
+        self.universal.is_none().then_some(Writable::MetalLibrary)
+    }
+}
+
+/// Checks a library, its functions spread over the runner's threads.
+fn check(library: &Library<'_>, runner: &dyn Runner) -> unshade_metallib::verify::Verdict {
+    let mut check = Check::new(library);
+    let count = check.unit_count();
+    for start in (0..count).step_by(UNITS_AT_ONCE) {
+        let results =
+            map(runner, "checking", UNITS_AT_ONCE.min(count - start), |unit| check.run(start + unit));
+        results.into_iter().for_each(|result| check.absorb(result));
+    }
+    check.finish()
+}
+
+/// Unpacks the embedded sources, which have checksums of their own.
+fn check_sources(library: &Library<'_>, diagnostics: &mut Diagnostics) {
+    let Ok(Some(sources)) = library.sources() else { return };
+    for archive in sources.archives().filter_map(Result::ok) {
+        diagnostics.take("sources", visit_files(&archive, |_| ()));
+    }
+}
+
+fn count_source_files(library: &Library<'_>) -> Option<u64> {
+    let sources = library.sources().ok().flatten()?;
+    let mut files = 0;
+    for archive in sources.archives().filter_map(Result::ok) {
+        // A damaged archive counts as far as it can be read.
+        let _ = visit_files(&archive, |_| files += 1);
+    }
+    Some(files)
+}
+
+/// Extracts the source archives; if functions are given, those that they name.
+fn extract_sources(
+    library: &Library<'_>,
+    prefix: &str,
+    functions: Option<&[Function<'_>]>,
+    diagnostics: &mut Diagnostics,
+    take: &mut dyn FnMut(Extracted<'_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let Some(sources) = diagnostics.take("sources", library.sources()).flatten() else {
+        return ControlFlow::Continue(());
+    };
+    let start = sources.offset();
+    for archive in sources.archives() {
+        let Some(archive) = diagnostics.take("sources", archive) else { continue };
+        let offset = archive.code_offset.saturating_sub(start);
+        let is_named =
+            |functions: &[Function<'_>]| functions.iter().any(|function| function.source_offset == Some(offset));
+        if !functions.is_none_or(is_named) {
+            continue;
+        }
+        let id = String::from_utf8_lossy(archive.id).replace(['/', '\\'], "_");
+        let mut flow = ControlFlow::Continue(());
+        let unpacked = visit_files(&archive, |file| {
+            if flow.is_continue() {
+                let inner = String::from_utf8_lossy(&file.path);
+                let path = format!("{prefix}sources/{id}/{}", inner.trim_start_matches('/'));
+                flow = take(Extracted { kind: ExtractKind::Source, path: &path, data: &file.data });
+            }
+        });
+        flow?;
+        diagnostics.take("sources", unpacked);
+    }
+    ControlFlow::Continue(())
+}
+
+fn read_slice(slice: &Slice<'_>) -> SliceJson {
+    let named = |part: NamedRange<'_>| {
+        let data = part.data.ok()?;
+        let name = match part.segment {
+            b"" => format!("note {}", Escaped(part.name)),
+            segment => format!("{},{}", Escaped(segment), Escaped(part.name)),
+        };
+        Some(SectionJson { name, offset: data.base(), size: data.data().len() as u64 })
+    };
+    let sections = match slice.content() {
+        Ok(SliceContent::GpuObject(object)) => {
+            object.sections().into_iter().chain(object.notes()).filter_map(named).collect()
+        }
+        _ => Vec::new(),
+    };
+    let (offset, size) = slice.data.as_ref().map_or((0, 0), |data| (data.base(), data.data().len() as u64));
+    SliceJson { name: slice.name(), offset, size, sections }
+}
+
+/// The slices of a universal file.
+fn slices_section(slices: &[SliceJson], bytes: u64) -> Section {
+    let count = counted(slices.len() as u64, "slice");
+    let mut facts = Vec::new();
+    for slice in slices {
+        let place = |name: &str, offset, bytes| format!("{name:<22} {:>8}  at {offset:#x}", size(bytes));
+        facts.push(Fact::new("slice", place(&slice.name, slice.offset, slice.size)).at(slice.offset, slice.size));
+        for section in &slice.sections {
+            let text = place(&section.name, section.offset, section.size);
+            facts.push(Fact::new("section", text).at(section.offset, section.size));
+        }
+    }
+    Section { heading: format!("Metal universal library, {count} · {}", size(bytes)), facts }
+}
+
+/// A library's facts, the one that matters most first.
+fn library_section(slice: &str, view: &LibraryView, source_files: Option<u64>) -> Section {
+    let slice = if slice.is_empty() { String::new() } else { format!(" · slice {slice}") };
+    let architecture = view.architecture.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+    let heading = format!(
+        "Metal library{slice}, {}{}, {} · {}{architecture} · {}{}",
+        view.library_type,
+        if view.stub { ", stub" } else { "" },
+        view.container_version,
+        view.target,
+        view.writer.as_ref().map(|writer| format!("{writer} · ")).unwrap_or_default(),
+        size(view.size),
+    );
+    let types: Vec<_> =
+        view.function_types.iter().map(|row| format!("{} {}", grouped(row.count), row.kind)).collect();
+    let count = grouped(view.function_count.into());
+    let functions = if types.is_empty() { count } else { format!("{count:<7}{}", types.join(" · ")) };
+    let mut facts = vec![Fact::new("functions", functions)];
+    if !view.versions.is_empty() {
+        facts.push(Fact::new("language", languages(view)));
+    }
+    if let (Some(sources), Some(files)) = (&view.sources, source_files) {
+        let archives = counted(sources.archives.len() as u64, "archive");
+        let text = format!("{archives}, {}", counted(files, "file"));
+        let note = Some(Note::Command("extract", "-o src --only sources"));
+        facts.push(Fact { note, ..Fact::new("sources", text) });
+    }
+    facts.extend(view.link.install_name.iter().map(|name| Fact::new("name", name)));
+    facts.extend(view.link.linked_libraries.iter().map(|name| Fact::new("linked", name)));
+    let names = [
+        ("imports", &view.link.imported_symbols, "symbol"),
+        ("exports", &view.link.exported_variables, "variable"),
+    ];
+    for (label, names, noun) in names.into_iter().filter(|(_, names, _)| !names.is_empty()) {
+        facts.push(Fact::new(label, counted(names.len() as u64, noun)));
+    }
+    if let Some(hashes) = view.hashes.filter(|hashes| hashes.total > 0) {
+        let text = format!("{} of {} match", grouped(hashes.matching), grouped(hashes.total));
+        let (state, note) = if hashes.matching == hashes.total {
+            (State::Good, None)
+        } else {
+            (State::Bad, Some(Note::Command("verify", "")))
+        };
+        facts.push(Fact { state, note, ..Fact::new("hashes", text) });
+    }
+    facts.extend(view.uuid.iter().map(|uuid| Fact::new("uuid", uuid)));
+    if view.stated_size != view.size {
+        let (stated, size) = (grouped(view.stated_size), grouped(view.size));
+        facts.push(Fact::new("size", format!("the header says {stated} bytes, there are {size}")).bad());
+    }
+    if view.function_count > 0 {
+        facts.push(Fact::command("more", "list", ""));
+    }
+    Section { heading, facts }
+}
+
+fn languages(view: &LibraryView) -> String {
+    let is_one = view.versions.len() == 1;
+    let version = |row: &crate::view::VersionCount| {
+        let count = if is_one { String::new() } else { format!(" ({})", counted(row.count, "function")) };
+        format!("Metal {}, AIR {}{count}", row.metal, row.air)
+    };
+    view.versions.iter().map(version).collect::<Vec<_>>().join(" · ")
+}
+
+fn row(view: &FunctionRow) -> Row {
+    Row {
+        index: view.index,
+        name: view.name.clone(),
+        demangled: view.demangled.clone(),
+        kind: view.kind.clone().unwrap_or_default(),
+        has_source: view.has_source,
+        range: view.offset.zip(view.size).map(|(start, size)| start..start.saturating_add(size)),
+        cells: vec![
+            Cell::text(view.metal.clone()),
+            Cell::text(view.air.clone()),
+            Cell::size(view.size),
+            Cell::offset(view.offset),
+        ],
+    }
+}
+
+const ATTRIBUTES: &[Column] = &[
+    Column::left("type", "type"),
+    Column::left("name", "name"),
+    Column::left("attribute", "attribute"),
+    Column::left("usage", "usage"),
+    Column::left("used", "used"),
+];
+
+const CONSTANTS: &[Column] = &[
+    Column::left("type", "type"),
+    Column::left("name", "name"),
+    Column::left("attribute", "attribute"),
+    Column::left("used", "used"),
+];
+
+fn yes(flag: bool) -> Cell {
+    Cell::Text(if flag { "yes" } else { "no" }.to_owned())
+}
+
+/// Everything known of a function.
+fn card(library: &Library<'_>, function: &Function<'_>, view: &FunctionView) -> Card {
+    let mut card = Card::default();
+    declaration(library, function, view, &mut card);
+    let row = &view.row;
+    let facts = &mut card.facts;
+    facts.push(Fact::new("index", format!("#{}", row.index)));
+    if let Some(demangled) = &row.demangled {
+        facts.push(Fact::new("mangled", &row.name));
+        facts.push(Fact::new("demangled", demangled));
+    }
+    if let (Some(metal), Some(air)) = (&row.metal, &row.air) {
+        facts.push(Fact::new("language", format!("Metal {metal}, AIR {air}")));
+    }
+    if let (Some(at), Some(size)) = (row.offset, row.size) {
+        let bitcode = view.bitcode_size.map(|size| format!(", {} of bitcode", grouped(size)));
+        let text = format!("{} bytes at {at:#x}{}", grouped(size), bitcode.unwrap_or_default());
+        facts.push(Fact::new("module", text).at(at, size));
+    }
+    if let Some(hash) = &view.hash {
+        let (state, verdict) = match view.hash_matches {
+            Some(true) => (State::Good, "matches"),
+            Some(false) => (State::Bad, "does not match the module"),
+            None => (State::Plain, "no module to compare with"),
+        };
+        facts.push(Fact::new("SHA-256", hash).verdict(state, verdict));
+    }
+    facts.extend(view.tessellation.iter().map(|text| Fact::new("patches", text)));
+    facts.extend(view.layer_type.iter().map(|text| Fact::new("layer index", text)));
+    if let Some(reflection) = &view.reflection {
+        if let Some(threads) = reflection.required_threads {
+            facts.push(Fact::new("threads", format!("{} required", dimensions(threads))));
+        }
+        if let Some(threads) = reflection.max_total_threads {
+            facts.push(Fact::new("threads", format!("at most {threads} in a threadgroup")));
+        }
+        if reflection.static_threadgroup_memory > 0 {
+            let text = format!("{} bytes of static memory", grouped(reflection.static_threadgroup_memory));
+            facts.push(Fact::new("threadgroup", text));
+        }
+    }
+    let metadata = &view.metadata;
+    if let (Some(line), Some(path)) = (metadata.line, &metadata.source_path) {
+        facts.push(Fact::new("source", format!("{path}:{line}")));
+    }
+    facts.extend(metadata.dependencies.iter().map(|path| Fact::new("linked from", path)));
+    facts.extend(view.source_archive.iter().map(|id| Fact::new("archive", format!("source is in archive {id}"))));
+    facts.extend(metadata.raw.iter().map(|(code, bytes)| Fact::new(code.clone(), bytes)));
+    let (start, end) = view.group;
+    let codes: Vec<_> = function.tags().filter_map(Result::ok).map(|tag| tag.code.to_string()).collect();
+    let text = format!("{} at {start:#x}..{end:#x}", codes.join(" "));
+    facts.push(Fact::new("tags", text).at(start, end.saturating_sub(start)));
+    facts.extend(view.findings.iter().map(finding));
+    card.tables = tables(view);
+    card
+}
+
+/// A finding as a fact.
+pub(super) fn finding(finding: &crate::view::FindingView) -> Fact {
+    let path: String = finding.path.iter().map(|part| format!("{part}: ")).collect();
+    Fact::new(finding.severity.clone(), format!("{path}{}", finding.message)).bad()
+}
+
+fn tables(view: &FunctionView) -> Vec<Table> {
+    let attributes = Table::of("vertex attributes", ATTRIBUTES, &view.metadata.vertex_attributes, |one| {
+        vec![
+            Cell::text(one.data_type.clone()),
+            Cell::text(one.name.clone()),
+            Cell::text(format!("[[attribute({})]]", one.index)),
+            Cell::text(one.usage.clone()),
+            yes(one.active),
+        ]
+    });
+    // Reflection names the constants where the metadata does not.
+    let in_reflection = view.reflection.as_ref().map(|reflection| &reflection.function_constants);
+    let in_metadata = &view.metadata.function_constants;
+    let constants = if in_metadata.is_empty() { in_reflection.unwrap_or(in_metadata) } else { in_metadata };
+    let constants = Table::of("function constants", CONSTANTS, constants, |one: &ConstantView| {
+        vec![
+            Cell::text(one.data_type.clone()),
+            Cell::text(one.name.clone()),
+            Cell::text(format!("[[function_constant({})]]", one.index)),
+            yes(one.active),
+        ]
+    });
+    attributes.into_iter().chain(constants).collect()
+}
+
+/// The declaration from the reflection, or what is known without one.
+fn declaration(library: &Library<'_>, function: &Function<'_>, view: &FunctionView, card: &mut Card) {
+    if view.signature.is_some()
+        && let Ok(Some(reflection)) = library.reflection(function)
+        && let Ok(Some(described)) = reflection.function(function.name.unwrap_or_default())
+    {
+        return print_signature(&described, card);
+    }
+    card.put(TokenKind::Keyword, view.row.kind.as_deref().unwrap_or("function"));
+    card.put(TokenKind::Space, " ");
+    card.put(TokenKind::Function, view.row.readable_name());
+    if !view.row.readable_name().ends_with(')') {
+        card.put(TokenKind::Punctuation, "(…)");
+    }
+    if function.reflection_offset.is_none() {
+        card.put(TokenKind::Comment, "   // no reflection in this library");
+    }
+}

@@ -1,0 +1,257 @@
+//! The program model: what every format answers, and nothing else asks about formats.
+//!
+//! A format is one file in this folder: a [`Format`] that says how programs are opened and which verbs mean nothing for
+//! them, and a type that implements [`Program`]. [`FORMATS`] has one line per format. Verbs of the command line ask a
+//! [`Program`] and never which format it is.
+//!
+//! | module | thing |
+//! |---|---|
+//! | `metallib` | Metal libraries, alone and in universal files |
+//! | `dxcontainer` | DirectX shader containers |
+//! | `direct3d9` | token programs of Shader Model 1 to 3 |
+//! | `nvidia` | CUDA fat binaries, cubins, PTX |
+//! | `bitcode` | modules of LLVM bitcode |
+//! | `code` | what `dis`, `decompile` and their like work on: modules, token programs, machine code |
+//! | `fact` | facts and tables for people |
+//! | `verb` | what can be asked of a file |
+//! | `work` | spreading work over threads, where the caller has some |
+//!
+//! Everything for people is a [`Section`], a [`Card`] or a [`Table`], which callers lay out; everything for programs is
+//! [`Json`], in the shapes of [`crate::view`].
+
+
+mod code;
+mod direct3d9;
+mod dxcontainer;
+mod fact;
+mod metallib;
+mod nvidia;
+mod verb;
+mod work;
+
+pub use code::{Code, CodeRequest, ModuleGroup};
+pub(crate) use dxcontainer::DxProgram;
+pub use fact::{Align, Card, Cell, Column, Fact, Group, Note, Row, Section, State, Table};
+pub use metallib::NamedLibrary;
+pub use verb::{Verb, refusal};
+pub use work::{InOrder, Runner, map};
+
+use crate::carve::{self, Find};
+use crate::select::Selection;
+use std::ops::ControlFlow;
+use unshade_core::{Diagnostics, OutlineSink, Result};
+
+/// A value that can be written as JSON.
+pub type Json = Box<dyn erased_serde::Serialize + Send>;
+
+/// A format of programs.
+#[derive(Debug)]
+pub struct Format {
+    /// How programs of this format are recognised, and what they are called.
+    pub format: carve::format::Format,
+    /// What its items are called: `function`, `part`.
+    pub item: &'static str,
+    /// The kinds of items that `--type` selects.
+    pub kinds: &'static [&'static str],
+    /// The verbs that mean nothing for this format, each with the reason as a sentence without a full stop.
+    pub refusals: &'static [(Verb, &'static str)],
+    /// Opens a program that was found.
+    pub open: for<'a> fn(&Find<'a>) -> Result<Box<dyn Program + 'a>>,
+}
+
+/// The formats that are known, in the order in which they are documented.
+pub static FORMATS: &[&Format] = &[
+    &metallib::LIBRARY,
+    &metallib::UNIVERSAL,
+    &dxcontainer::FORMAT,
+    &direct3d9::FORMAT,
+    &nvidia::FATBIN,
+    &nvidia::CUBIN,
+    &nvidia::PTX,
+
+];
+
+/// What a program is in a few words: for rows of programs.
+#[derive(Clone, Debug, Default)]
+pub struct Brief {
+    /// What it was made for: `macOS 14.0`, `ps_6_5`, `sm_90`.
+    pub target: Option<String>,
+    /// How many functions it has.
+    pub functions: u64,
+    /// Everything that fits into a few words after the format's name, the target included.
+    pub summary: String,
+}
+
+/// What people look for first, and all of it as data.
+pub struct Info {
+    /// One section, or several if the program is made of parts that have facts of their own.
+    pub sections: Vec<Section>,
+    /// The same as JSON.
+    pub json: Json,
+}
+
+/// Items of a program.
+pub struct Items {
+    /// Items in groups: the libraries of a universal file have one each.
+    pub groups: Vec<Group>,
+    /// Tables beside the items, such as the resources of a container.
+    pub tables: Vec<Table>,
+    /// The same as JSON.
+    pub json: Json,
+}
+
+impl Items {
+    /// The number of items.
+    pub fn count(&self) -> u64 {
+        self.groups.iter().map(|group| group.rows.len() as u64).sum()
+    }
+}
+
+/// Everything known of items.
+pub struct Descriptions {
+    /// One card per item.
+    pub cards: Vec<Card>,
+    /// The same as JSON.
+    pub json: Json,
+}
+
+/// An item's name and what selects it.
+#[derive(Clone, Copy, Debug)]
+pub struct ItemName<'n> {
+    /// Its index, which `#index` selects.
+    pub index: u32,
+    /// The name as it is in the file.
+    pub name: &'n [u8],
+    /// What sort of item it is: `kernel`, `fragment`.
+    pub kind: Option<&'n str>,
+    /// Whether its source is embedded.
+    pub has_source: bool,
+}
+
+/// Which of the things in a program are written by `extract`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtractKind {
+    /// Compiled code: bitcode modules, cubins.
+    Module,
+    /// Embedded sources, and PTX.
+    Source,
+}
+
+impl ExtractKind {
+    /// The word in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Module => "module",
+            Self::Source => "source",
+        }
+    }
+}
+
+/// Something that was taken out of a program.
+#[derive(Clone, Copy, Debug)]
+pub struct Extracted<'d> {
+    /// What it is.
+    pub kind: ExtractKind,
+    /// The path that it should have, which comes from the file and must not be trusted.
+    pub path: &'d str,
+    /// Its bytes.
+    pub data: &'d [u8],
+}
+
+/// The result of a check.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// How many functions there are and how many of their hashes match, where functions have hashes.
+    pub hashes: Option<Hashes>,
+    /// What was found.
+    pub diagnostics: Diagnostics,
+}
+
+/// Functions, and how many of their hashes match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hashes {
+    /// The number of functions.
+    pub functions: u64,
+    /// The number of hashes that match.
+    pub matching: u64,
+}
+
+/// What a program can be written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writable {
+    /// A Metal library.
+    MetalLibrary,
+    /// A DirectX shader container.
+    DxContainer,
+}
+
+/// A program, opened. Each format implements it once.
+pub trait Program: Sync {
+    /// Returns what the program is in a few words.
+    fn brief(&self) -> Brief;
+
+    /// Returns the facts that people look for first.
+    fn info(&self, runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info;
+
+    /// Visits the name of every item.
+    fn names(&self, visit: &mut dyn FnMut(ItemName<'_>));
+
+    /// Returns the selected items. Names are demangled if `demangle` is set.
+    fn items(
+        &self,
+        selection: &Selection,
+        demangle: bool,
+        runner: &dyn Runner,
+        diagnostics: &mut Diagnostics,
+    ) -> Items;
+
+    /// Describes the selected items.
+    fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions;
+
+    /// Returns the code that is selected.
+    fn code(&self, request: &CodeRequest<'_>, diagnostics: &mut Diagnostics) -> Code<'_>;
+
+    /// Hands the selected things of `kinds` to `take` until it breaks.
+    fn extract(
+        &self,
+        selection: &Selection,
+        kinds: &[ExtractKind],
+        diagnostics: &mut Diagnostics,
+        take: &mut dyn FnMut(Extracted<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()>;
+
+    /// Checks structure, sizes and hashes.
+    fn verify(&self, runner: &dyn Runner) -> Verdict;
+
+    /// Emits what is at every byte.
+    fn outline(&self, sink: &mut dyn OutlineSink);
+
+    /// Returns the Metal libraries in it, for what only they have: rules of loading, functions that `diff` matches.
+    fn metal_libraries(&self) -> &[NamedLibrary<'_>] {
+        &[]
+    }
+
+    /// Returns what the program can be written as.
+    fn writable(&self) -> Option<Writable> {
+        None
+    }
+}
+
+/// Returns the offset of a program's first byte in the file, or in the member that was unpacked.
+fn base(find: &Find<'_>) -> u64 {
+    find.file_offset.unwrap_or(find.path.offset())
+}
+
+/// Returns the format of a program that was found.
+pub fn format_of(find: &Find<'_>) -> &'static Format {
+    FORMATS.iter().find(|format| format.format == find.format).copied().unwrap_or(&metallib::LIBRARY)
+}
+
+/// Opens a program that was found. Offsets in errors are those of the file if the program is in it as it is, and of the
+/// unpacked member otherwise.
+///
+/// # Errors
+/// Its header can't be read.
+pub fn open<'a>(find: &Find<'a>) -> Result<Box<dyn Program + 'a>> {
+    (format_of(find).open)(find)
+}
