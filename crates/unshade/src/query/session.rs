@@ -341,7 +341,7 @@ impl Session {
         let content = match (entry.format, &entry.find_path) {
             (Some(format), Some(path)) => {
                 let (file_offset, condition) = (entry.file_offset, entry.condition);
-                let find = Find { format, path: path.clone(), data, file_offset, condition };
+                let find = Find { format, path: path.clone(), data, file_offset, condition, options: None };
                 Content::Program(Program::open(&find)?)
             }
             _ => Content::Bitcode(data),
@@ -543,7 +543,8 @@ impl Entry {
             None => Held::Nowhere(size),
         };
         Self {
-            format: Some(find.format),
+            // Bitcode is no program with a header: it is read as it is in a file by itself.
+            format: (find.format != Format::Bitcode).then_some(find.format),
             find_path: Some(find.path.clone()),
             path: find.path.to_string(),
             held,
@@ -564,7 +565,7 @@ fn format_word(format: Option<Format>) -> &'static str {
         Some(Format::Cubin) => "cubin",
         Some(Format::Ptx) => "ptx",
         Some(Format::Direct3d9) => "direct3d9",
-        None => "bitcode",
+        Some(Format::Bitcode) | None => "bitcode",
     }
 }
 

@@ -11,6 +11,7 @@ use unshade::carve::{Find, Limits};
 use unshade::core::{Diagnostics, FourCc};
 use unshade::disassembly::{self, TokenSource, Unit};
 use unshade::dxcontainer::Container;
+use unshade::format::Format;
 use unshade::fx_listing;
 use unshade::llvm::{self, bitstream};
 use unshade::program::Program;
@@ -66,6 +67,20 @@ pub(super) fn each_program(
     result.map(|()| diagnostics)
 }
 
+/// Opens a stream of bitcode with all its modules.
+fn bitcode<'a>(head: ProgramJson, name: &'a str, bytes: &'a [u8]) -> Opened<'a> {
+    let count = llvm::Module::parse_all(bytes, 0).map_or(1, |modules| modules.len().max(1));
+    let units = (0..count).map(|index| Unit::File { name, bytes, index, count }).collect();
+    Opened {
+        head,
+        libraries: vec![Units { slice: String::new(), units }],
+        diagnostics: Diagnostics::new(),
+        is_unread: false,
+        nvidia: None,
+        token_program: None,
+    }
+}
+
 /// The same; what is odd about the file goes to `diagnostics`.
 pub(super) fn each_program_untold(
     input: &Input,
@@ -77,20 +92,14 @@ pub(super) fn each_program_untold(
 ) -> Result<()> {
     if is_bitcode(input) {
         let bytes = input.bytes();
-        let count = llvm::Module::parse_all(bytes, 0).map_or(1, |modules| modules.len().max(1));
-        let units = (0..count).map(|index| Unit::File { name: &input.name, bytes, index, count }).collect();
-        visit(Opened {
-            head: ProgramJson::of_bitcode(&input.name, bytes.len() as u64),
-            libraries: vec![Units { slice: String::new(), units }],
-            diagnostics: Diagnostics::new(),
-            is_unread: false,
-            nvidia: None,
-            token_program: None,
-        })?;
-        return Ok(());
+        let head = ProgramJson::of_bitcode(&input.name, bytes.len() as u64);
+        return visit(bitcode(head, &input.name, bytes));
     }
     input.each_program_untold(limits, diagnostics, |find| {
         let mut diagnostics = Diagnostics::new();
+        if find.format == Format::Bitcode {
+            return visit(bitcode(ProgramJson::new(find), &find.path.to_string(), find.data));
+        }
         if find.format.is_nvidia() {
             let (head, libraries, nvidia) = (ProgramJson::new(find), Vec::new(), Some(find));
             return visit(Opened {
