@@ -17,6 +17,14 @@ use unshade_core::{Error, ErrorKind};
 
 const HEADER: u64 = 60;
 
+/// Notes what a thin archive is. Its members are files of their own, of which it has the names.
+pub(crate) fn note_thin(carver: &mut Carver<'_>, _: &mut Run<'_>) -> Flow {
+    let error = Error::new(ErrorKind::Unsupported, 0, "a thin archive has the names of its members only")
+        .hint("open the files that are its members, or the folder that they are in");
+    carver.note("archive-thin", error);
+    Continue(())
+}
+
 /// Visits the members.
 pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     let data = run.data;

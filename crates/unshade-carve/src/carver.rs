@@ -1,13 +1,13 @@
 //! The search through one file: runs, members, what was found and where.
 
 use crate::checks::compressed::Method;
-use crate::checks::direct3d9;
+use crate::checks::{bitcode, direct3d9, object};
 use crate::format::{Container, Format, detect_container};
 use crate::limits::{Limit, Limits};
 use crate::path::{FindPath, PathSegment, Selector};
 use crate::scan::{Hit, Scanner};
 use crate::sections::Sections;
-use crate::{archive, compressed, gputrace, tar, universal, zip};
+use crate::{archive, compressed, gputrace, offload, tar, universal, zip};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -36,9 +36,19 @@ pub struct Find<'a> {
     pub file_offset: Option<u64>,
     /// Whether it's all there.
     pub condition: Condition,
+    /// The options that the compiler was given, each with a NUL behind it: of bitcode in an object file whose section
+    /// `.llvmcmd` or `__LLVM,__cmdline` has them. A linker puts those of all modules one behind the other.
+    pub options: Option<&'a [u8]>,
 }
 
-impl Find<'_> {
+impl<'a> Find<'a> {
+    /// Returns the options that the compiler was given, one by one; none if they are not known.
+    pub fn compiler_options(&self) -> impl Iterator<Item = &'a [u8]> {
+        let text = self.options.unwrap_or_default();
+        let text = text.strip_suffix(b"\0").unwrap_or(text);
+        text.split(|&byte| byte == 0).filter(move |_| !text.is_empty())
+    }
+
     /// Whether it states to be longer than what is there.
     pub fn is_truncated(&self) -> bool {
         matches!(self.condition, Condition::Truncated { .. })
@@ -116,11 +126,18 @@ pub(crate) struct Run<'a> {
     pub(crate) covered: usize,
     /// The sections, once a program was found outside of any member.
     sections: Option<Sections>,
+    /// Whether bitcode in these bytes belongs to a program that was found before but is not all there.
+    is_claimed: bool,
 }
 
 impl<'a> Run<'a> {
     pub(crate) fn new(data: &'a [u8], base: Option<u64>) -> Self {
-        Self { data, base, covered: 0, sections: None }
+        Self { data, base, covered: 0, sections: None, is_claimed: false }
+    }
+
+    /// The sections of the object file that the run is.
+    pub(crate) fn sections(&mut self) -> &Sections {
+        self.sections.get_or_insert_with(|| Sections::read(self.data))
     }
 
     /// Takes everything before `end` as searched.
@@ -222,11 +239,13 @@ impl<'c> Carver<'c> {
             None => zip::ends_archive(data),
         };
         if is_divided {
-            if self.segments.len() < self.limits.depth() {
-                self.divide(&mut run, container)?;
-            } else {
+            if self.is_deepest() {
                 self.report_limit(Limit::Depth);
+            } else {
+                self.divide(&mut run, container)?;
             }
+        } else if container.is_some_and(Container::is_object) || object::is_coff_object(data) {
+            offload::carve_sections(self, &mut run)?;
         }
         self.cover(&mut run, data.len())
     }
@@ -235,6 +254,8 @@ impl<'c> Carver<'c> {
         match container {
             Some(Container::Tar) => tar::carve(self, run),
             Some(Container::Archive) => archive::carve(self, run),
+            Some(Container::ThinArchive) => archive::note_thin(self, run),
+            Some(Container::OffloadBundle { .. } | Container::OffloadBinary) => offload::carve(self, run),
             Some(Container::MachOUniversal) => universal::carve(self, run),
             Some(Container::Gzip) => compressed::carve(self, run, Method::Gzip),
             Some(Container::Bzip2) => compressed::carve(self, run, Method::Bzip2),
@@ -265,6 +286,12 @@ impl<'c> Carver<'c> {
             self.found(run, Hit { start: 0, format: Format::Direct3d9, stated })?;
             run.skip_to(range.end);
             return Continue(());
+        }
+        if range.start == 0 && bitcode::starts_wrapper(run.data) {
+            let hit = Hit { start: 0, format: Format::Bitcode, stated: bitcode::wrapper_size(run.data) };
+            let next = self.found(run, hit)?;
+            run.skip_to(next);
+            return self.cover(run, end);
         }
         // The scanner is lent out, so that a hit can be reported through `self`; nothing scans meanwhile.
         let mut scanner = self.scanner.take().unwrap_or_default();
@@ -303,10 +330,23 @@ impl<'c> Carver<'c> {
             (None, Some(stated)) => (rest, Condition::Truncated { stated }, hit.start.saturating_add(1)),
             (None, None) => (rest, Condition::Damaged, hit.start.saturating_add(1)),
         };
+        if hit.format == Format::Bitcode && run.is_claimed {
+            return Continue(next);
+        }
+        // Of a program that holds modules, as of a wrapper, those that are left are not programs of their own.
+        let holds_bitcode = match hit.format {
+            Format::MetalLibrary | Format::MetalUniversal | Format::DxContainer => true,
+            Format::Bitcode => hit.start == 0,
+            Format::Fatbin | Format::Cubin | Format::Ptx | Format::Direct3d9 => false,
+        };
+        run.is_claimed |= holds_bitcode && condition != Condition::Whole;
         let mut segments = self.segments.clone();
-        let sections = run.sections.get_or_insert_with(|| Sections::read(run.data));
-        if let Some((name, offset)) = sections.at(run.data, hit.start) {
+        let bytes = run.data;
+        let sections = run.sections();
+        let mut options = None;
+        if let Some((name, offset)) = sections.at(bytes, hit.start) {
             segments.push(PathSegment::Section { name, offset });
+            options = sections.compiler_options(bytes).filter(|_| hit.format == Format::Bitcode);
         }
         let path = FindPath {
             file: self.file.clone(),
@@ -339,7 +379,7 @@ impl<'c> Carver<'c> {
             }
         }
         let file_offset = run.file_offset(hit.start);
-        (self.visit)(Find { format: hit.format, path, data, file_offset, condition })?;
+        (self.visit)(Find { format: hit.format, path, data, file_offset, condition, options })?;
         Continue(next)
     }
 
@@ -357,6 +397,11 @@ impl<'c> Carver<'c> {
         }
         self.segments.push(segment);
         Entry::Entered
+    }
+
+    /// Whether no member may be inside of the current one.
+    pub(crate) fn is_deepest(&self) -> bool {
+        self.segments.len() >= self.limits.depth()
     }
 
     /// Ends the member that was entered last.

@@ -11,7 +11,7 @@
 //! | `carver` | the search through one file |
 //! | `scan` | the search for programs in other bytes |
 //! | [`path`] | where a program is, as text that can be read back |
-//! | `zip`, `tar`, `archive`, `compressed`, `universal`, `gputrace` | one kind of container each |
+//! | `zip`, `tar`, `archive`, `compressed`, `universal`, `offload`, `gputrace` | one kind of container each |
 //! | `sections` | the sections of object files |
 //! | `stream` | unpacking within limits |
 //! | [`crc32`] | the checksum of zip and gzip |
@@ -46,6 +46,7 @@ mod fields;
 pub mod format;
 mod gputrace;
 mod limits;
+mod offload;
 pub mod path;
 #[cfg(test)]
 mod samples;

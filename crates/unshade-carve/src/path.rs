@@ -7,6 +7,9 @@
 //! └─ file ─┘└────────── member ─────────┘└── section ───┘└ offset in the innermost run of bytes
 //! ```
 //!
+//! Further steps are an entry of an offload bundle, `bundle.o!hip-amdgcn-amd-amdhsa--gfx906`, also in the section that has
+//! the bundle: `lib.so!.hip_fatbin!hip-amdgcn-amd-amdhsa--gfx906`.
+//!
 //! A *run* is a file, or a member as it is when unpacked. The offset is left out where the program is the whole of
 //! its run. Within one input no two programs have the same text:
 //!
@@ -22,7 +25,8 @@ use unshade_core::{Error, ErrorKind, Escaped, Result};
 /// One step of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PathSegment {
-    /// A member of an archive, an architecture of a universal file, or what a compressed file unpacks to.
+    /// A member of an archive, an architecture of a universal file, what a compressed file unpacks to, an entry of a
+    /// bundle of device code, or a section that holds such bundles.
     Member {
         /// Its name, as the container has it.
         name: Vec<u8>,

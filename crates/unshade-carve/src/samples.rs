@@ -379,3 +379,123 @@ pub(crate) fn gputrace(pieces: &[(&str, &[u8], bool)]) -> (Vec<u8>, Vec<u8>) {
     index.extend([table, lengths, names].concat());
     (index, store)
 }
+
+/// The header of a block of bitcode, and as many words of zeros as it has.
+fn bitcode_block(id: u32, width: u32, words: u32) -> Vec<u8> {
+    let mut out = [1 | id << 2 | width << 10, words].map(u32::to_le_bytes).concat();
+    out.resize(out.len() + 4 * words as usize, 0);
+    out
+}
+
+/// Bitcode with blocks `IDENTIFICATION`, `MODULE` and `STRTAB` of nothing: 56 bytes.
+pub(super) fn bitcode() -> Vec<u8> {
+    let blocks = [bitcode_block(13, 5, 2), bitcode_block(8, 3, 4), bitcode_block(23, 3, 1)];
+    [&b"BC\xc0\xde"[..], &blocks.concat()].concat()
+}
+
+/// Bitcode with two modules, as LLVM wrote it before there were other blocks.
+pub(super) fn old_bitcode() -> Vec<u8> {
+    [&b"BC\xc0\xde"[..], &bitcode_block(8, 3, 4), &bitcode_block(8, 3, 1)].concat()
+}
+
+/// Bitcode in a wrapper, padded to a multiple of 16 bytes.
+pub(super) fn wrapped_bitcode() -> Vec<u8> {
+    let stream = bitcode();
+    let mut out = [0x0b17_c0de, 0, 20, stream.len() as u32, u32::MAX].map(u32::to_le_bytes).concat();
+    out.extend(stream);
+    out.resize(out.len().next_multiple_of(16), 0);
+    out
+}
+
+/// A bundle as `clang-offload-bundler` writes it.
+pub(super) fn offload_bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut table = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
+    table.extend((entries.len() as u64).to_le_bytes());
+    let mut start = table.len() + entries.iter().map(|(id, _)| 24 + id.len()).sum::<usize>();
+    for (id, content) in entries {
+        table.extend([start, content.len(), id.len()].map(|number| (number as u64).to_le_bytes()).concat());
+        table.extend(id.as_bytes());
+        start += content.len();
+    }
+    entries.iter().for_each(|(_, content)| table.extend(*content));
+    table
+}
+
+/// A compressed bundle of each version, with zlib or Zstandard.
+pub(super) fn compressed_bundle(version: u16, bundle: &[u8]) -> Vec<u8> {
+    let is_zstd = version > 1;
+    let packed = if is_zstd { zstd(bundle) } else { zlib(bundle) };
+    let mut out = b"CCOB".to_vec();
+    out.extend([version, u16::from(is_zstd)].map(u16::to_le_bytes).concat());
+    let header = [20, 24, 32][usize::from(version) - 1];
+    let sizes = [(header + packed.len()) as u64, bundle.len() as u64];
+    match version {
+        1 => out.extend((bundle.len() as u32).to_le_bytes()),
+        2 => out.extend(sizes.map(|size| (size as u32).to_le_bytes()).concat()),
+        _ => out.extend(sizes.map(u64::to_le_bytes).concat()),
+    }
+    out.extend([0xee; 8]);
+    out.extend(packed);
+    out
+}
+
+/// A binary as `clang-offload-packager` writes it: kind of offloading, triple, architecture, image. Version 1 has one entry.
+pub(super) fn offload_binary(version: u32, entries: &[(u16, &str, &str, &[u8])]) -> Vec<u8> {
+    let count = entries.len();
+    let pair = if version == 1 { 16 } else { 24 };
+    let mut maps = Vec::new();
+    let mut tail = b"triple\0arch\0".to_vec();
+    let tail_at = 32 + count * 40 + count * 2 * pair;
+    let mut out =
+        [&[0x10, 0xff, 0x10, 0xad][..], &version.to_le_bytes(), &[0; 8], &32_u64.to_le_bytes()].concat();
+    out.extend((if version == 1 { 40 } else { count as u64 }).to_le_bytes());
+    for (index, (kind, triple, arch, image)) in entries.iter().enumerate() {
+        for (key, value) in [(0, triple), (7, arch)] {
+            maps.extend([tail_at + key, tail_at + tail.len()].map(|at| (at as u64).to_le_bytes()).concat());
+            if version > 1 {
+                maps.extend((value.len() as u64).to_le_bytes());
+            }
+            tail.extend([value.as_bytes(), b"\0"].concat());
+        }
+        tail.resize(tail.len().next_multiple_of(8), 0);
+        out.extend([2_u16, *kind].map(u16::to_le_bytes).concat());
+        out.extend([0; 4]);
+        let strings = 32 + count * 40 + index * 2 * pair;
+        let fields = [strings, 2, tail_at + tail.len(), image.len()];
+        out.extend(fields.map(|field| (field as u64).to_le_bytes()).concat());
+        tail.extend(*image);
+    }
+    out.extend([maps, tail].concat());
+    out.resize(out.len().next_multiple_of(8), 0);
+    let size = out.len() as u64;
+    out[8..16].copy_from_slice(&size.to_le_bytes());
+    out
+}
+
+/// An ELF file for 64-bit machines with these sections.
+pub(super) fn elf_sections(sections: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut out = b"\x7fELF\x02\x01\x01".to_vec();
+    out.resize(64, 0);
+    out[16..20].copy_from_slice(&[1, 0, 62, 0]);
+    let mut names = b"\0.shstrtab\0".to_vec();
+    let mut rows = vec![[0; 4]];
+    for (name, content) in sections {
+        rows.push([names.len(), 1, out.len(), content.len()]);
+        names.extend([name.as_bytes(), b"\0"].concat());
+        out.extend(*content);
+    }
+    rows.push([1, 3, out.len(), names.len()]);
+    out.extend(names);
+    out.resize(out.len().next_multiple_of(8), 0);
+    let table = (out.len() as u64).to_le_bytes();
+    out[40..48].copy_from_slice(&table);
+    out[58..64].copy_from_slice(&[64, 0, rows.len() as u8, 0, rows.len() as u8 - 1, 0]);
+    for row in rows {
+        let at = out.len();
+        out.resize(at + 64, 0);
+        for (field, value) in [0, 4, 24, 32].into_iter().zip(row) {
+            out[at + field..at + field + 4].copy_from_slice(&word(value, false));
+        }
+    }
+    out
+}

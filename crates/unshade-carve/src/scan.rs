@@ -14,9 +14,9 @@ use memchr::memmem::{Finder, FinderBuilder, Prefilter};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// How many bytes are searched for one magic number before the next one's turn: they should stay in the second-level
-/// cache.
-const WINDOW: usize = 256 << 10;
+/// How many bytes are searched for one magic number before the next one's turn: they should stay in the first-level
+/// cache. What follows a program in its window is searched again.
+const WINDOW: usize = 16 << 10;
 
 /// Programs of Shader Model 1 to 3, which are found by [`version_tokens`].
 static DIRECT3D9: Magic = Magic {
@@ -116,14 +116,12 @@ impl Scanner {
                     false_starts = false_starts.saturating_add(1);
                     continue;
                 }
-                // What stands before the magic number, but not what was found or passed over already.
-                let before = data.get(at..start).unwrap_or_default();
-                let lead = (magic.lead)(before).min(before.len());
-                let hit = Hit {
-                    start: start.saturating_sub(lead),
-                    format: magic.format,
-                    stated: stated.map(|stated| stated.saturating_add(lead as u64)),
+                // What is before the magic number, but not what was found or passed over already.
+                let (lead, stated) = match stated.map(|stated| (magic.lead)(data, at, start, stated)) {
+                    Some((lead, stated)) => (lead, Some(stated)),
+                    None => (0, None),
                 };
+                let hit = Hit { start: start.saturating_sub(lead), format: magic.format, stated };
                 match found(hit) {
                     Some(next) => at = next.max(start.saturating_add(1)),
                     None => return false_starts,

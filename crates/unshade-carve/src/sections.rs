@@ -2,8 +2,7 @@
 //!
 //! Only three things of an object file matter here: where each section's bytes are in the file, what the section is
 //! called, and what to do when the rest is damaged – which is nothing. So the tables are read here, as far as they
-//! go, rather than with a library that refuses a file whose symbol table is cut off. They are read only if a program
-//! was found, so that an object file without one costs no more than the search.
+//! go, rather than with a library that refuses a file whose symbol table is cut off.
 //!
 //! | kind | source |
 //! |---|---|
@@ -13,6 +12,8 @@
 
 use crate::checks::object::{self, Elf, MachO};
 use crate::fields::{Fields, offset};
+use std::cell::OnceCell;
+use std::ops::Range;
 
 /// The longest name of a section that is shown. Names of C++ can be long, but no name needs to be longer than this
 /// to be told from others.
@@ -20,7 +21,7 @@ const NAME_LIMIT: usize = 1_024;
 
 /// Where the name of a section is.
 #[derive(Clone, Copy)]
-enum Name {
+pub(crate) enum Name {
     /// A field of 16 bytes with the segment's name behind it, as Mach-O has it.
     Mach { at: usize },
     /// Text up to a NUL.
@@ -37,7 +38,11 @@ struct Section {
 
 /// The sections of an object file that have bytes in it, in their order.
 #[derive(Default)]
-pub(crate) struct Sections(Vec<Section>);
+pub(crate) struct Sections {
+    rows: Vec<Section>,
+    /// Where the options of the compiler are, once they were looked for.
+    options: OnceCell<Option<Range<usize>>>,
+}
 
 impl Sections {
     /// Reads the table of sections, as far as it goes.
@@ -55,21 +60,43 @@ impl Sections {
         } else {
             None
         };
-        sections.0.sort_by_key(|section| (section.start, section.end));
+        sections.rows.sort_by_key(|section| (section.start, section.end));
         sections
     }
 
     /// The name of the section that a place is in, and the offset in that section.
     pub(crate) fn at(&self, data: &[u8], place: usize) -> Option<(Vec<u8>, u64)> {
         let place = place as u64;
-        let index = self.0.partition_point(|section| section.start <= place).checked_sub(1)?;
-        let section = self.0.get(index).filter(|section| place < section.end)?;
+        let index = self.rows.partition_point(|section| section.start <= place).checked_sub(1)?;
+        let section = self.rows.get(index).filter(|section| place < section.end)?;
         Some((section.name.read(data)?, place.checked_sub(section.start)?))
+    }
+
+    /// The sections that begin with something wanted: where each is, and its name.
+    pub(crate) fn select(&self, is_wanted: impl Fn(usize) -> bool) -> Vec<(Range<usize>, Name)> {
+        let rows = self.rows.iter().filter_map(|section| {
+            let start = usize::try_from(section.start).ok().filter(|&start| is_wanted(start))?;
+            Some((start..usize::try_from(section.end).unwrap_or(usize::MAX), section.name))
+        });
+        rows.collect()
+    }
+
+    /// The options that the compiler of embedded bitcode was given, each with a NUL behind it.
+    pub(crate) fn compiler_options<'a>(&self, data: &'a [u8]) -> Option<&'a [u8]> {
+        let is_wanted = |section: &&Section| {
+            let name = section.name.read(data);
+            matches!(name.as_deref(), Some(b".llvmcmd" | b"__LLVM,__cmdline"))
+        };
+        let find = || {
+            let section = self.rows.iter().find(is_wanted)?;
+            Some(usize::try_from(section.start).ok()?..usize::try_from(section.end).ok()?)
+        };
+        data.get(self.options.get_or_init(find).clone()?)
     }
 
     fn push(&mut self, start: u64, size: u64, name: Name) {
         if size > 0 {
-            self.0.push(Section { start, end: start.saturating_add(size), name });
+            self.rows.push(Section { start, end: start.saturating_add(size), name });
         }
     }
 
@@ -120,7 +147,8 @@ impl Sections {
             fields.word(at.checked_add(if is_64 { wide } else { narrow })?, is_64)
         };
         let mut count = u64::from(fields.u16(sizes.checked_add(2)?)?);
-        if table == 0 || entry_size == 0 {
+        // Smaller entries would be read one over the other, and take more memory than the file.
+        if table == 0 || entry_size < if is_64 { 64 } else { 40 } {
             return None;
         }
         if count == 0 {
@@ -162,7 +190,7 @@ impl Sections {
 }
 
 impl Name {
-    fn read(self, data: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn read(self, data: &[u8]) -> Option<Vec<u8>> {
         let fields = Fields::little(data);
         match self {
             Self::Mach { at } => {

@@ -61,7 +61,7 @@ fn rules(diagnostics: &Diagnostics) -> Vec<&'static str> {
     diagnostics.iter().map(|diagnostic| diagnostic.rule).collect()
 }
 
-/// A file of every kind with one Metal library each, and the path that it must have.
+/// A file of every kind with one program each, and the path that it must have.
 fn every_kind() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let library = samples::metallib();
     let content = library.as_slice();
@@ -112,7 +112,45 @@ fn every_kind() -> Vec<(&'static str, Vec<u8>, &'static str)> {
             samples::archive_gnu(&[("m.obj", &samples::coff_object(content))]),
             "a.lib!m.obj!a_very_long_name@0x74",
         ),
+        ("a.bc", samples::bitcode(), "a.bc"),
+        ("old.bc", samples::old_bitcode(), "old.bc"),
+        ("wrapped.air", samples::wrapped_bitcode(), "wrapped.air"),
+        ("b.bin", [&[7; 9][..], &samples::wrapped_bitcode(), &[7; 9]].concat(), "b.bin@0x9"),
+        ("lto.a", samples::archive_gnu(&[("m.o", &samples::bitcode())]), "lto.a!m.o"),
+        ("a.metalar", samples::archive_bsd(&[("m.air", &samples::wrapped_bitcode())]), "a.metalar!m.air"),
+        ("embed.o", embedded(), "embed.o!.llvmbc@0x40"),
+        (
+            HIP,
+            samples::offload_bundle(&[("host-", b""), (HIP, &samples::bitcode())]),
+            "hip-amdgcn!hip-amdgcn",
+        ),
+        ("v1", compressed(1), "v1!bundle!hip-amdgcn"),
+        ("v2", compressed(2), "v2!bundle!hip-amdgcn"),
+        ("v3", compressed(3), "v3!bundle!hip-amdgcn"),
+        ("pack.bin", binary(1), "pack.bin!hip-amdgcn-amd-amdhsa--gfx906"),
+        ("pack2.bin", binary(2), "pack2.bin!hip-amdgcn-amd-amdhsa--gfx906"),
+        (
+            "offload.o",
+            samples::elf_sections(&[(".text", b"text"), (".llvm.offloading", &binary(1))]),
+            "offload.o!.llvm.offloading!hip-amdgcn-amd-amdhsa--gfx906",
+        ),
     ]
+}
+
+/// The id of an entry of a bundle.
+const HIP: &str = "hip-amdgcn";
+
+/// An object file with bitcode and the options of its compiler.
+fn embedded() -> Vec<u8> {
+    samples::elf_sections(&[(".llvmbc", &samples::bitcode()), (".llvmcmd", b"-triple\0x86_64\0-O2\0")])
+}
+
+fn compressed(version: u16) -> Vec<u8> {
+    samples::compressed_bundle(version, &samples::offload_bundle(&[(HIP, &samples::bitcode())]))
+}
+
+fn binary(version: u32) -> Vec<u8> {
+    samples::offload_binary(version, &[(3, "amdgcn-amd-amdhsa", "gfx906", &samples::bitcode())])
 }
 
 #[test]
@@ -140,6 +178,10 @@ fn kinds_have_names() {
         "Mach-O universal binary",
         "ELF 64-bit x86-64",
         "PE32+ x86-64",
+        "LLVM bitcode",
+        "Clang offload bundle",
+        "compressed Clang offload bundle",
+        "LLVM offload binary",
         "unknown data",
     ] {
         assert!(kinds.iter().any(|kind| kind == expected), "{expected} is not among {kinds:?}");
@@ -522,4 +564,213 @@ fn formats_have_names() {
     for format in Format::ALL {
         assert!(!format.name().is_empty());
     }
+}
+
+/// A Metal library with bitcode in it.
+fn library_with_module() -> Vec<u8> {
+    let module = samples::wrapped_bitcode();
+    let mut library = samples::metallib();
+    library[16] += module.len() as u8;
+    library[80] = module.len() as u8;
+    library.extend(module);
+    library
+}
+
+#[test]
+fn modules_of_other_programs_are_not_found_again() {
+    let library = library_with_module();
+    let bitcode = samples::bitcode();
+    let behind = format!("f@{:#x}", library.len());
+    assert_eq!(paths(&[&library[..], &bitcode].concat(), "f"), ["f@0x0", behind.as_str()]);
+    // Of what was cut off or damaged neither.
+    let mut damaged = library.clone();
+    damaged[4] = 7;
+    for file in [&library[..library.len() - 1], &damaged, &samples::wrapped_bitcode()[..70]] {
+        let (found, _) = carve_with(file, "f", &Limits::default());
+        assert_eq!(found.len(), 1);
+        assert_ne!(found[0].condition, Condition::Whole);
+    }
+    // A wrapper that can't be one is searched for what is in it only where it is not the beginning of a file.
+    let mut wrapper = samples::wrapped_bitcode();
+    wrapper[4] = 1;
+    let (found, _) = carve_with(&wrapper, "f", &Limits::default());
+    assert_eq!((found.len(), found[0].condition), (1, Condition::Damaged));
+    assert_eq!(paths(&[&[1], &wrapper[..]].concat(), "f"), ["f@0x15"]);
+}
+
+#[test]
+fn real_bitcode_is_found_whole() {
+    let modules: [&[u8]; 3] = [
+        include_bytes!("../../unshade-llvm/tests/fixtures/air_like.bc"),
+        include_bytes!("../../unshade-llvm/tests/fixtures/two_modules.bc"),
+        include_bytes!("../../unshade-llvm/tests/fixtures/thinlto.bc"),
+    ];
+    for module in modules {
+        assert_eq!(paths(module, "m.bc"), ["m.bc"]);
+        assert_eq!(paths(&[&[9; 11], module, &[9; 40]].concat(), "f"), ["f@0xb"]);
+        for size in 0..module.len() {
+            let (found, _) = carve_with(&module[..size], "m.bc", &Limits::default());
+            assert!(found.len() <= 1, "{size}");
+        }
+    }
+    // A linker puts the streams of all objects into one section.
+    let section = modules.concat();
+    let file = samples::elf_sections(&[(".llvmbc", &section)]);
+    let starts = [0, modules[0].len(), modules[0].len() + modules[1].len()];
+    assert_eq!(paths(&file, "f"), starts.map(|start| format!("f!.llvmbc@{:#x}", 0x40 + start)));
+}
+
+#[test]
+fn options_of_the_compiler() {
+    let mut options = Vec::new();
+    carve(&embedded(), b"e.o", &Limits::default(), &mut |find| {
+        options.extend(find.compiler_options().map(|option| String::from_utf8_lossy(option).into_owned()));
+        ControlFlow::Continue(())
+    });
+    assert_eq!(options, ["-triple", "x86_64", "-O2"]);
+    for file in [samples::bitcode(), samples::elf_sections(&[(".llvmbc", &samples::bitcode())])] {
+        carve(&file, b"f", &Limits::default(), &mut |find| {
+            assert_eq!((find.options, find.compiler_options().count()), (None, 0));
+            ControlFlow::Continue(())
+        });
+    }
+}
+
+#[test]
+fn bundles_behind_one_another() {
+    let bitcode = samples::bitcode();
+    let bundle = samples::offload_bundle(&[("host-x86_64", b""), (HIP, &bitcode), ("hip-a!b", &bitcode)]);
+    let mut section = bundle.clone();
+    section.resize(4096, 0);
+    section.extend(compressed(2));
+    section.resize(section.len().next_multiple_of(8), 0);
+    section.extend(binary(1));
+    section.extend(bundle);
+    section.extend([&[5; 3][..], &bitcode].concat());
+    let file = samples::elf_sections(&[(".hip_fatbin", &section), (".hip_fatbin", &binary(2))]);
+    let end = 4096 * 2;
+    let texts = paths(&file, "lib.so");
+    assert!(file.len() < end);
+    assert_eq!(
+        texts[..7],
+        [
+            "lib.so!.hip_fatbin!hip-amdgcn",
+            "lib.so!.hip_fatbin!hip-a\\x21b",
+            "lib.so!.hip_fatbin!bundle!hip-amdgcn",
+            "lib.so!.hip_fatbin!hip-amdgcn-amd-amdhsa--gfx906",
+            "lib.so!.hip_fatbin!hip-amdgcn#2",
+            "lib.so!.hip_fatbin!hip-a\\x21b#2",
+            texts[6].as_str(),
+        ]
+    );
+    assert!(texts[6].starts_with("lib.so!.hip_fatbin@0x"), "{texts:?}");
+    assert_eq!(texts[7..], ["lib.so!.hip_fatbin#2!hip-amdgcn-amd-amdhsa--gfx906"]);
+    // Two of the oldest kind, which do not state their size.
+    let twice = [compressed(1), compressed(1)].concat();
+    assert_eq!(paths(&twice, "f"), ["f!bundle!hip-amdgcn", "f!bundle#2!hip-amdgcn"]);
+}
+
+#[test]
+fn kinds_of_offloading_have_names() {
+    let image = samples::bitcode();
+    let entries: [(u16, &str, &str, &[u8]); 4] = [
+        (1, "amdgcn-amd-amdhsa", "gfx90a:xnack+", &image),
+        (4, "spirv64-unknown-unknown-x", "", &image),
+        (8, "", "", &image),
+        (99, "nvptx64-nvidia-cuda", "sm_70", &image),
+    ];
+    assert_eq!(
+        paths(&samples::offload_binary(2, &entries), "f"),
+        [
+            "f!openmp-amdgcn-amd-amdhsa--gfx90a:xnack+",
+            "f!hip-spirv64-unknown-unknown-x",
+            "f!sycl-",
+            "f!none-nvptx64-nvidia-cuda--sm_70"
+        ]
+    );
+}
+
+#[test]
+fn damaged_bundles() {
+    let bitcode = samples::bitcode();
+    // Two entries with the same bytes, and one outside.
+    let mut bundle = samples::offload_bundle(&[("a", &bitcode), ("b", &bitcode), ("c", &bitcode)]);
+    let first = bundle[32..40].to_vec();
+    bundle[57..65].copy_from_slice(&first);
+    bundle[82..90].copy_from_slice(&9_999_u64.to_le_bytes());
+    let (found, diagnostics) = carve_with(&bundle, "f", &Limits::default());
+    let texts: Vec<&str> = found.iter().map(|found| found.text.as_str()).collect();
+    assert_eq!(texts, ["f!a", "f@0xa3", "f@0xdb"]);
+    assert_eq!(rules(&diagnostics), ["offload-bundle", "offload-bundle"]);
+    // An id that is too long: what follows has no names.
+    let mut bundle = samples::offload_bundle(&[("a", &bitcode)]);
+    bundle[48..56].fill(0xff);
+    let (found, diagnostics) = carve_with(&bundle, "f", &Limits::default());
+    assert_eq!((found.len(), rules(&diagnostics)), (1, vec!["offload-bundle"]));
+    // A stream that breaks off.
+    let whole = compressed(2);
+    let (_, diagnostics) = carve_with(&whole[..whole.len() - 8], "f", &Limits::default());
+    assert_eq!(rules(&diagnostics)[0], "offload-bundle");
+    let limits = Limits { max_depth: 1, ..Limits::default() };
+    let file = samples::elf_sections(&[(".llvm.offloading", &binary(1))]);
+    let (found, diagnostics) = carve_with(&file, "f", &Limits { max_depth: 0, ..limits });
+    assert!(found[0].text.starts_with("f!.llvm.offloading@0x"), "{}", found[0].text);
+    assert_eq!(hint(&diagnostics), "raise --max-depth");
+    assert_eq!(hint(&carve_with(&compressed(2), "f", &limits).1), "raise --max-depth");
+}
+
+/// Headers that promise many blocks, entries and sections, each over the others.
+#[test]
+fn bitcode_and_bundles_that_repeat_take_no_longer() {
+    let limits = Limits { max_members: 50_000, max_total_size: 64 << 20, ..Limits::default() };
+    let module = [&b"BC\xc0\xde"[..], &[1 | 8 << 2 | 3 << 10, 1, 0].map(u32::to_le_bytes).concat()].concat();
+    // A module that is cut off, behind many empty blocks; and each of these begins a stream.
+    let blocks = [0x0c21_u32, 1, 0xdec0_4342].map(u32::to_le_bytes).concat().repeat(200_000);
+    let chain = [&module[..], &blocks, &[0x21, 0x0c, 0, 0, 0xff, 0xff, 0xff, 0xff]].concat();
+    let mut binaries = Vec::new();
+    for _ in 0..40_000 {
+        let header = [0x10ff_10ad_u32.swap_bytes(), 2, 32, 0, 0, 0, u32::MAX, 0];
+        binaries.extend(header.map(u32::to_le_bytes).concat());
+    }
+    let mut wide = binaries.clone();
+    wide.chunks_exact_mut(32).for_each(|header| header[8..16].fill(0xff));
+    let entry = [0_u64, u64::MAX, 0].map(u64::to_le_bytes).concat();
+    let count = 1_000_000_u64.to_le_bytes();
+    let bundle = [&b"__CLANG_OFFLOAD_BUNDLE__"[..], &count, &entry.repeat(100_000)].concat();
+    let streams = [&b"CCOB\x02\0\x01\0"[..], &[0; 16]].concat().repeat(40_000);
+    let bundles = [&b"__CLANG_OFFLOAD_BUNDLE__"[..], &[0; 8]].concat().repeat(40_000);
+    let sections = {
+        let content = binary(1);
+        let name = "n".repeat(900);
+        let rows: Vec<(&str, &[u8])> = vec![(name.as_str(), &content); 200];
+        let mut file = samples::elf_sections(&rows);
+        // All sections are the first one.
+        let table = usize::try_from(u64::from_le_bytes(file[40..48].try_into().unwrap())).unwrap();
+        for row in 2..201 {
+            file.copy_within(table + 88..table + 104, table + row * 64 + 24);
+        }
+        file
+    };
+    for (name, file) in [
+        ("chain", chain),
+        ("binaries", binaries),
+        ("wide", wide),
+        ("bundle", bundle),
+        ("streams", streams),
+        ("bundles", bundles),
+        ("sections", sections),
+    ] {
+        let begun = Instant::now();
+        carve_with(&file, name, &limits);
+        assert!(begun.elapsed() < Duration::from_secs(5), "{name}: {:?}", begun.elapsed());
+    }
+}
+
+#[test]
+fn thin_archives_are_noted() {
+    let mut file = samples::archive_gnu(&[("m.o", b"")]);
+    file[2..6].copy_from_slice(b"thin");
+    let (found, diagnostics) = carve_with(&file, "thin.a", &Limits::default());
+    assert_eq!((found.len(), rules(&diagnostics)), (0, vec!["archive-thin"]));
+    assert!(!diagnostics.has_errors());
 }

@@ -78,8 +78,10 @@ pub(crate) fn table(table: &Table, stdout: &mut Stdout) -> Result<()> {
     let cells: Vec<Vec<Cow<'_, str>>> =
         table.rows.iter().map(|row| row.iter().map(shown_in_table).collect()).collect();
     let used = |at: usize| cells.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty()));
-    let columns: Vec<(usize, &Column)> = table.columns.iter().enumerate().filter(|(at, _)| used(*at)).collect();
-    let widths: Vec<usize> = columns.iter().map(|(at, column)| width(column, cells.iter().map(|row| &*row[*at]))).collect();
+    let columns: Vec<(usize, &Column)> =
+        table.columns.iter().enumerate().filter(|(at, _)| used(*at)).collect();
+    let widths: Vec<usize> =
+        columns.iter().map(|(at, column)| width(column, cells.iter().map(|row| &*row[*at]))).collect();
     if columns.len() > 1 {
         let labels = columns.iter().map(|(_, column)| Cow::Borrowed(column.label));
         writeln!(stdout, "  {}", faint(line(&columns, &widths, labels)))?;
@@ -127,10 +129,12 @@ pub(crate) fn rows(group: &Group, mangled: bool, stdout: &mut Stdout) -> Result<
     let kind_width = rows.iter().map(|row| row.kind.chars().count()).max().unwrap_or(0).max("type".len());
     let cells: Vec<Vec<Cow<'_, str>>> =
         rows.iter().map(|row| row.cells.iter().map(Cell::shown).collect()).collect();
-    let is_used = |at: usize| rows.iter().any(|row| row.cells.get(at).is_some_and(|cell| *cell != Cell::Empty));
+    let is_used =
+        |at: usize| rows.iter().any(|row| row.cells.get(at).is_some_and(|cell| *cell != Cell::Empty));
     let columns: Vec<(usize, &Column)> =
         group.columns.iter().enumerate().filter(|(at, _)| is_used(*at)).collect();
-    let widths: Vec<usize> = columns.iter().map(|(at, column)| width(column, cells.iter().map(|row| &*row[*at]))).collect();
+    let widths: Vec<usize> =
+        columns.iter().map(|(at, column)| width(column, cells.iter().map(|row| &*row[*at]))).collect();
     // Few programs have sources, so that the column is there only if it says something.
     let source = |text: &'static str| if rows.iter().any(|row| row.has_source) { text } else { "" };
     let labels = line(&columns, &widths, columns.iter().map(|(_, column)| Cow::Borrowed(column.label)));

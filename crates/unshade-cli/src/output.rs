@@ -226,7 +226,8 @@ pub(crate) fn write_file_of<'d>(
 
 /// Writes a file to standard output. Binary data is not written to a terminal.
 fn write_stdout<'d>(parts: impl Iterator<Item = &'d [u8]> + Clone) -> Result<()> {
-    let is_text = || parts.clone().all(|part| std::str::from_utf8(part).is_ok_and(|text| !text.contains('\0')));
+    let is_text =
+        || parts.clone().all(|part| std::str::from_utf8(part).is_ok_and(|text| !text.contains('\0')));
     if io::stdout().is_terminal() && !is_text() {
         bail!("binary data is not written to a terminal; name a file with -o, or use a pipe");
     }

@@ -71,6 +71,20 @@ pub fn functions(module: &[u8]) -> Result<Vec<OwnedFunction<'static>>> {
     Ok(functions)
 }
 
+/// Returns the names of the functions that a module lists by their type, with the type's name.
+pub fn kinds(module: &Module<'_>) -> Vec<(Vec<u8>, String)> {
+    let mut kinds = Vec::new();
+    for (list, kind) in ENTRY_LISTS {
+        for &entry in module.named(list) {
+            let function = module.node_operands(entry).next().flatten();
+            if let Some(name) = function.and_then(|operand| function_name(module, operand)) {
+                kinds.push((name.into_owned(), kind.to_string()));
+            }
+        }
+    }
+    kinds
+}
+
 /// The functions with bodies that other modules can call.
 fn plain_functions(module: &Module<'_>) -> Vec<OwnedFunction<'static>> {
     let defined = module.functions.iter().filter(|function| !function.declaration);
@@ -93,7 +107,8 @@ fn bad_entry(list: &[u8]) -> Error {
     Error::without_offset(ErrorKind::BadValue, message)
 }
 
-fn versions(module: &Module<'_>) -> Option<FunctionVersions> {
+/// Returns the versions of AIR and of the Metal language that a module states.
+pub fn versions(module: &Module<'_>) -> Option<FunctionVersions> {
     let numbers = |name: &[u8]| {
         let operands = Node::new(module, *module.named(name).first()?);
         let numbers: Vec<u16> = operands.words.iter().filter_map(|word| word.number()).collect();

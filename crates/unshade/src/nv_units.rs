@@ -114,7 +114,11 @@ pub fn report_unknown_chips(mut chips: Vec<u32>, diagnostics: &mut Diagnostics) 
     chips.dedup();
     let names = |chips: &[u32]| chips.iter().map(|chip| format!("sm_{chip}")).collect::<Vec<_>>().join(", ");
     let known: Vec<u32> = isa::ALL.iter().flat_map(|isa| isa.architectures).copied().collect();
-    let message = format!("{}: the encoding of {} is not known", names(&chips), if chips.len() == 1 { "this chip" } else { "these chips" });
+    let message = format!(
+        "{}: the encoding of {} is not known",
+        names(&chips),
+        if chips.len() == 1 { "this chip" } else { "these chips" }
+    );
     let error = Error::without_offset(ErrorKind::Unsupported, message);
     diagnostics.warning("sass-arch", error.expected(names(&known)));
 }

@@ -4,7 +4,7 @@ use crate::carve::Find;
 use crate::format::Format;
 use crate::nv_units::Nvidia;
 use crate::program::NamedLibrary;
-use unshade_core::{Diagnostics, OutlineSink, Reader, Result};
+use unshade_core::{Diagnostics, Error, ErrorKind, OutlineSink, Reader, Result};
 use unshade_dxcontainer::Container;
 use unshade_metallib::universal::SliceContent;
 use unshade_metallib::{Library, Universal, outline};
@@ -49,7 +49,11 @@ impl<'a> Opened<'a> {
             Format::Cubin => Cubin::read(Reader::at(find.data, base)).map(Self::Cubin),
             Format::Ptx => Ok(Self::Ptx(Ptx::new(Reader::at(find.data, base)))),
             Format::Direct3d9 => Ok(Self::Direct3d9(Reader::at(find.data, base))),
-            _ => Library::parse_at(find.data, base).map(Self::Library),
+            Format::MetalLibrary => Library::parse_at(find.data, base).map(Self::Library),
+            Format::Bitcode => {
+                let message = "this is LLVM bitcode without a container";
+                Err(Error::new(ErrorKind::Unsupported, base, message).hint("`unshade dis` lists its modules"))
+            }
         }
     }
 
@@ -65,7 +69,7 @@ impl<'a> Opened<'a> {
         let mut libraries = Vec::new();
         for slice in universal.slices() {
             let Some(slice) = diagnostics.take("slice", slice) else { continue };
-            let within = |error: unshade_core::Error| error.within(slice.name());
+            let within = |error: Error| error.within(slice.name());
             let library = match diagnostics.take("slice", slice.content().map_err(within)) {
                 Some(SliceContent::Library(library)) => Some(library),
                 Some(SliceContent::GpuObject(object)) => {

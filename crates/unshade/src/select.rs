@@ -128,7 +128,8 @@ pub struct Selection {
 impl Selection {
     /// Returns whether an item is selected.
     pub fn matches(&self, item: &ItemName<'_>) -> bool {
-        (self.kinds.is_empty() || item.kind.is_some_and(|kind| self.kinds.iter().any(|wanted| wanted == kind)))
+        (self.kinds.is_empty()
+            || item.kind.is_some_and(|kind| self.kinds.iter().any(|wanted| wanted == kind)))
             && (!self.has_source || item.has_source)
             && self.matches_name(item.index, item.name)
     }
@@ -225,7 +226,13 @@ mod tests {
     fn a_name_that_is_not_there_gets_the_nearest() {
         let parse = |text| Selector::parse(text).unwrap();
         let selection = Selection {
-            selectors: vec![parse("recude_sum"), parse("/^x/"), parse("#7"), parse("sort"), parse("nothing_like_it")],
+            selectors: vec![
+                parse("recude_sum"),
+                parse("/^x/"),
+                parse("#7"),
+                parse("sort"),
+                parse("nothing_like_it"),
+            ],
             ..Selection::default()
         };
         let mut unmatched = Unmatched::new(&selection);

@@ -2,6 +2,7 @@
 //!
 //! Both identification and carving ask these; the checks know of neither.
 
+pub(crate) mod bitcode;
 pub(crate) mod compressed;
 pub(crate) mod direct3d9;
 pub(crate) mod dxcontainer;
@@ -9,6 +10,7 @@ pub(crate) mod effect;
 pub(crate) mod metal;
 pub(crate) mod nvidia;
 pub(crate) mod object;
+pub(crate) mod offload;
 pub(crate) mod ptx;
 pub(crate) mod tar;
 
@@ -18,6 +20,8 @@ pub(crate) const ZIP_LOCAL_HEADER: &[u8] = b"PK\x03\x04";
 pub(crate) const ZIP_END_RECORD: &[u8] = b"PK\x05\x06";
 /// The first bytes of a static archive.
 pub(crate) const ARCHIVE_MAGIC: &[u8] = b"!<arch>\n";
+/// The first bytes of a thin archive, which only names its members.
+pub(crate) const THIN_ARCHIVE_MAGIC: &[u8] = b"!<thin>\n";
 /// The first bytes of the index of a `.gputrace`.
 pub(crate) const GPUTRACE_INDEX_MAGIC: &[u8] = b"xdic";
 /// The size of the header of that index.

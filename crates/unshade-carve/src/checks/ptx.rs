@@ -43,8 +43,14 @@ pub(crate) fn starts(data: &[u8]) -> bool {
     })
 }
 
+/// The comment lines and blank lines directly before the directive at `at`, down to `free`, and the size with them.
+pub(crate) fn with_lead(data: &[u8], free: usize, at: usize, size: u64) -> (usize, u64) {
+    let lead = lead(data.get(free..at).unwrap_or_default());
+    (lead, size.saturating_add(lead as u64))
+}
+
 /// How many bytes of comment lines and blank lines stand directly before.
-pub(crate) fn lead(before: &[u8]) -> usize {
+fn lead(before: &[u8]) -> usize {
     let from = before.len().saturating_sub(MAX_LEAD);
     let near = before.get(from..).unwrap_or_default();
     // Text that a program holds starts behind something that is none.

@@ -2,6 +2,7 @@
 
 use super::{Container, Kind, magic};
 use crate::checks::compressed::{self, Method};
+use crate::checks::offload::Bundle;
 use crate::checks::{self, effect, object, tar};
 
 /// What these bytes are, judged by how they begin.
@@ -27,6 +28,15 @@ pub(crate) fn detect_container(data: &[u8]) -> Option<Container> {
     }
     if data.starts_with(checks::ARCHIVE_MAGIC) {
         return Some(Container::Archive);
+    }
+    if data.starts_with(checks::THIN_ARCHIVE_MAGIC) {
+        return Some(Container::ThinArchive);
+    }
+    match Bundle::of(data) {
+        Some(Bundle::Plain) => return Some(Container::OffloadBundle { is_compressed: false }),
+        Some(Bundle::Compressed) => return Some(Container::OffloadBundle { is_compressed: true }),
+        Some(Bundle::Binary) => return Some(Container::OffloadBinary),
+        None => {}
     }
     match Method::of(data) {
         Some(Method::Gzip) => return Some(Container::Gzip),

@@ -19,6 +19,8 @@ pub enum Format {
     Ptx,
     /// A token program of Shader Model 1 to 3 by itself.
     Direct3d9,
+    /// LLVM bitcode by itself: a stream of modules, or Darwin's wrapper of one.
+    Bitcode,
 }
 
 impl Format {
@@ -31,6 +33,7 @@ impl Format {
         Self::Cubin,
         Self::Ptx,
         Self::Direct3d9,
+        Self::Bitcode,
     ];
 
     /// Whether it is one of NVIDIA's.
@@ -48,6 +51,7 @@ impl Format {
             Self::Cubin => "cubin",
             Self::Ptx => "PTX",
             Self::Direct3d9 => "Direct3D 9 shader",
+            Self::Bitcode => "LLVM bitcode",
         }
     }
 
@@ -60,6 +64,7 @@ impl Format {
             Self::Cubin => "cubin",
             Self::Ptx => "ptx",
             Self::Direct3d9 => "cso",
+            Self::Bitcode => "bc",
         }
     }
 }
@@ -88,6 +93,15 @@ pub enum Container {
     Zlib,
     /// A static archive (`.a`, `.lib`).
     Archive,
+    /// A thin static archive: the names of files that are its members.
+    ThinArchive,
+    /// Device code for several targets, of `clang-offload-bundler`.
+    OffloadBundle {
+        /// Whether it is compressed.
+        is_compressed: bool,
+    },
+    /// Device code for one or several targets, of `clang-offload-packager`.
+    OffloadBinary,
     /// A Mach-O file for one architecture.
     MachO {
         /// Whether it is of the 64-bit kind.
@@ -139,6 +153,10 @@ impl fmt::Display for Container {
             Self::Zstd => f.pad("Zstandard-compressed data"),
             Self::Zlib => f.pad("zlib-compressed data"),
             Self::Archive => f.pad("static archive"),
+            Self::ThinArchive => f.pad("thin static archive"),
+            Self::OffloadBundle { is_compressed: false } => f.pad("Clang offload bundle"),
+            Self::OffloadBundle { is_compressed: true } => f.pad("compressed Clang offload bundle"),
+            Self::OffloadBinary => f.pad("LLVM offload binary"),
             Self::MachOUniversal => f.pad("Mach-O universal binary"),
             Self::GpuTraceIndex => f.pad("index of a .gputrace"),
             Self::Effect { profile } => write!(f, "Direct3D effect {profile} without a container"),

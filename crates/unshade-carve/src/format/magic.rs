@@ -4,7 +4,7 @@
 //! the program states, or [`None`] if it is no program. Another format is another row.
 
 use super::Format;
-use crate::checks::{direct3d9, dxcontainer, metal, nvidia, ptx};
+use crate::checks::{bitcode, direct3d9, dxcontainer, metal, nvidia, ptx};
 
 /// A format that can be recognised by its first bytes.
 pub(crate) struct Magic {
@@ -18,13 +18,14 @@ pub(crate) struct Magic {
     /// Whether a file that begins with the magic number can be nothing else, so that it's called by this name even
     /// if the check fails.
     pub(crate) unmistakable: bool,
-    /// How many bytes before the magic number belong to the program. It is given all bytes before the magic number.
-    pub(crate) lead: fn(&[u8]) -> usize,
+    /// How many bytes before the magic number belong to the program, and its size with them. It is given the run, the
+    /// offset before which everything belongs to others, that of the magic number, and the size from there on.
+    pub(crate) lead: fn(&[u8], usize, usize, u64) -> (usize, u64),
 }
 
 /// What begins with its magic number.
-pub(crate) fn no_lead(_: &[u8]) -> usize {
-    0
+pub(crate) fn no_lead(_: &[u8], _: usize, _: usize, size: u64) -> (usize, u64) {
+    (0, size)
 }
 
 /// The formats that are found.
@@ -64,7 +65,20 @@ pub(crate) const MAGICS: &[Magic] = &[
         unmistakable: false,
         lead: no_lead,
     },
-    Magic { bytes: ptx::MAGIC, format: Format::Ptx, check: ptx::size, unmistakable: false, lead: ptx::lead },
+    Magic {
+        bytes: bitcode::MAGIC,
+        format: Format::Bitcode,
+        check: bitcode::stream_size,
+        unmistakable: true,
+        lead: bitcode::with_wrapper,
+    },
+    Magic {
+        bytes: ptx::MAGIC,
+        format: Format::Ptx,
+        check: ptx::size,
+        unmistakable: false,
+        lead: ptx::with_lead,
+    },
 ];
 
 /// The format of a run of bytes that begins with a program, or with something that can be nothing else.
@@ -74,6 +88,9 @@ pub(crate) fn format_at_start(bytes: &[u8]) -> Option<Format> {
     }
     if direct3d9::is_program(bytes) {
         return Some(Format::Direct3d9);
+    }
+    if bitcode::starts_wrapper(bytes) {
+        return Some(Format::Bitcode);
     }
     let magic = MAGICS.iter().find(|magic| bytes.starts_with(magic.bytes))?;
     (magic.unmistakable || (magic.check)(bytes).is_some()).then_some(magic.format)

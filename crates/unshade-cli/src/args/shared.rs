@@ -93,7 +93,9 @@ impl SelectionArgs {
     /// Returns the selection, with selectors that were given as arguments.
     pub(crate) fn with(&self, arguments: &[OsString]) -> Result<Selection> {
         let parse = |argument: &OsString| {
-            let Some(text) = argument.to_str() else { bail!("a selector of functions is UTF-8: {argument:?}") };
+            let Some(text) = argument.to_str() else {
+                bail!("a selector of functions is UTF-8: {argument:?}")
+            };
             Selector::parse(text)
                 .map_err(anyhow::Error::msg)
                 .with_context(|| format!("bad selector {text:?}"))

@@ -3,7 +3,8 @@
 use super::written::write;
 use crate::Outcome;
 use crate::args::{
-    BuildArgs, EditArgs, FileArgs, FromYamlArgs, PartFile, SignArgs, Stripped, ToYamlArgs, part_argument, part_name,
+    BuildArgs, EditArgs, FileArgs, FromYamlArgs, PartFile, SignArgs, Stripped, ToYamlArgs, part_argument,
+    part_name,
 };
 use crate::input::{Bytes, shown};
 use crate::output::write_pieces;

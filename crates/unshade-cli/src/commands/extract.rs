@@ -82,7 +82,12 @@ pub(crate) fn run(args: &ExtractArgs, global: &GlobalArgs) -> Result<Outcome> {
 }
 
 /// Writes the one thing that is extracted to standard output.
-fn to_stdout(inputs: &[Input], selection: &Selection, args: &ExtractArgs, limits: &Limits) -> Result<Outcome> {
+fn to_stdout(
+    inputs: &[Input],
+    selection: &Selection,
+    args: &ExtractArgs,
+    limits: &Limits,
+) -> Result<Outcome> {
     let mut found: Vec<(String, Vec<u8>)> = Vec::new();
     for input in inputs {
         each_program(input, args.verb(), limits, |mut visited| {

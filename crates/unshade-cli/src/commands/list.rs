@@ -28,7 +28,12 @@ pub(crate) fn run(args: &ListArgs, global: &GlobalArgs) -> Result<Outcome> {
         let carving = each_program(input, Verb::List, &limits, |mut visited| {
             let head = ProgramJson::new(visited.find);
             let items = visited.program.map(|program| {
-                program.items(&selection, global.json || !args.mangled, &AllProcessors, &mut visited.diagnostics)
+                program.items(
+                    &selection,
+                    global.json || !args.mangled,
+                    &AllProcessors,
+                    &mut visited.diagnostics,
+                )
             });
             listed += items.as_ref().map_or(0, Items::count);
             if visited.program.is_none() {

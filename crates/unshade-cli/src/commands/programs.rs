@@ -158,7 +158,10 @@ pub(super) fn open_all<A: AsRef<std::ffi::OsStr>>(files: &[A]) -> (Vec<Input>, O
 }
 
 /// Does `one` for each input. What goes wrong with one is reported, and the others go on.
-pub(super) fn each_input(inputs: &[Input], mut one: impl FnMut(&Input) -> Result<Outcome>) -> Result<Outcome> {
+pub(super) fn each_input(
+    inputs: &[Input],
+    mut one: impl FnMut(&Input) -> Result<Outcome>,
+) -> Result<Outcome> {
     let mut outcome = Outcome::Done;
     for input in inputs {
         match one(input) {
@@ -187,7 +190,12 @@ pub(super) fn each_file<A: AsRef<std::ffi::OsStr>>(
 }
 
 /// Fails unless every selector selects something in one of the inputs.
-pub(super) fn require_selected(inputs: &[Input], selection: &Selection, verb: Verb, limits: &Limits) -> Result<()> {
+pub(super) fn require_selected(
+    inputs: &[Input],
+    selection: &Selection,
+    verb: Verb,
+    limits: &Limits,
+) -> Result<()> {
     let mut unmatched = Unmatched::new(selection);
     for input in inputs {
         if unmatched.is_empty() {

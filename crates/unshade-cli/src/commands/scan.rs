@@ -104,7 +104,8 @@ fn scan_file(path: &Path, limits: &Limits) -> Scanned {
 }
 
 fn describe(find: &Find<'_>) -> FoundJson {
-    let Brief { target, functions, .. } = program::open(find).map(|program| program.brief()).unwrap_or_default();
+    let Brief { target, functions, .. } =
+        program::open(find).map(|program| program.brief()).unwrap_or_default();
     FoundJson { head: ProgramJson::new(find), target, functions }
 }
 

@@ -33,7 +33,8 @@ pub(crate) fn run(args: &ShowArgs, global: &GlobalArgs) -> Result<Outcome> {
         let mut outcome = Outcome::Done;
         let carving = each_program(input, Verb::Show, &limits, |mut visited| {
             let head = ProgramJson::new(visited.find);
-            let described = visited.program.map(|program| program.describe(&selection, &mut visited.diagnostics));
+            let described =
+                visited.program.map(|program| program.describe(&selection, &mut visited.diagnostics));
             if visited.program.is_none() {
                 outcome = outcome_of(&visited.diagnostics);
             }
@@ -83,7 +84,10 @@ fn require_few(input: &Input, limits: &Limits) -> Result<()> {
     })?;
     if count > MAX_UNSELECTED {
         let count = counted(count, "function");
-        bail!(NothingFound(format!("{}: {count}; name those to show, as `unshade list` lists them", input.name)));
+        bail!(NothingFound(format!(
+            "{}: {count}; name those to show, as `unshade list` lists them",
+            input.name
+        )));
     }
     Ok(())
 }

@@ -25,7 +25,9 @@ pub(crate) fn to_yaml(args: &ToYamlArgs, global: &GlobalArgs) -> Result<Outcome>
         return one_to_yaml(file, args, &args.output, global);
     }
     // Several files: a document for each in a folder.
-    let Some(folder) = &args.output.output else { bail!("of several files, -o names the folder for the documents") };
+    let Some(folder) = &args.output.output else {
+        bail!("of several files, -o names the folder for the documents")
+    };
     Folder::create(folder, args.output.force)?;
     let mut names = SafePaths::default();
     let mut outcome = Outcome::Done;
@@ -102,7 +104,8 @@ pub(super) fn one_program(
     let limits = global.limits();
     input.will_be_read();
     only_program(&input, verb, &limits, |find, program| {
-        let writable = program.writable().with_context(|| format!("{}: {} is not written", find.path, find.format))?;
+        let writable =
+            program.writable().with_context(|| format!("{}: {} is not written", find.path, find.format))?;
         work(writable, whole(&input, find)).with_context(|| shown(argument))
     })
 }

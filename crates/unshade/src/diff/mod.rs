@@ -35,7 +35,7 @@ pub use fields::FieldChange;
 pub use lines::{Change, Hunk, HunkLine, LineDiff, MAX_LINES, MAX_SHOWN};
 
 use crate::demangle;
-use crate::program::{Code, CodeRequest, Program};
+use crate::program::{Code, CodeRequest, DxProgram, Program};
 use crate::select::Selection;
 use crate::view::FunctionView;
 use fields::FieldLine;
@@ -353,11 +353,9 @@ pub struct ContainerDiff {
 impl ContainerDiff {
     /// Compares two containers, with `context` lines around each change of code.
     pub fn new(before: &Container<'_>, after: &Container<'_>, context: usize) -> Self {
-        let program = |container: &Container<'_>| {
-            crate::program::DxProgram::new(container.clone())
-        };
         let identical = before.bytes() == after.bytes();
-        Self::of_programs(&program(before), &program(after), identical, context)
+        let (before, after) = (DxProgram::new(before.clone()), DxProgram::new(after.clone()));
+        Self::of_programs(&before, &after, identical, context)
     }
 
     /// Compares two programs of any format, by their outlines and their code.

@@ -25,6 +25,8 @@ pub enum Unit<'a> {
         name: &'a str,
         /// Its bytes.
         bytes: &'a [u8],
+        /// The offset of the first byte in the file.
+        base: u64,
         /// Which of its modules.
         index: usize,
         /// How many it has, mostly one.
@@ -58,7 +60,7 @@ impl<'a> Unit<'a> {
                 ))),
             },
             Self::Part(part) => Ok((part.bitcode.data(), part.bitcode.base())),
-            Self::File { bytes, .. } => Ok((bytes, 0)),
+            Self::File { bytes, base, .. } => Ok((bytes, *base)),
         }
     }
 

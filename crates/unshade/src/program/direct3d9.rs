@@ -1,8 +1,8 @@
 //! Token programs of Shader Model 1 to 3 outside of a container.
 
 use super::{
-    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group, Info,
-    ItemName, Items, Program, Row, Runner, Section, Table, Verb, Verdict,
+    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
+    Info, ItemName, Items, Program, Row, Runner, Section, Table, Verb, Verdict,
 };
 use crate::carve;
 use crate::d3d9_outline;
@@ -14,7 +14,8 @@ use std::ops::ControlFlow;
 use unshade_core::{Diagnostics, OutlineSink, Reader, TokenKind, TokenSink};
 
 const NO_MACHINE_CODE: &str = "holds a Direct3D token program, no NVIDIA machine code";
-const NO_CONTAINER: &str = "a bare Direct3D 9 program has no container; `unshade dis` and `unshade asm` write and read its text";
+const NO_CONTAINER: &str =
+    "a bare Direct3D 9 program has no container; `unshade dis` and `unshade asm` write and read its text";
 
 pub(super) static FORMAT: Format = Format {
     format: carve::format::Format::Direct3d9,
@@ -105,7 +106,10 @@ impl Program for Direct3d9<'_> {
             Section { heading: format!("{}, {}", FORMAT.format, heading(view)), facts }
         });
         let empty = || Section { heading: FORMAT.format.to_string(), facts: Vec::new() };
-        Info { sections: vec![section.unwrap_or_else(empty)], json: Box::new(Direct3d9Json { direct3d9: view }) }
+        Info {
+            sections: vec![section.unwrap_or_else(empty)],
+            json: Box::new(Direct3d9Json { direct3d9: view }),
+        }
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
@@ -138,13 +142,17 @@ impl Program for Direct3d9<'_> {
     fn describe(&self, selection: &Selection, diagnostics: &mut Diagnostics) -> Descriptions {
         let view = self.view(diagnostics).filter(|_| selection.matches(&self.name()));
         let card = |view: &Direct3d9View| {
-            let mut card = Card { facts: facts(view), tables: constants(view).into_iter().collect(), ..Card::default() };
+            let mut card =
+                Card { facts: facts(view), tables: constants(view).into_iter().collect(), ..Card::default() };
             card.put(TokenKind::Keyword, &view.profile);
             card.put(TokenKind::Space, " ");
             card.put(TokenKind::Function, "main");
             card
         };
-        Descriptions { cards: view.iter().map(card).collect(), json: Box::new(Direct3d9Json { direct3d9: view }) }
+        Descriptions {
+            cards: view.iter().map(card).collect(),
+            json: Box::new(Direct3d9Json { direct3d9: view }),
+        }
     }
 
     fn code(&self, _request: &CodeRequest<'_>, _diagnostics: &mut Diagnostics) -> Code<'_> {

@@ -3,8 +3,8 @@
 //! Items are functions: the exports of a library, or the one entry point of any other container.
 
 use super::{
-    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group, Info,
-    ItemName, Items, ModuleGroup, Program, Row, Runner, Section, State, Table, Verb, Verdict, Writable,
+    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
+    Info, ItemName, Items, ModuleGroup, Program, Row, Runner, Section, State, Table, Verb, Verdict, Writable,
 };
 use crate::carve;
 use crate::disassembly::{TokenSource, Unit, has_token_program, program_parts};
@@ -26,8 +26,23 @@ pub(super) static FORMAT: Format = Format {
     format: carve::format::Format::DxContainer,
     item: "function",
     kinds: &[
-        "pixel", "vertex", "geometry", "hull", "domain", "compute", "library", "mesh", "amplification", "node",
-        "raygeneration", "intersection", "anyhit", "closesthit", "miss", "callable", "effect",
+        "pixel",
+        "vertex",
+        "geometry",
+        "hull",
+        "domain",
+        "compute",
+        "library",
+        "mesh",
+        "amplification",
+        "node",
+        "raygeneration",
+        "intersection",
+        "anyhit",
+        "closesthit",
+        "miss",
+        "callable",
+        "effect",
     ],
     refusals: &[
         (Verb::Liveness, NO_MACHINE_CODE),
@@ -190,7 +205,8 @@ impl Program for DxProgram<'_> {
         _diagnostics: &mut Diagnostics,
     ) -> Items {
         let mut view = self.view();
-        let rows: Vec<Row> = selected(&view, selection).iter().map(|(index, entry)| row(*index, entry)).collect();
+        let rows: Vec<Row> =
+            selected(&view, selection).iter().map(|(index, entry)| row(*index, entry)).collect();
         let tables = if selection.is_everything() {
             resources(&view).into_iter().chain(parts(&view)).collect()
         } else {
@@ -210,7 +226,11 @@ impl Program for DxProgram<'_> {
             Some(last) => last.tables.extend(tables(&view)),
             // Root signatures and the like have no function.
             None if selection.is_everything() => {
-                cards.push(Card { facts: first_facts(&view, true), tables: tables(&view), ..Card::default() });
+                cards.push(Card {
+                    facts: first_facts(&view, true),
+                    tables: tables(&view),
+                    ..Card::default()
+                });
             }
             None => {}
         }

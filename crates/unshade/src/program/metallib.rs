@@ -2,8 +2,8 @@
 
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
-    Hashes, Info, ItemName, Items, ModuleGroup, Note, Program, Row, Runner, Section, State, Table, Verb, Verdict,
-    Writable, map,
+    Hashes, Info, ItemName, Items, ModuleGroup, Note, Program, Row, Runner, Section, State, Table, Verb,
+    Verdict, Writable, map,
 };
 use crate::carve::{self, Find};
 use crate::disassembly::Unit;
@@ -187,7 +187,10 @@ impl<'a> MetalProgram<'a> {
         let mut selected = Vec::new();
         for named in &self.libraries {
             let functions = named.library.functions().map_while(Result::ok);
-            selected.push((named, functions.filter(|function| selection.matches(&item_name(function))).collect()));
+            selected.push((
+                named,
+                functions.filter(|function| selection.matches(&item_name(function))).collect(),
+            ));
         }
         selected
     }
@@ -216,7 +219,8 @@ impl Program for MetalProgram<'_> {
         let slices = self.universal.as_ref().map(|universal| {
             universal.slices().filter_map(Result::ok).map(|slice| read_slice(&slice)).collect::<Vec<_>>()
         });
-        let mut sections: Vec<Section> = slices.iter().map(|slices| slices_section(slices, self.size)).collect();
+        let mut sections: Vec<Section> =
+            slices.iter().map(|slices| slices_section(slices, self.size)).collect();
         let mut libraries = Vec::new();
         for named in &self.libraries {
             let functions: Vec<_> = named.library.functions().map_while(Result::ok).collect();
@@ -396,8 +400,9 @@ fn extract_sources(
     for archive in sources.archives() {
         let Some(archive) = diagnostics.take("sources", archive) else { continue };
         let offset = archive.code_offset.saturating_sub(start);
-        let is_named =
-            |functions: &[Function<'_>]| functions.iter().any(|function| function.source_offset == Some(offset));
+        let is_named = |functions: &[Function<'_>]| {
+            functions.iter().any(|function| function.source_offset == Some(offset))
+        };
         if !functions.is_none_or(is_named) {
             continue;
         }
@@ -441,7 +446,9 @@ fn slices_section(slices: &[SliceJson], bytes: u64) -> Section {
     let mut facts = Vec::new();
     for slice in slices {
         let place = |name: &str, offset, bytes| format!("{name:<22} {:>8}  at {offset:#x}", size(bytes));
-        facts.push(Fact::new("slice", place(&slice.name, slice.offset, slice.size)).at(slice.offset, slice.size));
+        facts.push(
+            Fact::new("slice", place(&slice.name, slice.offset, slice.size)).at(slice.offset, slice.size),
+        );
         for section in &slice.sections {
             let text = place(&section.name, section.offset, section.size);
             facts.push(Fact::new("section", text).at(section.offset, section.size));
@@ -597,7 +604,9 @@ fn card(library: &Library<'_>, function: &Function<'_>, view: &FunctionView) -> 
         facts.push(Fact::new("source", format!("{path}:{line}")));
     }
     facts.extend(metadata.dependencies.iter().map(|path| Fact::new("linked from", path)));
-    facts.extend(view.source_archive.iter().map(|id| Fact::new("archive", format!("source is in archive {id}"))));
+    facts.extend(
+        view.source_archive.iter().map(|id| Fact::new("archive", format!("source is in archive {id}"))),
+    );
     facts.extend(metadata.raw.iter().map(|(code, bytes)| Fact::new(code.clone(), bytes)));
     let (start, end) = view.group;
     let codes: Vec<_> = function.tags().filter_map(Result::ok).map(|tag| tag.code.to_string()).collect();

@@ -19,7 +19,7 @@
 //! Everything for people is a [`Section`], a [`Card`] or a [`Table`], which callers lay out; everything for programs is
 //! [`Json`], in the shapes of [`crate::view`].
 
-
+mod bitcode;
 mod code;
 mod direct3d9;
 mod dxcontainer;
@@ -68,7 +68,7 @@ pub static FORMATS: &[&Format] = &[
     &nvidia::FATBIN,
     &nvidia::CUBIN,
     &nvidia::PTX,
-
+    &bitcode::FORMAT,
 ];
 
 /// What a program is in a few words: for rows of programs.
@@ -244,7 +244,7 @@ fn base(find: &Find<'_>) -> u64 {
 
 /// Returns the format of a program that was found.
 pub fn format_of(find: &Find<'_>) -> &'static Format {
-    FORMATS.iter().find(|format| format.format == find.format).copied().unwrap_or(&metallib::LIBRARY)
+    FORMATS.iter().find(|format| format.format == find.format).copied().unwrap_or(&bitcode::FORMAT)
 }
 
 /// Opens a program that was found. Offsets in errors are those of the file if the program is in it as it is, and of the

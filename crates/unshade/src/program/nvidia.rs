@@ -2,8 +2,8 @@
 
 use super::metallib::finding;
 use super::{
-    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group, Info,
-    ItemName, Items, Program, Row, Runner, Section, Table, Verb, Verdict, map,
+    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
+    Info, ItemName, Items, Program, Row, Runner, Section, Table, Verb, Verdict, map,
 };
 use crate::carve::{self, Find};
 use crate::demangle;
@@ -20,7 +20,8 @@ use unshade_nv::{Cubin, Fatbin, Ptx, verify};
 
 const KINDS: &[&str] = &["kernel", "device", "inner", "PTX"];
 const NO_RULES: &str = "no rules are known for where NVIDIA programs load";
-const NO_YAML: &str = "NVIDIA programs have no YAML; `unshade dis` and `unshade asm` write and read their code";
+const NO_YAML: &str =
+    "NVIDIA programs have no YAML; `unshade dis` and `unshade asm` write and read their code";
 const NOT_EDITED: &str = "NVIDIA programs are not edited; `unshade asm --into` replaces functions of a cubin";
 const NOT_SIGNED: &str = "NVIDIA programs are not signed";
 const IS_TEXT: &str = "PTX is text, not machine code";
@@ -175,7 +176,10 @@ impl Program for NvidiaProgram<'_> {
                 views.push(view);
             }
         });
-        Descriptions { cards: views.iter().map(card).collect(), json: Box::new(KernelsJson { kernels: views }) }
+        Descriptions {
+            cards: views.iter().map(card).collect(),
+            json: Box::new(KernelsJson { kernels: views }),
+        }
     }
 
     fn code(&self, _request: &CodeRequest<'_>, _diagnostics: &mut Diagnostics) -> Code<'_> {
@@ -299,7 +303,8 @@ fn only_unit(view: &NvidiaView) -> Option<&UnitView> {
 
 /// Returns a program in a few words.
 fn summary(view: &NvidiaView) -> String {
-    let kernels: u64 = view.units.iter().filter_map(|unit| unit.cubin.as_ref()).map(|cubin| cubin.kernels).sum();
+    let kernels: u64 =
+        view.units.iter().filter_map(|unit| unit.cubin.as_ref()).map(|cubin| cubin.kernels).sum();
     if let Some(unit) = only_unit(view) {
         let kernels = unit.ptx.as_ref().map_or(kernels, |ptx| ptx.kernels);
         return format!("{}, {}", unit.target, counted(kernels, "kernel"));
@@ -346,7 +351,8 @@ fn unit_facts(unit: &UnitView) -> Vec<Fact> {
         facts.push(Fact::new("functions", functions.join(" · ")));
         let code = format!("{} bytes, {}-bit addresses", grouped(cubin.code_size), cubin.address_bits);
         facts.push(Fact::new("code", code));
-        let banks = cubin.constants.iter().map(|(bank, size)| format!("bank {bank}: {} bytes", grouped(*size)));
+        let banks =
+            cubin.constants.iter().map(|(bank, size)| format!("bank {bank}: {} bytes", grouped(*size)));
         let globals =
             (cubin.global_memory > 0).then(|| format!("global: {} bytes", grouped(cubin.global_memory)));
         let memory: Vec<String> = globals.into_iter().chain(banks).collect();
@@ -378,7 +384,10 @@ fn fatbin_facts(view: &NvidiaView) -> Vec<Fact> {
     if !compressions.is_empty() {
         let total = view.units.len() as u64;
         let total = if total == 1 { "1 entry".into() } else { format!("{} entries", grouped(total)) };
-        facts.push(Fact::new("packed", format!("{} of {total}, {}", packed.count(), compressions.join(" · "))));
+        facts.push(Fact::new(
+            "packed",
+            format!("{} of {total}, {}", packed.count(), compressions.join(" · ")),
+        ));
     }
     facts
 }
@@ -427,8 +436,10 @@ fn card_facts(view: &KernelView) -> Vec<Fact> {
     let row = &view.row;
     let unit = |number: u64, unit: &str| format!("{} {unit}", grouped(number));
     let entry = row.entry.map(|entry| format!(", entry {entry}")).unwrap_or_default();
-    let mut facts =
-        vec![Fact::new("index", format!("#{}", row.index)), Fact::new("chip", format!("{}{entry}", row.target))];
+    let mut facts = vec![
+        Fact::new("index", format!("#{}", row.index)),
+        Fact::new("chip", format!("{}{entry}", row.target)),
+    ];
     if row.demangled.is_some() {
         facts.push(Fact::new("mangled", &row.name));
     }
@@ -440,7 +451,10 @@ fn card_facts(view: &KernelView) -> Vec<Fact> {
         let own = view.frame_size.filter(|own| *own != stack).map(|own| format!(", {own} of its own"));
         let most = view.max_stack.filter(|most| *most > stack).map(|most| format!(", at most {most}"));
         let text = unit(stack.into(), "bytes");
-        facts.push(Fact::new("stack", format!("{text}{}{}", own.unwrap_or_default(), most.unwrap_or_default())));
+        facts.push(Fact::new(
+            "stack",
+            format!("{text}{}{}", own.unwrap_or_default(), most.unwrap_or_default()),
+        ));
     }
     facts.extend(view.call_stack.map(|calls| Fact::new("call stack", unit(calls.into(), "bytes"))));
     facts.extend(row.shared.map(|shared| Fact::new("shared", unit(shared, "bytes"))));
@@ -452,7 +466,9 @@ fn card_facts(view: &KernelView) -> Vec<Fact> {
     }
     let required = view.required_threads.map(|threads| format!("{} required", dimensions(threads)));
     facts.extend(required.map(|text| Fact::new("threads", text)));
-    facts.extend(view.max_threads.map(|threads| Fact::new("threads", format!("at most {}", dimensions(threads)))));
+    facts.extend(
+        view.max_threads.map(|threads| Fact::new("threads", format!("at most {}", dimensions(threads)))),
+    );
     facts.extend(view.cluster.map(|cluster| Fact::new("cluster", dimensions(cluster))));
     facts.extend(view.directives.iter().map(|directive| Fact::new("directive", directive)));
     if let Some(code) = view.code_offset {

@@ -4,6 +4,7 @@ use super::session::{Content, Parsed, Session};
 use super::*;
 use crate::diff::{self, Change, ContainerDiff, FieldChange, LibraryDiff, LineDiff};
 use crate::opened::Opened;
+use crate::program;
 use unshade_core::Diagnostics;
 
 /// Lines around a change.
@@ -84,9 +85,12 @@ fn programs(before: &Parsed<'_>, after: &Parsed<'_>) -> Answer<CompareAnswer> {
                 if let Some((one, other)) = one.zip(other) {
                     answer.take_library(&LibraryDiff::new(one, other));
                 }
-            } else if before.format == after.format {
+            } else if before.format == after.format
+                && let (Some(one), Some(other)) = (&before.find, &after.find)
+            {
+                let (one, other) = (program::open(one)?, program::open(other)?);
                 let identical = before.data == after.data;
-                answer.take_parts(&ContainerDiff::of_outlines(one, other, identical, CONTEXT));
+                answer.take_parts(&ContainerDiff::of_programs(&*one, &*other, identical, CONTEXT));
             } else {
                 return Err(different_kinds());
             }

@@ -34,7 +34,8 @@ impl Session {
         let answer = match (&parsed.content, row) {
             (Content::Bitcode(bytes), row) => {
                 let index = row.map_or(0, |row| row.index as usize);
-                let unit = Unit::File { name: parsed.short_name(), bytes, index, count: 1 };
+                let base = parsed.base;
+                let unit = Unit::File { name: parsed.short_name(), bytes, base, index, count: 1 };
                 of_module(&unit, request.function)?
             }
             (Content::Program(Opened::Library(_) | Opened::Universal(_)), Some(row)) => parsed

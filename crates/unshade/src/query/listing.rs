@@ -235,7 +235,8 @@ pub(super) fn print(parsed: &Parsed<'_>, row: Option<&Row>, pane: &str) -> Answe
         (Content::Bitcode(bytes), row, Some(raw), _) => {
             let index = row.map_or(0, |row| row.index as usize);
             let count = llvm::Module::parse_all(bytes, parsed.base).map_or(1, |modules| modules.len().max(1));
-            let unit = Unit::File { name: parsed.short_name(), bytes, index, count };
+            let base = parsed.base;
+            let unit = Unit::File { name: parsed.short_name(), bytes, base, index, count };
             unit_lines(&unit, raw, &mut tape, &mut diagnostics)?;
         }
         (Content::Program(Opened::Library(_) | Opened::Universal(_)), Some(row), Some(raw), _) => {

@@ -3,9 +3,9 @@
 //! A table is made once. Rows are filtered and sorted for each request, which for 20,000 of them takes some milliseconds.
 
 use super::session::{Content, Parsed, Session};
-use crate::quantity::{grouped, natural};
 use super::*;
 use crate::opened::Opened;
+use crate::quantity::{grouped, natural};
 use crate::view::nvidia::{KernelRow, kernel_rows};
 use crate::view::{ContainerView, FunctionRow};
 use regex_lite::RegexBuilder;

@@ -6,8 +6,8 @@
 use super::listing::{Printed, has_pane, panes, print, source};
 use super::rows::Pattern;
 use super::session::Session;
-use crate::quantity::utf16_length;
 use super::*;
+use crate::quantity::utf16_length;
 
 /// After so many milliseconds a step ends, if nothing else is asked for.
 const BUDGET: f64 = 100.0;

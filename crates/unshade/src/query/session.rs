@@ -90,6 +90,8 @@ enum Held {
 /// A program, parsed for a request.
 pub(super) struct Parsed<'a> {
     pub(super) content: Content<'a>,
+    /// Where it was found, unless the file is bitcode.
+    pub(super) find: Option<Find<'a>>,
     /// The file, and the way to the program.
     pub(super) path: &'a str,
     pub(super) format: Option<Format>,
@@ -232,7 +234,8 @@ impl Session {
                 table: None,
                 head: None,
             };
-            self.opened = Some(OpenedFile { programs: vec![program], findings: Vec::new(), is_partial: false });
+            self.opened =
+                Some(OpenedFile { programs: vec![program], findings: Vec::new(), is_partial: false });
             return Ok(());
         }
         let mut programs = Vec::new();
@@ -338,16 +341,17 @@ impl Session {
             }
         };
         let base = entry.file_offset.or(entry.find_path.as_ref().map(FindPath::offset)).unwrap_or(0);
-        let content = match (entry.format, &entry.find_path) {
-            (Some(format), Some(path)) => {
-                let (file_offset, condition) = (entry.file_offset, entry.condition);
-                let find = Find { format, path: path.clone(), data, file_offset, condition };
-                Content::Program(Opened::open(&find)?)
-            }
-            _ => Content::Bitcode(data),
+        let find = entry.format.zip(entry.find_path.clone()).map(|(format, path)| {
+            let (file_offset, condition) = (entry.file_offset, entry.condition);
+            Find { format, path, data, file_offset, condition, options: None }
+        });
+        let content = match &find {
+            Some(find) => Content::Program(Opened::open(find)?),
+            None => Content::Bitcode(data),
         };
         Ok(Parsed {
             content,
+            find,
             path: &entry.path,
             format: entry.format,
             data,
@@ -543,7 +547,8 @@ impl Entry {
             None => Held::Nowhere(size),
         };
         Self {
-            format: Some(find.format),
+            // Bitcode is no program with a header: it is read as it is in a file by itself.
+            format: (find.format != Format::Bitcode).then_some(find.format),
             find_path: Some(find.path.clone()),
             path: find.path.to_string(),
             held,
@@ -564,7 +569,7 @@ fn format_word(format: Option<Format>) -> &'static str {
         Some(Format::Cubin) => "cubin",
         Some(Format::Ptx) => "ptx",
         Some(Format::Direct3d9) => "direct3d9",
-        None => "bitcode",
+        Some(Format::Bitcode) | None => "bitcode",
     }
 }
 

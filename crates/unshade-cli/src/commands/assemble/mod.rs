@@ -23,7 +23,8 @@ pub(crate) fn run(args: &AssembleArgs, global: &GlobalArgs) -> Result<Outcome> {
 /// Writes what came of it, if a file was named, but over none of the inputs.
 fn save(args: &AssembleArgs, data: &[u8]) -> Result<bool> {
     let Some(output) = &args.output else { return Ok(false) };
-    let inputs: Vec<&OsStr> = args.into.iter().chain([&args.listing]).map(|input| input.as_os_str()).collect();
+    let inputs: Vec<&OsStr> =
+        args.into.iter().chain([&args.listing]).map(|input| input.as_os_str()).collect();
     let output = BinaryArgs { output: output.clone(), force: args.force };
     write(&output, &inputs, std::iter::once(data))?;
     Ok(true)

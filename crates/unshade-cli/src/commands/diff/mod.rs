@@ -19,6 +19,7 @@ use unshade::carve::{Find, Limits};
 use unshade::diff::{ContainerDiff, FunctionChange, LibraryDiff, LineDiff, Pair};
 use unshade::format::Format;
 use unshade::llvm::print::Dialect;
+use unshade::metallib::Library;
 use unshade::program::{NamedLibrary, Program, Verb};
 
 /// So many functions are compared before what came of them is printed.
@@ -122,9 +123,9 @@ fn compare_libraries(
     context: usize,
     writer: &mut dyn Writer,
 ) -> Result<bool> {
-    let slices = |libraries: &[NamedLibrary<'_>]| -> BTreeMap<String, _> {
+    fn slices<'a>(libraries: &[NamedLibrary<'a>]) -> BTreeMap<String, Library<'a>> {
         libraries.iter().map(|named| (named.slice.clone(), named.library.clone())).collect()
-    };
+    }
     let is_single = before.len() == 1 && after.len() == 1;
     let (before, mut after) = (slices(before), slices(after));
     let mut is_empty = true;

@@ -111,7 +111,12 @@ impl Output<'_, '_> {
         self.end_library()
     }
 
-    fn modules(&mut self, group: &ModuleGroup<'_>, selection: &Selection, args: &DisassembleArgs) -> Result<()> {
+    fn modules(
+        &mut self,
+        group: &ModuleGroup<'_>,
+        selection: &Selection,
+        args: &DisassembleArgs,
+    ) -> Result<()> {
         let describe = |unit: &Unit<'_>| graphs_of(unit, selection, args);
         in_batches(&group.units, "reading", describe, |unit, graphs| {
             let Some(functions) = self.writer.take(&self.head.path, unit, graphs) else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! `unshade dis --json`: NVIDIA machine code as data, instruction by instruction.
 
-use super::json_stream::JsonStream;
 use super::code::{Opened, Request, each_code};
+use super::json_stream::JsonStream;
 use super::nvidia::each_machine_code;
 use super::writer::Writer;
 use crate::Outcome;

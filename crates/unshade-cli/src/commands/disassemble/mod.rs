@@ -54,7 +54,12 @@ pub(crate) fn run(args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome
     }
 }
 
-fn one_file(input: &Input, selection: &Selection, args: &DisassembleArgs, global: &GlobalArgs) -> Result<Outcome> {
+fn one_file(
+    input: &Input,
+    selection: &Selection,
+    args: &DisassembleArgs,
+    global: &GlobalArgs,
+) -> Result<Outcome> {
     let limits = global.limits();
     require_selected(std::slice::from_ref(input), selection, verb(args, global), &limits)?;
     if let Some(outcome) = other_form(input, selection, args, global) {

@@ -161,7 +161,11 @@ fn count_library(
     Ok(LibraryJson { slice: group.slice.clone(), total: total.view(), functions })
 }
 
-fn count_machine_code(code: &MachineCode<'_>, selection: &Selection, diagnostics: &mut Diagnostics) -> LibraryJson {
+fn count_machine_code(
+    code: &MachineCode<'_>,
+    selection: &Selection,
+    diagnostics: &mut Diagnostics,
+) -> LibraryJson {
     let wanted = |function: &Function<'_>| selection.matches_name(function.index, function.name());
     let mut total = Tally::default();
     let mut functions = Vec::new();

@@ -91,7 +91,9 @@ impl<'a> Writer<'a> {
     pub(super) fn new(args: &'a DisassembleArgs, usual: &'static str, page: bool) -> Result<Self> {
         let destination = match &args.output {
             Some(path) if is_stdout(path) => Destination::Stdout(Stdout::new(false)),
-            Some(path) if path.extension().is_none() => Destination::Folder(Folder::create(path, args.force)?),
+            Some(path) if path.extension().is_none() => {
+                Destination::Folder(Folder::create(path, args.force)?)
+            }
             Some(path) => Destination::File(path.clone()),
             None => Destination::Stdout(Stdout::new(page)),
         };
