@@ -17,7 +17,9 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 use unshade::carve::{Find, Limits};
-use unshade::core::Diagnostics;
+use unshade::core::{Diagnostics, Escaped};
+use unshade::format::Format;
+use unshade::llvm::Module;
 use unshade::program::Program;
 use unshade::view::{FindingView, SCHEMA};
 
@@ -121,6 +123,9 @@ fn describe(find: &Find<'_>) -> FoundJson {
     if let Some(view) = super::direct3d9::view(find, &mut ignored) {
         return FoundJson { head: ProgramJson::new(find), target: Some(view.profile), functions: 1 };
     }
+    if find.format == Format::Bitcode {
+        return describe_bitcode(find);
+    }
     let program = Program::open(find).ok();
     let nvidia = program.as_ref().and_then(|program| super::nvidia::view(program, &mut ignored));
     if let Some(view) = &nvidia {
@@ -133,6 +138,17 @@ fn describe(find: &Find<'_>) -> FoundJson {
         target: libraries.first().map(|named| named.library.header().target()),
         functions: libraries.iter().map(|named| u64::from(named.library.functions().declared_count())).sum(),
     }
+}
+
+/// Describes bitcode by the first triple in it and the functions that are defined.
+fn describe_bitcode(find: &Find<'_>) -> FoundJson {
+    let modules = Module::parse_all(find.data, 0).into_iter().flatten().flatten();
+    let (mut target, mut functions) = (None, 0);
+    for module in modules {
+        target.get_or_insert_with(|| Escaped(&module.triple).to_string());
+        functions += module.functions.iter().filter(|function| !function.declaration).count() as u64;
+    }
+    FoundJson { head: ProgramJson::new(find), target, functions }
 }
 
 fn report(
