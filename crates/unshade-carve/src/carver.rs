@@ -185,7 +185,7 @@ pub(crate) struct Carver<'c> {
     scanner: Option<Scanner>,
     diagnostics: Diagnostics,
     file: Vec<u8>,
-    segments: Vec<PathSegment>,
+    pub(crate) segments: Vec<PathSegment>,
     /// How many bytes were unpacked, or searched a second time, in all.
     pub(crate) unpacked_total: u64,
     /// How many unpacked bytes are in memory now.

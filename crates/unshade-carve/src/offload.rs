@@ -35,9 +35,11 @@ use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
 use crate::checks::offload::{BUNDLE_MAGIC, Bundle};
 use crate::fields::{Fields, offset};
 use crate::limits::Limit;
+use crate::path::PathSegment;
 use crate::stream::{Decoder, End, Inflate, Unzstd};
 use std::borrow::Cow;
-use std::ops::ControlFlow::Continue;
+use std::ops::ControlFlow::{self, Continue};
+use std::ops::Range;
 use unshade_core::{Error, ErrorKind};
 
 /// The longest id that is believed.
@@ -73,33 +75,38 @@ impl<'a> Id<'a> {
     }
 }
 
+/// Where the entries of bundles are: in the run itself, or in a section of it, whose step is before theirs in paths.
+#[derive(Default)]
+struct Place {
+    section: Option<PathSegment>,
+    occurrences: Occurrences,
+}
+
+impl Place {
+    fn enter(&mut self, carver: &mut Carver<'_>, name: &[u8]) -> Entry {
+        carver.segments.extend(self.section.clone());
+        let entry = carver.enter(name, &mut self.occurrences);
+        if entry != Entry::Entered {
+            self.leave_section(carver);
+        }
+        entry
+    }
+
+    fn leave(&self, carver: &mut Carver<'_>) {
+        carver.leave();
+        self.leave_section(carver);
+    }
+
+    fn leave_section(&self, carver: &mut Carver<'_>) {
+        if self.section.is_some() {
+            carver.leave();
+        }
+    }
+}
+
 /// Visits the bundles of a run: one, or several behind one another.
 pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
-    let data = run.data;
-    let mut occurrences = Occurrences::default();
-    let mut at = 0_usize;
-    while let Some(rest) = data.get(at..).filter(|rest| !rest.is_empty()) {
-        let end = match Bundle::of(rest) {
-            Some(Bundle::Compressed) => carve_compressed(carver, run, at, &mut occurrences)?,
-            Some(Bundle::Plain) => {
-                let (images, end) = read_bundle(carver, rest, at);
-                carve_images(carver, run, images, &mut occurrences)?;
-                end
-            }
-            Some(Bundle::Binary) => {
-                let (images, end) = read_binary(carver, rest, at);
-                carve_images(carver, run, images, &mut occurrences)?;
-                end
-            }
-            None => break,
-        };
-        // Whatever the bundle says, the next one is behind its magic number, and behind what was searched.
-        let next = end.max(at.saturating_add(4)).max(run.covered);
-        let padding = data.get(next..).and_then(|rest| rest.iter().position(|&byte| byte != 0));
-        let Some(padding) = padding else { break };
-        at = next.saturating_add(padding);
-    }
-    Continue(())
+    carve_range(carver, run, 0..run.data.len(), Place::default())
 }
 
 /// Visits the sections of an object file that hold bundles.
@@ -113,21 +120,41 @@ pub(crate) fn carve_sections(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow
     }
     let mut occurrences = Occurrences::default();
     for (range, name) in found {
-        let (start, end) = (range.start, range.end.min(data.len()));
         // What lies over another section would be searched many times.
-        let Some(content) = data.get(start..end).filter(|_| start >= run.covered) else { continue };
-        let name = name.read(data).unwrap_or_default();
-        carver.cover(run, start)?;
-        match carver.enter(&name, &mut occurrences) {
+        if range.start < run.covered {
+            continue;
+        }
+        match carver.enter(&name.read(data).unwrap_or_default(), &mut occurrences) {
             Entry::Entered => {
-                let flow = carver.run(content, run.file_offset(start));
-                carver.leave();
-                flow?;
-                run.skip_to(end);
+                let section = carver.segments.pop();
+                let place = Place { section, occurrences: Occurrences::default() };
+                carve_range(carver, run, range.start..range.end.min(data.len()), place)?;
             }
-            Entry::Unwanted => run.skip_to(end),
+            // Programs between the bundles of the section may be wanted: it is searched as it is.
+            Entry::Unwanted => {}
             Entry::Refused => return Continue(()),
         }
+    }
+    Continue(())
+}
+
+/// Visits the bundles in a range of the run. What is between them is searched as a part of the run.
+fn carve_range(carver: &mut Carver<'_>, run: &mut Run<'_>, range: Range<usize>, mut place: Place) -> Flow {
+    let data = run.data.get(..range.end).unwrap_or(run.data);
+    let mut at = range.start;
+    while let Some(rest) = data.get(at..).filter(|rest| !rest.is_empty()) {
+        let (images, end) = match Bundle::of(rest) {
+            Some(Bundle::Compressed) => (Vec::new(), carve_compressed(carver, run, rest, at, &mut place)?),
+            Some(Bundle::Plain) => read_bundle(carver, rest, at),
+            Some(Bundle::Binary) => read_binary(carver, rest, at),
+            None => break,
+        };
+        carve_images(carver, run, data, images, &mut place)?;
+        // Whatever the bundle says, the next one is behind its magic number, and behind what was searched.
+        let next = end.max(at.saturating_add(4)).max(run.covered);
+        let padding = data.get(next..).and_then(|rest| rest.iter().position(|&byte| byte != 0));
+        let Some(padding) = padding else { break };
+        at = next.saturating_add(padding);
     }
     Continue(())
 }
@@ -136,10 +163,10 @@ pub(crate) fn carve_sections(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow
 fn carve_compressed(
     carver: &mut Carver<'_>,
     run: &mut Run<'_>,
+    data: &[u8],
     at: usize,
-    occurrences: &mut Occurrences,
-) -> std::ops::ControlFlow<(), usize> {
-    let data = run.data.get(at..).unwrap_or_default();
+    place: &mut Place,
+) -> ControlFlow<(), usize> {
     let fields = Fields::little(data);
     let version = fields.u16(4).unwrap_or_default();
     let (file_size, size, header) = match version {
@@ -152,9 +179,10 @@ fn carve_compressed(
     let packed = file_size
         .and_then(|size| packed.get(..usize::try_from(size).ok()?.checked_sub(header)?))
         .unwrap_or(packed);
-    let stated_end = file_size.map(|size| offset(at, size)).filter(|&end| end <= run.data.len());
+    let stated_end =
+        file_size.map(|size| offset(at, size)).filter(|&end| end <= at.saturating_add(data.len()));
     carver.cover(run, at)?;
-    let entry = carver.enter(UNPACKED, occurrences);
+    let entry = place.enter(carver, UNPACKED);
     match (entry, stated_end) {
         (Entry::Refused, _) => return Continue(run.data.len()),
         (Entry::Unwanted, Some(end)) => {
@@ -178,7 +206,7 @@ fn carve_compressed(
     }
     if entry == Entry::Entered {
         let flow = carver.run_unpacked(output);
-        carver.leave();
+        place.leave(carver);
         flow?;
     }
     let end = at.saturating_add(header).saturating_add(unpacked.consumed);
@@ -291,10 +319,10 @@ fn binary_id(kind: u16, triple: &[u8], arch: &[u8]) -> Vec<u8> {
 fn carve_images(
     carver: &mut Carver<'_>,
     run: &mut Run<'_>,
+    data: &[u8],
     mut images: Vec<Image<'_>>,
-    occurrences: &mut Occurrences,
+    place: &mut Place,
 ) -> Flow {
-    let data = run.data;
     images.sort_by_key(|image| image.start);
     for image in images.iter().filter(|image| image.size > 0) {
         let end = offset(image.start, image.size);
@@ -315,10 +343,10 @@ fn carve_images(
             carver.error("offload-bundle", error);
         }
         carver.cover(run, image.start)?;
-        match carver.enter(&image.id.text(), occurrences) {
+        match place.enter(carver, &image.id.text()) {
             Entry::Entered => {
                 let flow = carver.run(content, run.file_offset(image.start));
-                carver.leave();
+                place.leave(carver);
                 flow?;
                 run.skip_to(end);
             }
