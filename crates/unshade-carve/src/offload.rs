@@ -8,8 +8,8 @@
 //! | 32 | for each entry: u64 offset in the bundle, u64 size, u64 length of the id, the id: `hip-amdgcn-amd-amdhsa--gfx906` |
 //!
 //! # Compressed ones
-//! `CCOB`, u16 version, u16 method (0 zlib, 1 Zstandard), then the size of the file (not in version 1), the size of what
-//! is packed (both u32, from version 3 on u64) and u64 of its hash. What is packed is a bundle as above.
+//! `CCOB`, u16 version, u16 method (0 zlib, 1 Zstandard), then the size of the file (not in version 1), the size of
+//! what is packed (both u32, from version 3 on u64) and u64 of its hash. What is packed is a bundle as above.
 //!
 //! # Binaries of `clang-offload-packager`
 //! | offset | field, little-endian |
@@ -18,18 +18,18 @@
 //! | 8 | u64 size of all of it |
 //! | 16 | u64 offset of the entries, u64 their size (version 1, which has one) or count (version 2) |
 //!
-//! An entry is u16 kind of the image, u16 kind of offloading, u32 flags, u64 offset and count of strings, u64 offset and
-//! size of the image. Strings are pairs {u64 offset of the key, u64 offset of the value}, in version 2 with {u64 size of
-//! the value} behind. `triple` and `arch` are of interest. The program's name is put together from them as the bundler
-//! would.
+//! An entry is u16 kind of the image, u16 kind of offloading, u32 flags, u64 offset and count of strings, u64 offset
+//! and size of the image. Strings are pairs {u64 offset of the key, u64 offset of the value}, in version 2 with {u64
+//! size of the value} after it. `triple` and `arch` are of interest. The program's name is put together from them as
+//! the bundler would.
 //!
 //! # Where they are
 //! In files of their own, and in sections of object files: `.hip_fatbin`, `.llvm.offloading`. The linker puts those of
-//! many object files one behind the other, with zeros between them. The text bundles of `.ll` and `.s` files hold no
+//! many object files one after another, with zeros between them. The text bundles of `.ll` and `.s` files hold no
 //! program, and those of object files are sections with the id in their names.
 //!
-//! Source: Clang's `ClangOffloadBundler.rst` and `OffloadBundler.h`, LLVM's `Object/OffloadBinary.h`; files of Clang 19.
-//! Version 2 of binaries and 3 of compressed bundles are younger and known from these sources only.
+//! Source: Clang's `ClangOffloadBundler.rst` and `OffloadBundler.h`, LLVM's `Object/OffloadBinary.h`; files of Clang
+//! 19. Version 2 of binaries and 3 of compressed bundles are younger and known from these sources only.
 
 use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
 use crate::checks::offload::{BUNDLE_MAGIC, Bundle};
@@ -42,10 +42,10 @@ use std::ops::ControlFlow::{self, Continue};
 use std::ops::Range;
 use unshade_core::{Error, ErrorKind};
 
-/// The longest id that is believed.
+/// Maximum length of an id.
 const MAX_ID: usize = 1_024;
 
-/// The most strings of an entry that are looked at: it has a handful.
+/// Maximum number of strings of an entry that are read: it has a handful.
 const MAX_STRINGS: u64 = 32;
 
 /// The member that a compressed bundle unpacks to.
@@ -104,7 +104,7 @@ impl Place {
     }
 }
 
-/// Visits the bundles of a run: one, or several behind one another.
+/// Visits the bundles of a run: one, or several one after another.
 pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     carve_range(carver, run, 0..run.data.len(), Place::default())
 }
@@ -150,7 +150,7 @@ fn carve_range(carver: &mut Carver<'_>, run: &mut Run<'_>, range: Range<usize>, 
             None => break,
         };
         carve_images(carver, run, data, images, &mut place)?;
-        // Whatever the bundle says, the next one is behind its magic number, and behind what was searched.
+        // Whatever the bundle says, the next one is after its magic number, and after what was searched.
         let next = end.max(at.saturating_add(4)).max(run.covered);
         let padding = data.get(next..).and_then(|rest| rest.iter().position(|&byte| byte != 0));
         let Some(padding) = padding else { break };
@@ -159,7 +159,7 @@ fn carve_range(carver: &mut Carver<'_>, run: &mut Run<'_>, range: Range<usize>, 
     Continue(())
 }
 
-/// Unpacks a bundle and searches it; tells where it ends.
+/// Unpacks a bundle and searches it, and returns where it ends.
 fn carve_compressed(
     carver: &mut Carver<'_>,
     run: &mut Run<'_>,
@@ -214,7 +214,7 @@ fn carve_compressed(
     Continue(stated_end.unwrap_or(end).max(end))
 }
 
-/// Reads the table of a bundle that begins at `base`; also tells where the bundle ends.
+/// Reads the table of a bundle that begins at `base`, and returns where the bundle ends.
 fn read_bundle<'a>(carver: &mut Carver<'_>, data: &'a [u8], base: usize) -> (Vec<Image<'a>>, usize) {
     let fields = Fields::little(data);
     let table = BUNDLE_MAGIC.len();
@@ -246,7 +246,7 @@ fn read_bundle_entry(fields: Fields<'_>, at: usize) -> Option<(u64, u64, &[u8])>
     Some((start, size, fields.bytes(at.checked_add(24)? as u64, length)?))
 }
 
-/// Reads the entries of a binary that begins at `base`; also tells where the binary ends.
+/// Reads the entries of a binary that begins at `base`, and returns where the binary ends.
 fn read_binary<'a>(carver: &mut Carver<'_>, data: &'a [u8], base: usize) -> (Vec<Image<'a>>, usize) {
     let size = Fields::little(data).u64(8).unwrap_or_default();
     // What is in the next binary must not be read again for each one before it.
