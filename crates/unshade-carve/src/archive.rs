@@ -92,7 +92,7 @@ pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     Continue(())
 }
 
-/// A decimal number that may have spaces behind it.
+/// A decimal number that may have spaces after it.
 fn decimal(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii_end();
     if text.is_empty() {

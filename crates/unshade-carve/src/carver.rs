@@ -32,12 +32,12 @@ pub struct Find<'a> {
     pub path: FindPath,
     /// Its bytes: as many as it states to have, or all that are left if that's fewer.
     pub data: &'a [u8],
-    /// Where it stands in the file, if it's there as it is and didn't have to be unpacked.
+    /// Where it is in the file, if it's there as it is and didn't have to be unpacked.
     pub file_offset: Option<u64>,
     /// Whether it's all there.
     pub condition: Condition,
-    /// The options that the compiler was given, each with a NUL behind it: of bitcode in an object file whose section
-    /// `.llvmcmd` or `__LLVM,__cmdline` has them. A linker puts those of all modules one behind the other.
+    /// The options that the compiler was given, each with a NUL after it: of bitcode in an object file whose section
+    /// `.llvmcmd` or `__LLVM,__cmdline` has them. A linker puts those of all modules one after another.
     pub options: Option<&'a [u8]>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Find<'a> {
         text.split(|&byte| byte == 0).filter(move |_| !text.is_empty())
     }
 
-    /// Whether it states to be longer than what is there.
+    /// Returns whether it states to be longer than what is there.
     pub fn is_truncated(&self) -> bool {
         matches!(self.condition, Condition::Truncated { .. })
     }
@@ -120,7 +120,7 @@ pub fn carve_selected(
 /// Bytes that are searched together: the file, or a member as it is when unpacked.
 pub(crate) struct Run<'a> {
     pub(crate) data: &'a [u8],
-    /// Where the first byte stands in the file, if these bytes are in the file as they are.
+    /// Where the first byte is in the file, if these bytes are in the file as they are.
     base: Option<u64>,
     /// Everything before this place has been searched, as it is or as a member.
     pub(crate) covered: usize,
@@ -185,14 +185,14 @@ pub(crate) struct Carver<'c> {
     scanner: Option<Scanner>,
     diagnostics: Diagnostics,
     file: Vec<u8>,
-    segments: Vec<PathSegment>,
+    pub(crate) segments: Vec<PathSegment>,
     /// How many bytes were unpacked, or searched a second time, in all.
     pub(crate) unpacked_total: u64,
     /// How many unpacked bytes are in memory now.
     pub(crate) held: u64,
     pub(crate) members: u64,
     finds: u64,
-    /// The limits that are told of once only, for they hold for the whole file.
+    /// The limits that are reported once, for they hold for the whole file.
     reported: Vec<Limit>,
 }
 
@@ -261,12 +261,12 @@ impl<'c> Carver<'c> {
             Some(Container::Bzip2) => compressed::carve(self, run, Method::Bzip2),
             Some(Container::Zstd) => compressed::carve(self, run, Method::Zstd),
             Some(Container::Zlib) => gputrace::carve_store(self, run),
-            // An archive from its first byte on, or one behind a program that unpacks it.
+            // An archive from its first byte on, or one after a program that unpacks it.
             _ => zip::carve(self, run),
         }
     }
 
-    /// Searches a run that was unpacked, and lets go of it.
+    /// Searches a run that was unpacked, and drops it.
     pub(crate) fn run_unpacked(&mut self, data: Vec<u8>) -> Flow {
         let size = data.capacity() as u64;
         self.held = self.held.saturating_add(size);
@@ -320,13 +320,13 @@ impl<'c> Carver<'c> {
         flow
     }
 
-    /// Reports a hit; tells where the search goes on.
+    /// Reports a hit, and returns where the search goes on.
     fn found(&mut self, run: &mut Run<'_>, hit: Hit) -> ControlFlow<(), usize> {
         let rest = run.data.get(hit.start..).unwrap_or_default();
         let whole = hit.stated.and_then(|stated| rest.get(..usize::try_from(stated).ok()?));
         let (data, condition, next) = match (whole, hit.stated) {
             (Some(data), _) => (data, Condition::Whole, hit.start.saturating_add(data.len())),
-            // It may be no program after all: the search goes on directly behind its first byte.
+            // It may be no program after all: the search goes on directly after its first byte.
             (None, Some(stated)) => (rest, Condition::Truncated { stated }, hit.start.saturating_add(1)),
             (None, None) => (rest, Condition::Damaged, hit.start.saturating_add(1)),
         };
@@ -399,7 +399,7 @@ impl<'c> Carver<'c> {
         Entry::Entered
     }
 
-    /// Whether no member may be inside of the current one.
+    /// Returns whether no member may be inside of the current one.
     pub(crate) fn is_deepest(&self) -> bool {
         self.segments.len() >= self.limits.depth()
     }
@@ -409,7 +409,7 @@ impl<'c> Carver<'c> {
         self.segments.pop();
     }
 
-    /// Pays for bytes of a run that a member before has had already; tells whether there's enough left for them.
+    /// Pays for bytes of a run that a member before has had already, and returns whether there's enough left for them.
     pub(crate) fn spend_overlap(&mut self, run: &Run<'_>, start: usize, end: usize) -> bool {
         let again = run.covered.min(end).saturating_sub(start) as u64;
         self.unpacked_total = self.unpacked_total.saturating_add(again);
@@ -460,7 +460,7 @@ impl<'c> Carver<'c> {
         self.diagnostics.note(rule, error);
     }
 
-    /// Tells that a limit was reached.
+    /// Reports that a limit was reached.
     pub(crate) fn report_limit(&mut self, limit: Limit) {
         if limit.is_for_all() {
             if self.reported.contains(&limit) {

@@ -1,6 +1,6 @@
 //! Files that are compressed as a whole: gzip, bzip2 and Zstandard.
 //!
-//! Each may be several streams behind one another, which unpack to one run of bytes. That run is a member whose name
+//! Each may be several streams one after another, which unpack to one run of bytes. That run is a member whose name
 //! is the one that gzip may store, or else the file's own without its ending: `kernels.tgz` holds `kernels.tar`.
 //!
 //! gzip's header (RFC 1952): `1f 8b 08`, flags (2 checksum, 4 extra field, 8 name, 16 comment), u32 time, u8, u8; then
@@ -30,7 +30,7 @@ pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>, method: Method) 
     flow
 }
 
-/// Unpacks stream after stream; also tells where the sound ones end.
+/// Unpacks stream after stream, and returns where the sound ones end.
 fn unpack_all(carver: &mut Carver<'_>, data: &[u8], method: Method) -> (Vec<u8>, usize) {
     let mut output = Vec::new();
     let mut at = 0_usize;

@@ -3,7 +3,7 @@
 //! Recognising a container means asking many questions whose answer is mostly "no"; [`unshade_core::Reader`], whose
 //! refusals are errors with a text, is for what comes after.
 
-/// Bytes whose numbers stand at known offsets.
+/// Bytes whose numbers are at known offsets.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a> {
     data: &'a [u8],

@@ -1,7 +1,7 @@
 //! Captures of Xcode's Metal debugger: folders named `….gputrace`.
 //!
-//! Among other files such a folder holds `index`, which names pieces of data, and `store0`, which has them one behind
-//! the other, each as a zlib stream of its own. Shader libraries are pieces whose name is a hash. Apple documents
+//! Among other files such a folder holds `index`, which names pieces of data, and `store0`, which has them one after
+//! another, each as a zlib stream of its own. Shader libraries are pieces whose name is a hash. Apple documents
 //! none of it; the layout is known from mos9527's fork of MetalLibraryExplorer (`site/gputrace.js`, 2026), which was
 //! tested against captures of 4,663 and 13,574 pieces:
 //!
@@ -14,9 +14,9 @@
 //! | | u16 for each piece: length of its name |
 //! | to the end | the names, each with a NUL |
 //!
-//! A piece whose two sizes are equal is not compressed. Not all of it is known to the byte, so the table is also looked for
-//! near where it must be if counted back from the names: right is where every piece lies inside of the store.
-//! No capture was at hand to test this with, only the layout.
+//! A piece whose two sizes are equal is not compressed. Not all of it is known to the byte, so the table is also
+//! looked for near where it must be if counted back from the names: right is where every piece lies inside of the
+//! store. No capture was at hand to test this with, only the layout.
 //!
 //! A store without its index is read from the start, stream after stream; its pieces are named by their offset.
 
@@ -83,7 +83,7 @@ fn read_index(index: &[u8], store_size: u64) -> Result<Vec<Piece<'_>>> {
             )
             .hint("the store may belong to another capture")
         })?;
-    // Directly behind the lengths, if as many names as there should be stand there.
+    // Directly after the lengths, if as many names as there should be are there.
     let behind = table.saturating_add(table_size).saturating_add(lengths_size);
     let is_names = |bytes: &&[u8]| memchr::memchr_iter(0, bytes).count() == count as usize;
     let mut rest = index.get(behind..).filter(is_names).or_else(|| index.get(names..)).unwrap_or_default();
@@ -105,7 +105,7 @@ fn entry(fields: Fields<'_>, table: usize, number: usize) -> Option<(u32, u32, u
     Some((fields.u32(at)?, fields.u32(at.checked_add(4)?)?, fields.u64(at.checked_add(8)?)?))
 }
 
-/// Whether entries that are read from here all lie in the store, and few of them are empty.
+/// Returns whether entries that are read from here all lie in the store, and few of them are empty.
 fn table_fits(index: &[u8], table: usize, count: usize, store_size: u64) -> bool {
     let fields = Fields::little(index);
     let mut empty = 0_usize;
@@ -124,7 +124,7 @@ fn names_start(index: &[u8], count: usize) -> usize {
     for at in memchr::memrchr_iter(0, index).take(count) {
         start = at;
     }
-    // Now the NUL behind the first name. Before that name stands the length of the last one, whose high byte is NUL.
+    // Now the NUL after the first name. Before that name is the length of the last one, whose high byte is NUL.
     let before = index.get(..start).unwrap_or_default();
     memchr::memrchr(0, before).map_or(0, |at| at.saturating_add(1))
 }
@@ -223,7 +223,7 @@ fn carve_pieces(carver: &mut Carver<'_>, run: &mut Run<'_>, pieces: &[Piece<'_>]
     Continue(())
 }
 
-/// Visits zlib streams that stand behind one another, with or without something between them.
+/// Visits zlib streams that are one after another, with or without something between them.
 pub(crate) fn carve_store(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     let data = run.data;
     let mut occurrences = Occurrences::default();

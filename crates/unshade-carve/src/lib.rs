@@ -20,7 +20,7 @@
 //!
 //! # What is searched once, and what twice
 //! A container hands each member that it could read to the search, and everything else of it is searched as it is:
-//! the gaps, the members that are damaged, what stands before and behind. So nothing is reported twice, and a damaged
+//! the gaps, the members that are damaged, what is before and after. So nothing is reported twice, and a damaged
 //! archive hides nothing that isn't compressed.
 //!
 //! # Hostile input

@@ -86,7 +86,7 @@ pub(crate) enum Limit {
 }
 
 impl Limit {
-    /// Whether it holds for the whole file, so that one report says it all.
+    /// Returns whether it holds for the whole file, so that one report says it all.
     pub(crate) fn is_for_all(self) -> bool {
         matches!(self, Self::TotalSize | Self::Members | Self::Finds)
     }

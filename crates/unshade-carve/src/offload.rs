@@ -8,8 +8,8 @@
 //! | 32 | for each entry: u64 offset in the bundle, u64 size, u64 length of the id, the id: `hip-amdgcn-amd-amdhsa--gfx906` |
 //!
 //! # Compressed ones
-//! `CCOB`, u16 version, u16 method (0 zlib, 1 Zstandard), then the size of the file (not in version 1), the size of what
-//! is packed (both u32, from version 3 on u64) and u64 of its hash. What is packed is a bundle as above.
+//! `CCOB`, u16 version, u16 method (0 zlib, 1 Zstandard), then the size of the file (not in version 1), the size of
+//! what is packed (both u32, from version 3 on u64) and u64 of its hash. What is packed is a bundle as above.
 //!
 //! # Binaries of `clang-offload-packager`
 //! | offset | field, little-endian |
@@ -18,32 +18,34 @@
 //! | 8 | u64 size of all of it |
 //! | 16 | u64 offset of the entries, u64 their size (version 1, which has one) or count (version 2) |
 //!
-//! An entry is u16 kind of the image, u16 kind of offloading, u32 flags, u64 offset and count of strings, u64 offset and
-//! size of the image. Strings are pairs {u64 offset of the key, u64 offset of the value}, in version 2 with {u64 size of
-//! the value} behind. `triple` and `arch` are of interest. The program's name is put together from them as the bundler
-//! would.
+//! An entry is u16 kind of the image, u16 kind of offloading, u32 flags, u64 offset and count of strings, u64 offset
+//! and size of the image. Strings are pairs {u64 offset of the key, u64 offset of the value}, in version 2 with {u64
+//! size of the value} after it. `triple` and `arch` are of interest. The program's name is put together from them as
+//! the bundler would.
 //!
 //! # Where they are
 //! In files of their own, and in sections of object files: `.hip_fatbin`, `.llvm.offloading`. The linker puts those of
-//! many object files one behind the other, with zeros between them. The text bundles of `.ll` and `.s` files hold no
+//! many object files one after another, with zeros between them. The text bundles of `.ll` and `.s` files hold no
 //! program, and those of object files are sections with the id in their names.
 //!
-//! Source: Clang's `ClangOffloadBundler.rst` and `OffloadBundler.h`, LLVM's `Object/OffloadBinary.h`; files of Clang 19.
-//! Version 2 of binaries and 3 of compressed bundles are younger and known from these sources only.
+//! Source: Clang's `ClangOffloadBundler.rst` and `OffloadBundler.h`, LLVM's `Object/OffloadBinary.h`; files of Clang
+//! 19. Version 2 of binaries and 3 of compressed bundles are younger and known from these sources only.
 
 use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
 use crate::checks::offload::{BUNDLE_MAGIC, Bundle};
 use crate::fields::{Fields, offset};
 use crate::limits::Limit;
+use crate::path::PathSegment;
 use crate::stream::{Decoder, End, Inflate, Unzstd};
 use std::borrow::Cow;
-use std::ops::ControlFlow::Continue;
+use std::ops::ControlFlow::{self, Continue};
+use std::ops::Range;
 use unshade_core::{Error, ErrorKind};
 
-/// The longest id that is believed.
+/// Maximum length of an id.
 const MAX_ID: usize = 1_024;
 
-/// The most strings of an entry that are looked at: it has a handful.
+/// Maximum number of strings of an entry that are read: it has a handful.
 const MAX_STRINGS: u64 = 32;
 
 /// The member that a compressed bundle unpacks to.
@@ -73,33 +75,38 @@ impl<'a> Id<'a> {
     }
 }
 
-/// Visits the bundles of a run: one, or several behind one another.
-pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
-    let data = run.data;
-    let mut occurrences = Occurrences::default();
-    let mut at = 0_usize;
-    while let Some(rest) = data.get(at..).filter(|rest| !rest.is_empty()) {
-        let end = match Bundle::of(rest) {
-            Some(Bundle::Compressed) => carve_compressed(carver, run, at, &mut occurrences)?,
-            Some(Bundle::Plain) => {
-                let (images, end) = read_bundle(carver, rest, at);
-                carve_images(carver, run, images, &mut occurrences)?;
-                end
-            }
-            Some(Bundle::Binary) => {
-                let (images, end) = read_binary(carver, rest, at);
-                carve_images(carver, run, images, &mut occurrences)?;
-                end
-            }
-            None => break,
-        };
-        // Whatever the bundle says, the next one is behind its magic number, and behind what was searched.
-        let next = end.max(at.saturating_add(4)).max(run.covered);
-        let padding = data.get(next..).and_then(|rest| rest.iter().position(|&byte| byte != 0));
-        let Some(padding) = padding else { break };
-        at = next.saturating_add(padding);
+/// Where the entries of bundles are: in the run itself, or in a section of it, whose step is before theirs in paths.
+#[derive(Default)]
+struct Place {
+    section: Option<PathSegment>,
+    occurrences: Occurrences,
+}
+
+impl Place {
+    fn enter(&mut self, carver: &mut Carver<'_>, name: &[u8]) -> Entry {
+        carver.segments.extend(self.section.clone());
+        let entry = carver.enter(name, &mut self.occurrences);
+        if entry != Entry::Entered {
+            self.leave_section(carver);
+        }
+        entry
     }
-    Continue(())
+
+    fn leave(&self, carver: &mut Carver<'_>) {
+        carver.leave();
+        self.leave_section(carver);
+    }
+
+    fn leave_section(&self, carver: &mut Carver<'_>) {
+        if self.section.is_some() {
+            carver.leave();
+        }
+    }
+}
+
+/// Visits the bundles of a run: one, or several one after another.
+pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
+    carve_range(carver, run, 0..run.data.len(), Place::default())
 }
 
 /// Visits the sections of an object file that hold bundles.
@@ -113,33 +120,53 @@ pub(crate) fn carve_sections(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow
     }
     let mut occurrences = Occurrences::default();
     for (range, name) in found {
-        let (start, end) = (range.start, range.end.min(data.len()));
         // What lies over another section would be searched many times.
-        let Some(content) = data.get(start..end).filter(|_| start >= run.covered) else { continue };
-        let name = name.read(data).unwrap_or_default();
-        carver.cover(run, start)?;
-        match carver.enter(&name, &mut occurrences) {
+        if range.start < run.covered {
+            continue;
+        }
+        match carver.enter(&name.read(data).unwrap_or_default(), &mut occurrences) {
             Entry::Entered => {
-                let flow = carver.run(content, run.file_offset(start));
-                carver.leave();
-                flow?;
-                run.skip_to(end);
+                let section = carver.segments.pop();
+                let place = Place { section, occurrences: Occurrences::default() };
+                carve_range(carver, run, range.start..range.end.min(data.len()), place)?;
             }
-            Entry::Unwanted => run.skip_to(end),
+            // Programs between the bundles of the section may be wanted: it is searched as it is.
+            Entry::Unwanted => {}
             Entry::Refused => return Continue(()),
         }
     }
     Continue(())
 }
 
-/// Unpacks a bundle and searches it; tells where it ends.
+/// Visits the bundles in a range of the run. What is between them is searched as a part of the run.
+fn carve_range(carver: &mut Carver<'_>, run: &mut Run<'_>, range: Range<usize>, mut place: Place) -> Flow {
+    let data = run.data.get(..range.end).unwrap_or(run.data);
+    let mut at = range.start;
+    while let Some(rest) = data.get(at..).filter(|rest| !rest.is_empty()) {
+        let (images, end) = match Bundle::of(rest) {
+            Some(Bundle::Compressed) => (Vec::new(), carve_compressed(carver, run, rest, at, &mut place)?),
+            Some(Bundle::Plain) => read_bundle(carver, rest, at),
+            Some(Bundle::Binary) => read_binary(carver, rest, at),
+            None => break,
+        };
+        carve_images(carver, run, data, images, &mut place)?;
+        // Whatever the bundle says, the next one is after its magic number, and after what was searched.
+        let next = end.max(at.saturating_add(4)).max(run.covered);
+        let padding = data.get(next..).and_then(|rest| rest.iter().position(|&byte| byte != 0));
+        let Some(padding) = padding else { break };
+        at = next.saturating_add(padding);
+    }
+    Continue(())
+}
+
+/// Unpacks a bundle and searches it, and returns where it ends.
 fn carve_compressed(
     carver: &mut Carver<'_>,
     run: &mut Run<'_>,
+    data: &[u8],
     at: usize,
-    occurrences: &mut Occurrences,
-) -> std::ops::ControlFlow<(), usize> {
-    let data = run.data.get(at..).unwrap_or_default();
+    place: &mut Place,
+) -> ControlFlow<(), usize> {
     let fields = Fields::little(data);
     let version = fields.u16(4).unwrap_or_default();
     let (file_size, size, header) = match version {
@@ -152,9 +179,10 @@ fn carve_compressed(
     let packed = file_size
         .and_then(|size| packed.get(..usize::try_from(size).ok()?.checked_sub(header)?))
         .unwrap_or(packed);
-    let stated_end = file_size.map(|size| offset(at, size)).filter(|&end| end <= run.data.len());
+    let stated_end =
+        file_size.map(|size| offset(at, size)).filter(|&end| end <= at.saturating_add(data.len()));
     carver.cover(run, at)?;
-    let entry = carver.enter(UNPACKED, occurrences);
+    let entry = place.enter(carver, UNPACKED);
     match (entry, stated_end) {
         (Entry::Refused, _) => return Continue(run.data.len()),
         (Entry::Unwanted, Some(end)) => {
@@ -178,7 +206,7 @@ fn carve_compressed(
     }
     if entry == Entry::Entered {
         let flow = carver.run_unpacked(output);
-        carver.leave();
+        place.leave(carver);
         flow?;
     }
     let end = at.saturating_add(header).saturating_add(unpacked.consumed);
@@ -186,7 +214,7 @@ fn carve_compressed(
     Continue(stated_end.unwrap_or(end).max(end))
 }
 
-/// Reads the table of a bundle that begins at `base`; also tells where the bundle ends.
+/// Reads the table of a bundle that begins at `base`, and returns where the bundle ends.
 fn read_bundle<'a>(carver: &mut Carver<'_>, data: &'a [u8], base: usize) -> (Vec<Image<'a>>, usize) {
     let fields = Fields::little(data);
     let table = BUNDLE_MAGIC.len();
@@ -218,7 +246,7 @@ fn read_bundle_entry(fields: Fields<'_>, at: usize) -> Option<(u64, u64, &[u8])>
     Some((start, size, fields.bytes(at.checked_add(24)? as u64, length)?))
 }
 
-/// Reads the entries of a binary that begins at `base`; also tells where the binary ends.
+/// Reads the entries of a binary that begins at `base`, and returns where the binary ends.
 fn read_binary<'a>(carver: &mut Carver<'_>, data: &'a [u8], base: usize) -> (Vec<Image<'a>>, usize) {
     let size = Fields::little(data).u64(8).unwrap_or_default();
     // What is in the next binary must not be read again for each one before it.
@@ -291,10 +319,10 @@ fn binary_id(kind: u16, triple: &[u8], arch: &[u8]) -> Vec<u8> {
 fn carve_images(
     carver: &mut Carver<'_>,
     run: &mut Run<'_>,
+    data: &[u8],
     mut images: Vec<Image<'_>>,
-    occurrences: &mut Occurrences,
+    place: &mut Place,
 ) -> Flow {
-    let data = run.data;
     images.sort_by_key(|image| image.start);
     for image in images.iter().filter(|image| image.size > 0) {
         let end = offset(image.start, image.size);
@@ -315,10 +343,10 @@ fn carve_images(
             carver.error("offload-bundle", error);
         }
         carver.cover(run, image.start)?;
-        match carver.enter(&image.id.text(), occurrences) {
+        match place.enter(carver, &image.id.text()) {
             Entry::Entered => {
                 let flow = carver.run(content, run.file_offset(image.start));
-                carver.leave();
+                place.leave(carver);
                 flow?;
                 run.skip_to(end);
             }

@@ -1,4 +1,4 @@
-//! Where a GPU program stands: which member of which member, in which section, at which offset.
+//! Where a GPU program is: which member of which member, in which section, at which offset.
 //!
 //! The text of a path is meant to be read, pasted back and compared:
 //!
@@ -7,8 +7,8 @@
 //! └─ file ─┘└────────── member ─────────┘└── section ───┘└ offset in the innermost run of bytes
 //! ```
 //!
-//! Further steps are an entry of an offload bundle, `bundle.o!hip-amdgcn-amd-amdhsa--gfx906`, also in the section that has
-//! the bundle: `lib.so!.hip_fatbin!hip-amdgcn-amd-amdhsa--gfx906`.
+//! Further steps are an entry of an offload bundle, `bundle.o!hip-amdgcn-amd-amdhsa--gfx906`, also in the section
+//! that has the bundle: `lib.so!.hip_fatbin!hip-amdgcn-amd-amdhsa--gfx906`.
 //!
 //! A *run* is a file, or a member as it is when unpacked. The offset is left out where the program is the whole of
 //! its run. Within one input no two programs have the same text:
@@ -54,7 +54,7 @@ impl fmt::Display for PathSegment {
     }
 }
 
-/// Where a GPU program stands.
+/// Where a GPU program is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FindPath {
     /// The name under which the input was given.
@@ -70,7 +70,7 @@ impl FindPath {
         &self.file
     }
 
-    /// The steps from the file to the program, outermost first; empty if it stands in the file itself.
+    /// The steps from the file to the program, outermost first; empty if it is in the file itself.
     pub fn segments(&self) -> &[PathSegment] {
         &self.segments
     }
@@ -81,12 +81,12 @@ impl FindPath {
         self.offset
     }
 
-    /// Whether the program is the whole of its innermost run of bytes.
+    /// Returns whether the program is the whole of its innermost run of bytes.
     pub fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// The section that the program stands in and the offset in it, where it stands in one.
+    /// The section that the program is in and the offset in it, where it is in one.
     pub fn section(&self) -> Option<(&[u8], u64)> {
         match self.segments.last() {
             Some(PathSegment::Section { name, offset }) => Some((name, *offset)),
@@ -162,8 +162,8 @@ impl Selector {
         Ok(Self { segments, offset })
     }
 
-    /// Whether the program at this path is the one that is meant. A program that is the whole of its run is also
-    /// meant by its offset 0.
+    /// Returns whether the program at this path is the one that is meant. A program that is the whole of its run is
+    /// also meant by its offset 0.
     pub fn selects(&self, path: &FindPath) -> bool {
         let offset = match self.offset {
             Some(offset) => offset == path.offset,
@@ -174,7 +174,7 @@ impl Selector {
             && path.segments.iter().enumerate().all(|(i, s)| self.admits(i, s))
     }
 
-    /// Whether the step of this number can lead to the program that is meant.
+    /// Returns whether the step of this number can lead to the program that is meant.
     pub(crate) fn admits(&self, index: usize, segment: &PathSegment) -> bool {
         self.segments.get(index).is_some_and(|wanted| *wanted == segment.to_string())
     }

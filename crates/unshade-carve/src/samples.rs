@@ -31,7 +31,7 @@ pub(crate) enum Packing {
     Deflate,
     Bzip2,
     Zstd,
-    /// Deflate, with sizes and checksum behind the data.
+    /// Deflate, with sizes and checksum after the data.
     Streamed,
     /// Stored, with the flag for encryption.
     Encrypted,
@@ -315,7 +315,7 @@ pub(crate) fn elf(is_64: bool, content: &[u8]) -> Vec<u8> {
 }
 
 /// A COFF header and a section table with `.rdata` and a section whose name is in the string table, the data, and the
-/// string table. `before` is the number of bytes in front of the header, `optional` what the optional header has.
+/// string table. `before` is the number of bytes before the header, `optional` what the optional header has.
 fn coff(before: usize, optional: &[u8], content: &[u8]) -> Vec<u8> {
     let data = before + 20 + optional.len() + 80;
     let strings = data + 16 + content.len();
@@ -439,7 +439,8 @@ pub(super) fn compressed_bundle(version: u16, bundle: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A binary as `clang-offload-packager` writes it: kind of offloading, triple, architecture, image. Version 1 has one entry.
+/// A binary as `clang-offload-packager` writes it: kind of offloading, triple, architecture, image. Version 1 has one
+/// entry.
 pub(super) fn offload_binary(version: u32, entries: &[(u16, &str, &str, &[u8])]) -> Vec<u8> {
     let count = entries.len();
     let pair = if version == 1 { 16 } else { 24 };

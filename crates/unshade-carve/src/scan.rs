@@ -4,8 +4,8 @@
 //! number.
 //!
 //! The bytes are searched with `memchr::memmem`, one pass for each magic number over a window that stays in the
-//! processor's cache. Measured on one thread of a small virtual machine: 9 to 17 GB/s for two magic numbers, 4.7 GB/s for
-//! five, on random bytes as on large libraries. (The packed searcher of `aho-corasick` does 9 GB/s for either;
+//! processor's cache. Measured on one thread of a small virtual machine: 9 to 17 GB/s for two magic numbers, 4.7 GB/s
+//! for five, on random bytes as on large libraries. (The packed searcher of `aho-corasick` does 9 GB/s for either;
 //! it is worth its place from about ten rows on, and has no SIMD on wasm, where `memmem` has.)
 
 use crate::format::Format;
@@ -46,7 +46,7 @@ fn version_tokens(data: &[u8], range: Range<usize>) -> impl Iterator<Item = usiz
     })
 }
 
-/// How many tokens are looked at behind what may be version tokens, for each byte that is searched: real files take a
+/// How many tokens are looked at after what may be version tokens, for each byte that is searched: real files take a
 /// hundredth of one, but in hostile ones every token may begin a long program without an end.
 const TOKENS_FOR_A_BYTE: usize = 1;
 
@@ -80,7 +80,7 @@ pub(crate) struct Scanner {
 
 impl Scanner {
     /// Calls `found` for every program that begins in a range of the data, in order. What `found` returns is where
-    /// the search goes on; [`None`] ends it. Tells how many magic numbers turned out to begin nothing.
+    /// the search goes on; [`None`] ends it. Returns how many magic numbers turned out to begin nothing.
     pub(crate) fn scan(
         &mut self,
         data: &[u8],
@@ -136,7 +136,7 @@ impl Scanner {
     fn collect(&mut self, data: &[u8], window: Range<usize>) {
         self.hits.clear();
         for (finder, magic) in FINDERS.iter() {
-            // A magic number that begins in the window may end behind it.
+            // A magic number that begins in the window may end after it.
             let end = window.end.saturating_add(magic.bytes.len().saturating_sub(1)).min(data.len());
             let bytes = data.get(window.start..end).unwrap_or_default();
             self.hits.extend(finder.find_iter(bytes).map(|at| (window.start.saturating_add(at), *magic)));

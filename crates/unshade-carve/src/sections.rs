@@ -8,7 +8,7 @@
 //! |---|---|
 //! | Mach-O | Apple's `mach-o/loader.h`: header of 28 or 32 bytes, load commands {u32 kind, u32 size}; `LC_SEGMENT` 1 and `LC_SEGMENT_64` 0x19 have a table of sections |
 //! | ELF | the System V ABI: `e_shoff`, `e_shentsize`, `e_shnum`, `e_shstrndx` |
-//! | PE, COFF | Microsoft's PE specification: sections of 40 bytes behind the optional header; a name `/123` is an offset in the string table |
+//! | PE, COFF | Microsoft's PE specification: sections of 40 bytes after the optional header; a name `/123` is an offset in the string table |
 
 use crate::checks::object::{self, Elf, MachO};
 use crate::fields::{Fields, offset};
@@ -22,7 +22,7 @@ const NAME_LIMIT: usize = 1_024;
 /// Where the name of a section is.
 #[derive(Clone, Copy)]
 pub(crate) enum Name {
-    /// A field of 16 bytes with the segment's name behind it, as Mach-O has it.
+    /// A field of 16 bytes with the segment's name after it, as Mach-O has it.
     Mach { at: usize },
     /// Text up to a NUL.
     Text { at: u64 },
@@ -81,7 +81,7 @@ impl Sections {
         rows.collect()
     }
 
-    /// The options that the compiler of embedded bitcode was given, each with a NUL behind it.
+    /// The options that the compiler of embedded bitcode was given, each with a NUL after it.
     pub(crate) fn compiler_options<'a>(&self, data: &'a [u8]) -> Option<&'a [u8]> {
         let is_wanted = |section: &&Section| {
             let name = section.name.read(data);

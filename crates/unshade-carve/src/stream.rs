@@ -15,7 +15,7 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::Read;
 
 /// What a stream costs of the budget for unpacked bytes if it isn't a member of its own, whose number is limited:
-/// millions of empty streams behind one another come to an end as well then.
+/// millions of empty streams one after another come to an end as well then.
 const STREAM_COST: u64 = 64 << 10;
 
 /// Memory to begin with, at most.
@@ -59,7 +59,7 @@ pub(crate) struct Unpacked {
 }
 
 impl Carver<'_> {
-    /// Pays for beginning a stream that isn't a member of its own; tells whether it may begin.
+    /// Pays for beginning a stream that isn't a member of its own, and returns whether it may begin.
     pub(crate) fn spend_stream(&mut self) -> bool {
         self.unpacked_total = self.unpacked_total.saturating_add(STREAM_COST);
         let is_affordable = self.unpacked_total <= self.limits.max_total_size;
@@ -132,7 +132,7 @@ impl Carver<'_> {
 
 /// Makes room for more output.
 fn grow(output: &mut Vec<u8>, packed: usize, stated: Option<u64>, ceiling: u64) -> bool {
-    /// Room behind the last byte, so that a decoder can find out that there's none to come, and a limit be exceeded.
+    /// Room after the last byte, so that a decoder can find out that there's none to come, and a limit be exceeded.
     const MARGIN: usize = 64;
     let mut more = output.len().max(packed.saturating_mul(4).clamp(512, FIRST_CHUNK));
     let left = |total: u64| usize::try_from(total).unwrap_or(usize::MAX).saturating_sub(output.len());

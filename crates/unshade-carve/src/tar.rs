@@ -70,7 +70,7 @@ pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
                 }
             }
             b'K' | b'g' => {}
-            // Everything that isn't a link, a device or a folder has its data behind it.
+            // Everything that isn't a link, a device or a folder has its data after it.
             b'1'..=b'6' => next_name = None,
             _ => {
                 let name = next_name.take().unwrap_or_else(|| own_name(header));

@@ -33,7 +33,7 @@ pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
         at = at.saturating_add(entry_size);
     }
     slices.sort_unstable();
-    // Slices stand behind the table and one behind the other. Anything else is nonsense that would be searched many
+    // Slices are after the table and one after another. Anything else is nonsense that would be searched many
     // times over, or contain itself.
     let mut free = at;
     let mut occurrences = Occurrences::default();

@@ -1,15 +1,15 @@
 //! Members of a zip archive: also of a Python wheel, an `.ipa`, a `.jar`, an `.apk`.
 //!
 //! From the end: the end record (`PK\x05\x06`) says where the central directory is, whose entries (`PK\x01\x02`) say
-//! where each member's local header (`PK\x03\x04`) is, behind which its data stand. Zip64 has wider fields in an end
+//! where each member's local header (`PK\x03\x04`) is, after which its data follow. Zip64 has wider fields in an end
 //! record of its own and in an extra field of entries. The source is PKWARE's APPNOTE.TXT 6.3.
 //!
 //! The directory is read here and not by the crate `zip`, because carving needs what a general reader hides: the
 //! place of a stored member, so that it isn't copied; unpacking in steps within limits that hold for a whole tree of
 //! archives; and what is left of a member or a directory that is damaged. It's also half a page of format.
 //!
-//! An archive may begin behind other bytes (a self-extracting program) and then has all its offsets off by as much;
-//! the directory stands directly before the end record, which gives the difference away. If the directory is
+//! An archive may begin after other bytes (a self-extracting program) and then has all its offsets off by as much;
+//! the directory is directly before the end record, which gives the difference away. If the directory is
 //! damaged or missing – a download that was cut off – the members are read from their local headers, in order.
 
 use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
@@ -23,7 +23,7 @@ use unshade_core::{Error, ErrorKind};
 const CENTRAL_HEADER: u32 = 0x0201_4b50;
 const ZIP64_END_RECORD: u32 = 0x0606_4b50;
 const ZIP64_LOCATOR: u32 = 0x0706_4b50;
-/// The end record, and the longest comment that can stand behind it.
+/// The end record, and the longest comment that may follow it.
 const END_SEARCH: usize = 22 + 0xffff;
 
 const METHOD_STORED: u16 = 0;
@@ -44,7 +44,7 @@ struct Member<'a> {
     header: usize,
 }
 
-/// Whether an archive stands at the end, before its comment or a signature at most.
+/// Returns whether an archive is at the end, before its comment or a signature at most.
 pub(crate) fn ends_archive(data: &[u8]) -> bool {
     find_directory(data).is_ok_and(|directory| directory.count > 0)
 }
@@ -63,7 +63,7 @@ pub(crate) fn carve(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
     }
 }
 
-/// The directory that the last end record with a sound one leads to. What stands behind an end record is its comment,
+/// The directory that the last end record with a sound one leads to. What is after an end record is its comment,
 /// or the signature of a self-extracting program.
 fn find_directory(data: &[u8]) -> Result<Directory<'_>, &'static str> {
     let first = data.len().saturating_sub(END_SEARCH);
@@ -126,7 +126,7 @@ impl<'a> Directory<'a> {
         let mut at = self.start;
         while at < self.end {
             if fields.u32(at) != Some(CENTRAL_HEADER) {
-                // What stands behind the entries may be a digital signature, whose own magic number is this.
+                // What is after the entries may be a digital signature, whose own magic number is this.
                 if fields.u32(at) == Some(0x0505_4b50) {
                     break;
                 }
@@ -200,7 +200,7 @@ fn read_entry<'a>(fields: Fields<'a>, at: usize) -> Option<(Member<'a>, usize)> 
     (next <= fields.len()).then_some((member, next))
 }
 
-/// Replaces the numbers that are all ones by the wide ones of the extra field for Zip64, where they stand in the
+/// Replaces the numbers that are all ones by the wide ones of the extra field for Zip64, where they are in the
 /// order given.
 fn widen(extra: &[u8], numbers: &mut [&mut u64]) {
     let fields = Fields::little(extra);
@@ -225,7 +225,7 @@ fn widen(extra: &[u8], numbers: &mut [&mut u64]) {
     }
 }
 
-/// The member whose local header stands at a place, and where its data begin.
+/// The member whose local header is at a place, and where its data begin.
 fn read_local_header<'a>(data: &'a [u8], at: usize) -> Option<(Member<'a>, usize)> {
     let fields = Fields::little(data);
     if fields.bytes(at as u64, 4)? != LOCAL_HEADER {
@@ -241,7 +241,7 @@ fn read_local_header<'a>(data: &'a [u8], at: usize) -> Option<(Member<'a>, usize
     let mut size = u64::from(fields.u32(field(22))?);
     let mut packed_size = u64::from(fields.u32(field(18))?);
     widen(extra, &mut [&mut size, &mut packed_size]);
-    // Sizes and checksum stand behind the data then.
+    // Sizes and checksum are after the data then.
     let deferred = flags & 8 != 0 && packed_size == 0;
     let member = Member {
         name: fields.bytes(field(30) as u64, name_size)?,
@@ -299,7 +299,7 @@ fn carve_by_local_headers(carver: &mut Carver<'_>, run: &mut Run<'_>) -> Flow {
 
 type Ended = std::ops::ControlFlow<(), Option<usize>>;
 
-/// Visits a member whose data begin at `start`; tells where they end, if that's known now.
+/// Visits a member whose data begin at `start`; returns where they end, if that's known now.
 fn carve_member(
     carver: &mut Carver<'_>,
     run: &mut Run<'_>,
@@ -395,7 +395,7 @@ fn carve_entered(
         End::Limit => {}
     }
     carver.run_unpacked(output)?;
-    // What was unpacked has been searched; the bytes behind it, if it broke off, are searched as they are.
+    // What was unpacked has been searched; the bytes after it, if it broke off, are searched as they are.
     run.skip_to(end);
     Continue(found_end)
 }

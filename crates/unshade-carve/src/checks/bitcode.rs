@@ -15,8 +15,8 @@
 //! A stream may have several modules. It ends before what is no such block, or none of those that LLVM writes there.
 //!
 //! # Wrapper
-//! u32 `0x0B17C0DE`, version 0, offset and size of the stream, processor: 20 bytes, in which nearly all wrappers have the
-//! stream directly behind. LLVM pads what it wraps with zeros to a multiple of 16 bytes.
+//! u32 `0x0B17C0DE`, version 0, offset and size of the stream, processor: 20 bytes, after which nearly all wrappers
+//! have the stream. LLVM pads what it wraps with zeros to a multiple of 16 bytes.
 //!
 //! Source: LLVM's *Bitcode File Format* manual.
 
@@ -29,10 +29,10 @@ pub(crate) const MAGIC: &[u8] = &STREAM_MAGIC;
 /// The size of a wrapper's header.
 const WRAPPER: usize = 20;
 
-/// The furthest that a wrapper's stream is believed to be from its start.
+/// Maximum offset of the stream in a wrapper.
 const MAX_WRAPPER: u32 = 4_096;
 
-/// The most words that an `IDENTIFICATION` block is believed to have: it has the name of the producer.
+/// Maximum size of an `IDENTIFICATION` block in words: it has the name of the producer.
 const MAX_IDENTIFICATION: u32 = 4_096;
 
 /// How many blocks a stream may have for the last one to be believed although it is cut off. A stream that is cut off
@@ -68,12 +68,12 @@ impl Block {
     }
 }
 
-/// Whether the bytes begin like a wrapper.
+/// Returns whether the bytes begin like a wrapper.
 pub(crate) fn starts_wrapper(data: &[u8]) -> bool {
     data.starts_with(&WRAPPER_MAGIC)
 }
 
-/// How long a wrapper with all that is in it is.
+/// Returns the size of a wrapper with all that is in it.
 pub(crate) fn wrapper_size(data: &[u8]) -> Option<u64> {
     let fields = Fields::little(data);
     let (version, start, size) = (fields.u32(4)?, fields.u32(8)?, fields.u32(12)?);
@@ -88,7 +88,7 @@ pub(crate) fn wrapper_size(data: &[u8]) -> Option<u64> {
     Some(if is_padded { end.checked_add(padding)? } else { end })
 }
 
-/// How long a stream is. Fewer than 16 zeros that are left behind it belong to it.
+/// Returns the size of a stream. Fewer than 16 zeros between it and the end belong to it.
 pub(crate) fn stream_size(data: &[u8]) -> Option<u64> {
     let size = blocks_size(data)?;
     let rest = usize::try_from(size).ok().and_then(|size| data.get(size..)).unwrap_or_default();
@@ -102,7 +102,7 @@ pub(crate) fn with_wrapper(data: &[u8], free: usize, at: usize, size: u64) -> (u
     wrapper.and_then(wrapper_size).map_or((0, size), |size| (WRAPPER, size))
 }
 
-/// How long a stream is, up to the end of its last block.
+/// Returns the size of a stream up to the end of its last block.
 fn blocks_size(data: &[u8]) -> Option<u64> {
     if !data.starts_with(MAGIC) {
         return None;

@@ -34,7 +34,7 @@ pub(crate) fn is_zstd_frame(fields: Fields<'_>, at: usize) -> bool {
     matches!(fields.u32(at), Some(0xfd2f_b528 | 0x184d_2a50..=0x184d_2a5f))
 }
 
-/// Whether the bytes begin with a zlib stream: a valid header, and some bytes that inflate.
+/// Returns whether the bytes begin with a zlib stream: a valid header, and some bytes that inflate.
 pub(crate) fn starts_zlib(data: &[u8]) -> bool {
     if !is_zlib_header(data) {
         return false;

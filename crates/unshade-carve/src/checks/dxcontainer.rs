@@ -2,15 +2,15 @@
 //!
 //! `DXBC`, 16 bytes of digest, u16 major version 1, u16 minor version, u32 size, u32 count of parts, and so many u32
 //! offsets. Count is 1 to [`MAX_PARTS`]; the size has room for the directory and a header for each part; every part
-//! starts behind the directory and the part before it, and ends inside of the size. All of 3,817 real containers are so;
+//! starts after the directory and the part before it, and ends inside of the size. All of 3,817 real containers are so;
 //! what begins like one and is not is compressed, as in DirectML's resources, which start with bytes as they are.
 
 use crate::fields::Fields;
 
-/// The most parts that a container is believed to have. Real ones have up to ten, libraries one more a function.
+/// Maximum number of parts of a container. Real ones have up to ten, libraries one more a function.
 const MAX_PARTS: u32 = 4096;
 
-/// How long a DXContainer is. See the rules at the top of the module.
+/// Returns the size of a DXContainer. See the rules at the top of the module.
 pub(crate) fn size(data: &[u8]) -> Option<u64> {
     const HEADER: u64 = 32;
     const PART_HEADER: u64 = 8;

@@ -1,13 +1,13 @@
-//! Direct3D effects by themselves: what stands in an FX10 part, or a file of the compilers for Direct3D 9.
+//! Direct3D effects by themselves: what is in an FX10 part, or a file of the compilers for Direct3D 9.
 //!
 //! | offset | type | meaning |
 //! |---|---|---|
 //! | 0 | u32 | version: `0xFEFF0901` fx_2_0, `0xFEFF1001` fx_4_0, `0xFEFF1011` fx_4_1, `0xFEFF2001` fx_5_0 |
-//! | 4 | u32 | fx_2_0: where the tables stand, behind the eight bytes of this head |
-//! | 32 | u32 | from fx_4_0 on: size of the data, behind a head of 76 bytes, in fx_5_0 of 96 |
+//! | 4 | u32 | fx_2_0: where the tables are, after the eight bytes of this head |
+//! | 32 | u32 | from fx_4_0 on: size of the data, after a head of 76 bytes, in fx_5_0 of 96 |
 //!
-//! Their shaders stand in them as they are: token programs of Shader Model 1 to 3, later DXContainers. So they are found
-//! as in any other bytes; the names of techniques and passes are only told of effects in containers.
+//! Their shaders are in them as they are: token programs of Shader Model 1 to 3, later DXContainers. So they are found
+//! as in any other bytes; the names of techniques and passes are only read of effects in containers.
 //!
 //! Source: Wine's `d3dx9_36/effect.c` and `d3d10/effect.c`.
 

@@ -8,21 +8,21 @@
 //! | 0 | `MTLB` | |
 //! | 4 | u16: bits 0–14 major version, bit 15 macOS | major is 0 or 1 |
 //! | 16 | u64 size of the library | at least the header's 88 bytes |
-//! | 24 | u64 offset and u64 size of function list, public metadata, private metadata, bitcode | each behind the header and inside of the size |
+//! | 24 | u64 offset and u64 size of function list, public metadata, private metadata, bitcode | each after the header and inside of the size |
 //!
 //! If the size is more than there are bytes left, all the other rules still hold of a library that was cut off, so
 //! it's reported as truncated.
 //!
 //! # Universal library
 //! Big-endian: u32 `0xCBFEBABE`, u32 count, then 20-byte entries {processor, its kind, offset, size, alignment as a
-//! power of two}. Count is 1 to [`MAX_SLICES`], every entry is behind the table, not empty and aligned as it says.
+//! power of two}. Count is 1 to [`MAX_SLICES`], every entry is after the table, not empty and aligned as it says.
 
 use crate::fields::Fields;
 
-/// The most entries that a universal library is believed to have. Real ones have a handful.
+/// Maximum number of entries of a universal library. Real ones have a handful.
 const MAX_SLICES: u32 = 256;
 
-/// How long a Metal library is. See the rules at the top of the module.
+/// Returns the size of a Metal library. See the rules at the top of the module.
 pub(crate) fn library_size(data: &[u8]) -> Option<u64> {
     const HEADER: u64 = 88;
     let fields = Fields::little(data);
@@ -39,7 +39,7 @@ pub(crate) fn library_size(data: &[u8]) -> Option<u64> {
     Some(size)
 }
 
-/// How long a universal library is: up to the end of its last slice.
+/// Returns the size of a universal library: up to the end of its last slice.
 pub(crate) fn universal_size(data: &[u8]) -> Option<u64> {
     let fields = Fields::big(data);
     let count = fields.u32(4)?;

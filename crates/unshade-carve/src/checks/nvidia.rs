@@ -9,7 +9,7 @@
 
 use crate::fields::Fields;
 
-/// How long a fat binary is.
+/// Returns the size of a fat binary.
 pub(crate) fn fatbin_size(data: &[u8]) -> Option<u64> {
     const HEADER: u16 = 16;
     let fields = Fields::little(data);
@@ -19,8 +19,8 @@ pub(crate) fn fatbin_size(data: &[u8]) -> Option<u64> {
     fields.u64(8)?.checked_add(u64::from(HEADER))
 }
 
-/// How long a cubin is: up to the end of its last table or section. Sections that lie outside of the data do not count,
-/// so that what is found is always behind the table that was read for it, and no table is read twice.
+/// Returns the size of a cubin: up to the end of its last table or section. Sections that lie outside of the data do
+/// not count, so that what is found is always after the table that was read for it, and no table is read twice.
 pub(crate) fn cubin_size(data: &[u8]) -> Option<u64> {
     let fields = Fields::little(data);
     let is_64 = match fields.u8(4)? {

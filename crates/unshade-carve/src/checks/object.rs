@@ -9,7 +9,7 @@
 
 use crate::fields::Fields;
 
-/// The most architectures that a universal file is believed to have. A Java class begins with the same four bytes,
+/// Maximum number of architectures of a universal file. A Java class begins with the same four bytes,
 /// with its version, at least 45, in the place of the count.
 pub(crate) const MAX_ARCHITECTURES: u32 = 44;
 
@@ -69,7 +69,7 @@ pub(crate) fn mach(data: &[u8]) -> Option<MachO<'_>> {
     Some(MachO { fields, is_64, cpu: fields.u32(4)? })
 }
 
-/// Whether the bytes begin like a Mach-O universal file.
+/// Returns whether the bytes begin like a Mach-O universal file.
 pub(crate) fn is_mach_universal(data: &[u8]) -> bool {
     let fields = Fields::big(data);
     matches!(fields.u32(0), Some(0xcafe_babe | 0xcafe_babf))
@@ -90,7 +90,7 @@ pub(crate) fn pe(data: &[u8]) -> Option<Pe<'_>> {
     Some(Pe { fields, coff, is_64, machine: fields.u16(coff)? })
 }
 
-/// Whether the bytes are likely to be a COFF object, which has no magic number but its processor.
+/// Returns whether the bytes are likely to be a COFF object, which has no magic number but its processor.
 pub(crate) fn is_coff_object(data: &[u8]) -> bool {
     let fields = Fields::little(data);
     let known = matches!(fields.u16(0), Some(0x014c | 0x8664 | 0x01c4 | 0xaa64 | 0xa641));

@@ -30,7 +30,7 @@ impl Bundle {
         if data.starts_with(COMPRESSED_MAGIC) {
             return (matches!(fields.u16(4)?, 1..=3) && fields.u16(6)? <= 1).then_some(Self::Compressed);
         }
-        // Text bundles have a letter or an underscore behind the name instead of a count.
+        // Text bundles have text after the magic number, which is no plausible count.
         let count = data.strip_prefix(BUNDLE_MAGIC).and_then(|rest| Fields::little(rest).u64(0))?;
         (count <= data.len() as u64).then_some(Self::Plain)
     }

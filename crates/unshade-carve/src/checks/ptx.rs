@@ -3,7 +3,7 @@
 //! `.version`, a version, and `.target` within the next [`MAX_GAP`] bytes. It begins with the comment lines before it,
 //! and ends before the first byte that is no text.
 
-/// The directive that every PTX file begins with, behind comments.
+/// The directive that every PTX file begins with, after comments.
 pub(crate) const MAGIC: &[u8] = b".version";
 
 /// How far `.target` may be from `.version`.
@@ -12,7 +12,7 @@ const MAX_GAP: usize = 256;
 /// How long the comments before `.version` may be.
 const MAX_LEAD: usize = 4_096;
 
-/// How long PTX is.
+/// Returns the size of PTX.
 pub(crate) fn size(data: &[u8]) -> Option<u64> {
     let head = data.get(..MAX_GAP).unwrap_or(data);
     let rest = head.strip_prefix(MAGIC)?.trim_ascii_start();
@@ -31,7 +31,7 @@ pub(crate) fn size(data: &[u8]) -> Option<u64> {
     Some(end as u64)
 }
 
-/// Whether the bytes are PTX from the first one on.
+/// Returns whether the bytes are PTX from the first one on.
 pub(crate) fn starts(data: &[u8]) -> bool {
     let head = data.get(..MAX_LEAD).unwrap_or(data);
     if !head.trim_ascii_start().starts_with(b"//") {
@@ -49,16 +49,16 @@ pub(crate) fn with_lead(data: &[u8], free: usize, at: usize, size: u64) -> (usiz
     (lead, size.saturating_add(lead as u64))
 }
 
-/// How many bytes of comment lines and blank lines stand directly before.
+/// How many bytes of comment lines and blank lines are directly before.
 fn lead(before: &[u8]) -> usize {
     let from = before.len().saturating_sub(MAX_LEAD);
     let near = before.get(from..).unwrap_or_default();
-    // Text that a program holds starts behind something that is none.
+    // Text that a program holds starts after something that is none.
     let is_odd = |byte: &u8| *byte < 0x20 && !matches!(*byte, b'\n' | b'\r' | b'\t');
     let text = near.iter().rposition(is_odd).map_or(0, |odd| odd.saturating_add(1));
     let near = near.get(text..).unwrap_or_default();
     let mut lead = 0_usize;
-    // Lines from the last to the first; the last one is what stands before the directive on its own line.
+    // Lines from the last to the first; the last one is the text before the directive on its own line.
     for line in near.rsplit(|byte| *byte == b'\n') {
         let text = line.trim_ascii();
         let is_comment = text.starts_with(b"//") && text.iter().all(|byte| *byte >= 0x20 || *byte == b'\t');

@@ -5,7 +5,7 @@ use crate::fields::Fields;
 /// The size of a header.
 pub(crate) const BLOCK: usize = 512;
 
-/// Whether a header with a correct checksum stands at the start.
+/// Returns whether a header with a correct checksum is at the start.
 pub(crate) fn starts_archive(data: &[u8]) -> bool {
     data.get(..BLOCK).is_some_and(|header| {
         // A block of zeros ends an archive, and its checksum field is no number.
@@ -13,7 +13,7 @@ pub(crate) fn starts_archive(data: &[u8]) -> bool {
     })
 }
 
-/// Whether the header's checksum is right, with bytes taken as unsigned or, as some old writers did, as signed.
+/// Returns whether the header's checksum is right, with bytes taken as unsigned or, as some old writers did, as signed.
 pub(crate) fn is_header(header: &[u8]) -> bool {
     let Some(stated) = header.get(148..156).and_then(number) else { return false };
     let mut unsigned = 0_u64;

@@ -36,7 +36,7 @@ impl Format {
         Self::Bitcode,
     ];
 
-    /// Whether it is one of NVIDIA's.
+    /// Returns whether it is one of NVIDIA's.
     pub fn is_nvidia(self) -> bool {
         matches!(self, Self::Fatbin | Self::Cubin | Self::Ptx)
     }
@@ -127,7 +127,7 @@ pub enum Container {
     },
     /// The index of an Xcode `.gputrace`; the programs are in the file `store0` beside it.
     GpuTraceIndex,
-    /// A Direct3D effect by itself. From fx_4_0 on compilers put effects into DXContainers; this is what stands in one.
+    /// A Direct3D effect by itself. From fx_4_0 on compilers put effects into DXContainers; this is what is in one.
     Effect {
         /// The name of its version: `fx_5_0`.
         profile: &'static str,
@@ -135,8 +135,8 @@ pub enum Container {
 }
 
 impl Container {
-    /// Whether it is one run of bytes, such as a file for a linker or loader with its named sections, rather than a set of
-    /// members.
+    /// Returns whether it is one run of bytes, such as a file for a linker or loader with its named sections, rather
+    /// than a set of members.
     pub fn is_object(self) -> bool {
         matches!(self, Self::MachO { .. } | Self::Elf { .. } | Self::Pe { .. } | Self::Effect { .. })
     }
@@ -187,7 +187,7 @@ pub enum Kind {
     Program(Format),
     /// A file that may hold some.
     Container(Container),
-    /// Anything else; GPU programs may still stand anywhere in it.
+    /// Anything else; GPU programs may still be anywhere in it.
     Unknown,
 }
 
