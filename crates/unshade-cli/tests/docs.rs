@@ -1,5 +1,5 @@
 //! The documents say what the code does: `docs/verify.md` and `docs/check.md` tell every rule, and no other; the tour of
-//! `docs/formats/metallib.md` shows the bytes of the fixture.
+//! `docs/formats/metallib.md` shows the bytes of the fixture; the fixtures that it names are there.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -104,4 +104,22 @@ fn the_tour_shows_the_fixture() {
         shown += bytes.len();
     }
     assert!(shown > 300, "the tour shows {shown} bytes only");
+}
+
+#[test]
+fn features_without_a_real_file_have_fixtures() {
+    let page = fs::read_to_string(root().join("docs/formats/metallib.md")).expect("the page");
+    let (_, section) = page.split_once("\n## Seen only in our own fixtures\n").expect("the section");
+    let mut named = 0;
+    for row in section.lines().filter(|line| line.starts_with("| ")).skip(1) {
+        let covered = row.trim_end_matches('|').rsplit('|').next().expect("three columns");
+        let names: Vec<_> = covered.split('`').skip(1).step_by(2).collect();
+        assert!(!names.is_empty(), "no fixture: {row}");
+        for name in names {
+            let fixture = root().join(format!("tests/fixtures/metallib/{name}.metallib"));
+            assert!(fixture.exists() || root().join(name).exists(), "{name}: {row}");
+            named += 1;
+        }
+    }
+    assert!(named > 20, "the table names {named} fixtures only");
 }
