@@ -1,4 +1,4 @@
-//! The parts by their names: which reader and which writer is whose.
+//! Parts by name: what each is, and its reader and writer.
 
 use crate::bytes::Bytes;
 use crate::container::MAGIC;
@@ -20,7 +20,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, FourCc, Reader, Result};
 
-/// How deep containers may stand in each other: FXC's libraries need one level.
+/// Maximum depth of nested containers. FXC's libraries need one level.
 pub const MAX_DEPTH: usize = 4;
 
 /// What a part holds.
@@ -59,11 +59,11 @@ pub enum PartData {
     FunctionSignature(FunctionSignature),
     /// LIBF, and DXBC if it is one: a container of its own.
     Container(Box<DxFile>),
-    /// Code of other crates, private data, parts that nobody has described, and parts that can't be read.
+    /// Code that other crates read, private data, undocumented parts, and unreadable parts.
     Raw(Bytes),
 }
 
-/// What parts are, for listings; a name that is not here is unknown.
+/// Names of all known parts with a description for listings.
 pub const KNOWN: &[([u8; 4], &str)] = &[
     (*b"DXIL", "program (LLVM bitcode)"),
     (*b"ILDB", "program with debug information"),
@@ -94,16 +94,16 @@ pub const KNOWN: &[([u8; 4], &str)] = &[
     (*b"LFS0", "parameters of a function"),
     (*b"FX10", "effect"),
     (*b"Aon9", "program for feature level 9"),
-    (*b"XNAP", "Xbox: program"),
-    (*b"XNAS", "Xbox: program"),
-    (*b"XHSH", "Xbox: hash"),
+    (*b"XNAP", "program for XNA"),
+    (*b"XNAS", "program for feature level 9.0"),
+    (*b"XHSH", "hash"),
     (*b"SDBG", "debug information"),
     (*b"SPDB", "debug information (program database)"),
     (*b"TEXT", "text"),
     (*b"DXBC", "token program, or a container"),
 ];
 
-/// What a part is, if its name is known.
+/// Returns the description of a part, or `None` if its name is unknown.
 pub fn describe(name: FourCc) -> Option<&'static str> {
     KNOWN.iter().find(|(known, _)| *known == name.0).map(|(_, text)| *text)
 }
