@@ -141,3 +141,78 @@ fn a_feature_that_the_module_does_not_need_is_found() {
     file.set(*b"SFI0", &0xffu64.to_le_bytes());
     assert_eq!(faults(&file.write_signed().unwrap()), ["dx-features"]);
 }
+
+/// The 24 parts of the list in LLVM's page.
+const LISTED_PARTS: [&[u8; 4]; 24] = [
+    b"DXIL", b"HASH", b"ILDB", b"ILDN", b"ISG1", b"ISGN", b"OSG1", b"OSG5", b"OSGN", b"PCSG", b"PDBI",
+    b"PRIV", b"PSG1", b"PSV0", b"RDAT", b"RDEF", b"RTS0", b"SFI0", b"SHDR", b"SHEX", b"DXBC", b"SRCI",
+    b"STAT", b"VERS",
+];
+
+/// A container of a single `ret` in a part of this name: vs_4_0, three tokens.
+fn token_program(name: [u8; 4]) -> DxFile {
+    let tokens: Vec<u8> =
+        [0x0001_0040u32, 3, 0x0100_003e].iter().flat_map(|token| token.to_le_bytes()).collect();
+    let mut file = DxFile::default();
+    file.set(name, &tokens);
+    file
+}
+
+#[test]
+fn every_listed_part_is_shown_by_what_it_is() {
+    let folder = folder("parts");
+    let (path, yaml, back) = (folder.join("all.dxbc"), folder.join("all.yaml"), folder.join("back.dxbc"));
+    // One part of each name, from our own containers where they have one.
+    let mut file = token_program(*b"DXBC");
+    let mut own = Vec::new();
+    for name in fs::read_dir(fixture("")).unwrap().map(|entry| entry.unwrap().path()) {
+        if name.extension().is_some_and(|extension| extension == "dxbc") {
+            own.extend(DxFile::parse(&fs::read(name).unwrap()).unwrap().parts);
+        }
+    }
+    for name in LISTED_PARTS {
+        match own.iter().find(|part| part.name.0 == *name) {
+            Some(part) if file.find(name).is_none() => file.parts.push(part.clone()),
+            Some(_) => {}
+            None if file.find(name).is_none() => file.set(*name, &[]),
+            None => {}
+        }
+    }
+    fs::write(&path, file.write_signed().unwrap()).unwrap();
+    let listed = succeeds(&["list", text(&path)]);
+    let shown = succeeds(&["show", text(&path)]);
+    let dumped = String::from_utf8_lossy(&unshade(&["dump", text(&path)]).stdout).into_owned();
+    for name in LISTED_PARTS {
+        let name = String::from_utf8_lossy(name).into_owned();
+        let line =
+            listed.lines().find(|line| line.contains(&name)).unwrap_or_else(|| panic!("{name}: {listed}"));
+        let what =
+            unshade::dxcontainer::part::describe(unshade::core::FourCc(name.as_bytes().try_into().unwrap()));
+        let what = what.unwrap_or_else(|| panic!("{name} is not described"));
+        assert!(line.contains(what), "{line}");
+        assert!(shown.contains(&name), "{name}: {shown}");
+        assert!(dumped.contains(&format!("part {name}")) || dumped.contains(&name), "{name}: {dumped}");
+    }
+    succeeds(&["to-yaml", text(&path), "-o", text(&yaml)]);
+    let document = fs::read_to_string(&yaml).unwrap();
+    for name in LISTED_PARTS {
+        let name = String::from_utf8_lossy(name);
+        assert!(document.contains(&format!("Name:            {name}")), "{name}");
+    }
+    succeeds(&["from-yaml", text(&yaml), "-o", text(&back)]);
+    assert!(fs::read(&back).unwrap() == fs::read(&path).unwrap());
+}
+
+#[test]
+fn a_dxbc_part_is_disassembled_as_a_token_program() {
+    let folder = folder("tokens");
+    for name in [*b"SHDR", *b"SHEX", *b"DXBC"] {
+        let path = folder.join(String::from_utf8_lossy(&name).into_owned());
+        fs::write(&path, token_program(name).write_signed().unwrap()).unwrap();
+        let listing = succeeds(&["dis", text(&path)]);
+        assert!(listing.contains("vs_4_0") && listing.contains("ret"), "{listing}");
+        assert!(succeeds(&["verify", text(&path)]).contains("sound"));
+        assert!(succeeds(&["info", text(&path)]).contains("vs_4_0"));
+        assert!(!succeeds(&["dump", text(&path)]).contains("unknown"));
+    }
+}

@@ -78,7 +78,7 @@ fn part(found: &Part<'_>, start: u64, sink: &mut dyn OutlineSink) {
     let header_end = start.saturating_add(PART_HEADER_SIZE.into());
     sink.leaf(Field::new("name", Value::FourCc(found.name), start..name_end));
     sink.leaf(Field::new("size", Value::Number(u64::from(found.declared_size)), name_end..header_end));
-    if is_container(found)
+    if part::is_container(found.name, found.data.data())
         && let Ok(inner) = Container::read(found.data)
         && inner.bytes().len() == found.data.data().len()
     {
@@ -89,10 +89,6 @@ fn part(found: &Part<'_>, start: u64, sink: &mut dyn OutlineSink) {
         emit(&found.data, spans, fault.as_deref(), sink);
     }
     sink.close();
-}
-
-fn is_container(found: &Part<'_>) -> bool {
-    matches!(&found.name.0, b"LIBF" | b"DXBC")
 }
 
 /// Emits spans as a tree: groups hold what lies inside of them, and what two readers took is shown once.

@@ -1,6 +1,7 @@
-//! The parts by their names: which reader and which writer is whose.
+//! Parts by name: what each is, and its reader and writer.
 
 use crate::bytes::Bytes;
+use crate::container::MAGIC;
 use crate::cursor::{Cursor, Span, Trace, read_part};
 use crate::file::DxFile;
 use crate::library::{FunctionSignature, LibraryHeader};
@@ -19,7 +20,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, FourCc, Reader, Result};
 
-/// How deep containers may stand in each other: FXC's libraries need one level.
+/// Maximum depth of nested containers. FXC's libraries need one level.
 pub const MAX_DEPTH: usize = 4;
 
 /// What a part holds.
@@ -56,13 +57,13 @@ pub enum PartData {
     LibraryHeader(LibraryHeader),
     /// LFS0.
     FunctionSignature(FunctionSignature),
-    /// LIBF: a container of its own.
+    /// LIBF, and DXBC if it is one: a container of its own.
     Container(Box<DxFile>),
-    /// Code of other crates, private data, parts that nobody has described, and parts that can't be read.
+    /// Code that other crates read, private data, undocumented parts, and unreadable parts.
     Raw(Bytes),
 }
 
-/// What parts are, for listings; a name that is not here is unknown.
+/// Names of all known parts with a description for listings.
 pub const KNOWN: &[([u8; 4], &str)] = &[
     (*b"DXIL", "program (LLVM bitcode)"),
     (*b"ILDB", "program with debug information"),
@@ -93,27 +94,45 @@ pub const KNOWN: &[([u8; 4], &str)] = &[
     (*b"LFS0", "parameters of a function"),
     (*b"FX10", "effect"),
     (*b"Aon9", "program for feature level 9"),
-    (*b"XNAP", "Xbox: program"),
-    (*b"XNAS", "Xbox: program"),
-    (*b"XHSH", "Xbox: hash"),
+    (*b"XNAP", "program for XNA"),
+    (*b"XNAS", "program for feature level 9.0"),
+    (*b"XHSH", "hash"),
     (*b"SDBG", "debug information"),
     (*b"SPDB", "debug information (program database)"),
     (*b"TEXT", "text"),
-    (*b"DXBC", "container"),
+    (*b"DXBC", "token program, or a container"),
 ];
 
-/// What a part is, if its name is known.
+/// Returns the description of a part, or `None` if its name is unknown.
 pub fn describe(name: FourCc) -> Option<&'static str> {
     KNOWN.iter().find(|(known, _)| *known == name.0).map(|(_, text)| *text)
 }
 
-/// Whether a part of this name is bytes to this crate by choice: code, private data, what nobody has described.
+/// Returns whether a part is a container of its own: always LIBF, and DXBC if it begins with the magic of one.
+///
+/// LLVM's page lists DXBC as a part with a token program, DXC's validator accepts it as a nested container. No real
+/// file has either, so the content decides.
+pub fn is_container(name: FourCc, data: &[u8]) -> bool {
+    match &name.0 {
+        b"LIBF" => true,
+        b"DXBC" => data.starts_with(&MAGIC.0),
+        _ => false,
+    }
+}
+
+/// Returns whether a part holds a token program (shader models 4 and 5): SHDR, SHEX, and DXBC unless it is a container.
+pub fn is_token_program(name: FourCc, data: &[u8]) -> bool {
+    matches!(&name.0, b"SHDR" | b"SHEX" | b"DXBC") && !is_container(name, data)
+}
+
+/// Returns whether this crate keeps a part of this name as bytes: code, private data, and unknown parts.
 pub fn is_opaque(name: FourCc) -> bool {
     matches!(
         &name.0,
         b"PRIV"
             | b"SHDR"
             | b"SHEX"
+            | b"DXBC"
             | b"IFCE"
             | b"FX10"
             | b"Aon9"
@@ -210,6 +229,12 @@ fn read(name: FourCc, data: Reader<'_>, cursor: &mut Cursor<'_, '_>, depth: usiz
     if let Some(form) = Form::of(name) {
         return Signature::read(cursor, form).map(PartData::Signature);
     }
+    if is_container(name, data.data()) {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Err(Error::new(ErrorKind::Limit, data.base(), "containers are nested too deeply"));
+        };
+        return Ok(PartData::Container(Box::new(DxFile::read_at_depth(data, depth)?)));
+    }
     Ok(match &name.0 {
         b"DXIL" | b"ILDB" => PartData::Program(Program::read(cursor)?),
         b"STAT" if is_program(data.data()) => PartData::Program(Program::read(cursor)?),
@@ -226,12 +251,6 @@ fn read(name: FourCc, data: Reader<'_>, cursor: &mut Cursor<'_, '_>, depth: usiz
         b"PDBI" => PartData::PdbInfo(PdbInfo::read(cursor)?),
         b"LIBH" => PartData::LibraryHeader(LibraryHeader::read(cursor)?),
         b"LFS0" => PartData::FunctionSignature(FunctionSignature::read(cursor)?),
-        b"LIBF" | b"DXBC" => match depth.checked_sub(1) {
-            Some(depth) => PartData::Container(Box::new(DxFile::read_at_depth(data, depth)?)),
-            None => {
-                return Err(Error::new(ErrorKind::Limit, data.base(), "containers are nested too deeply"));
-            }
-        },
         _ => PartData::Raw(Bytes::from(cursor.rest(if is_opaque(name) && describe(name).is_some() {
             "bytes"
         } else {

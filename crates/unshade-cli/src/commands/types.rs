@@ -13,34 +13,37 @@ pub(crate) fn run(args: &TypesArgs, global: &GlobalArgs) -> Result<Outcome> {
         TypesFormat::Markdown => markdown(usize::from(args.columns)),
         TypesFormat::Json => json()?,
         TypesFormat::Rust => lines("#[repr(u8)]\npub enum MetalDataType {\n", "}\n", |row| {
-            format!(
-                "    /// `{}`\n    {} = {:#04x},\n",
-                row.metal,
-                row.name.replace("_sRGB", "Srgb"),
-                row.value
-            )
+            let name = row.name.replace("_sRGB", "Srgb");
+            format!("    /// `MTLDataType{}`: `{}`\n    {name} = {:#04x},\n", row.name, row.metal, row.value)
         }),
         TypesFormat::Swift => lines("enum MetalDataType: UInt8 {\n", "}\n", |row| {
             let name = lower_camel(row.name);
             let name = if ["none", "struct"].contains(&name.as_str()) { format!("`{name}`") } else { name };
-            format!("    case {name} = {:#04x}\n", row.value)
+            format!(
+                "    /// `MTLDataType{}`: `{}`\n    case {name} = {:#04x}\n",
+                row.name, row.metal, row.value
+            )
         }),
         TypesFormat::C => lines("enum metal_data_type {\n", "};\n", |row| {
-            format!("    METAL_DATA_TYPE_{} = {:#04x},\n", upper_snake(row.name), row.value)
+            let name = upper_snake(row.name);
+            format!(
+                "    METAL_DATA_TYPE_{name} = {:#04x}, /* MTLDataType{}: {} */\n",
+                row.value, row.name, row.metal
+            )
         }),
     };
     write_text(&args.output, &text)?;
     Ok(Outcome::Done)
 }
 
-/// The types in pairs of columns, read row by row.
+/// Returns the types in pairs of columns, filled row by row, as the table of MetalLibraryArchive has them.
 fn markdown(columns: usize) -> String {
     let mut text = String::new();
     let line = |cells: &[&str]| format!("| {} |\n", cells.join(" | "));
     text.push_str(&line(&["Value", "Type"].repeat(columns)));
     text.push_str(&line(&["---", "---"].repeat(columns)));
     for rows in DATA_TYPES.chunks(columns) {
-        let numbers: Vec<_> = rows.iter().map(|row| format!("{:#04x}", row.value)).collect();
+        let numbers: Vec<_> = rows.iter().map(|row| format!("0x{:02X}", row.value)).collect();
         let mut cells: Vec<_> =
             numbers.iter().zip(rows).flat_map(|(number, row)| [number.as_str(), row.name]).collect();
         cells.resize(columns * 2, "");

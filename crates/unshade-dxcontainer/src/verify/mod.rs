@@ -301,8 +301,7 @@ fn name_place(part: &Part<'_>) -> u64 {
 fn read_parts<'a>(parts: &[Part<'a>], diagnostics: &mut Diagnostics, depth: usize) -> Vec<Read<'a>> {
     let mut read = Vec::new();
     for part in parts {
-        let nested = matches!(&part.name.0, b"LIBF" | b"DXBC");
-        if nested {
+        if part::is_container(part.name, part.data.data()) {
             match (Container::read(part.data), depth.checked_sub(1)) {
                 (Ok(inner), Some(depth)) => check(&inner, diagnostics, depth),
                 (Err(fault), _) => diagnostics.error("dx-part-form", fault.within(part.label())),
@@ -364,7 +363,9 @@ fn required(container: &Container<'_>, parts: &[Part<'_>], read: &[Read<'_>], di
                 missing(name, format!("DXC's validator asks for it in a {} container", program.version()));
             }
         }
-    } else if (has("PSV0") || has("RDAT")) && !["DXIL", "ILDB", "SHEX", "SHDR"].iter().any(|name| has(name)) {
+    } else if (has("PSV0") || has("RDAT"))
+        && !["DXIL", "ILDB", "SHEX", "SHDR", "DXBC"].iter().any(|name| has(name))
+    {
         missing("DXIL", "the other parts describe a program that is not there".into());
     }
 }

@@ -25,11 +25,11 @@ use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result, TokenKind, Tok
 use unshade_dxbc::decode::Instructions;
 use unshade_dxbc::print::Dialect;
 use unshade_dxcontainer::container::{Container, Part};
-use unshade_dxcontainer::part::PartData;
+use unshade_dxcontainer::part::{PartData, is_token_program};
 use unshade_dxcontainer::stat::Statistics;
 
-/// The names of the parts that hold token programs.
-const PROGRAMS: [&[u8; 4]; 2] = [b"SHEX", b"SHDR"];
+/// The names of the parts that hold token programs, the newest first.
+const PROGRAMS: [&[u8; 4]; 3] = [b"SHEX", b"SHDR", b"DXBC"];
 
 /// The compiler that FXC names where a container does not.
 const NO_COMPILER: &str = "Microsoft (R) D3D Shader Disassembler";
@@ -39,7 +39,8 @@ const TABLES: usize = 4 << 10;
 
 /// The part of a container that holds its token program.
 pub fn token_program<'a>(container: &Container<'a>) -> Option<Part<'a>> {
-    PROGRAMS.iter().find_map(|name| container.find(name))
+    let found = PROGRAMS.iter().filter_map(|name| container.find(name));
+    found.into_iter().find(|part| is_token_program(part.name, part.data.data()))
 }
 
 /// The parts of a container that hold programs for feature level 9.

@@ -1,8 +1,8 @@
-//! What each year's systems take: the newest version of the Metal language, of AIR and of the container.
+//! What each year's systems accept: the newest version of the Metal language, of AIR and of the container.
 //!
 //! Sources: the language from the availability of `MTLLanguageVersion` in Apple's documentation; AIR and container
-//! from what Apple's linker writes for that deployment target, in 531 real files and in Metal.jl's table. Of macOS 27
-//! only the language is known.
+//! from what Apple's linker writes for that deployment target, in 531 real files and in Metal.jl's table. For macOS 27
+//! they come from one library (kiwi-array-metal 0.4.1).
 
 use unshade_metallib::function_list::ShortVersion;
 use unshade_metallib::header::{Platform, Version};
@@ -55,7 +55,7 @@ pub const RELEASES: &[Release] = &[
     row((14, 0),  17,  1, (3, 1), Some((2, 6)),  Some(7)),
     row((15, 0),  18,  2, (3, 2), Some((2, 7)),  Some(8)),
     row((26, 0),  26, 26, (4, 0), Some((2, 8)),  Some(9)),
-    row((27, 0),  27, 27, (4, 1), None,          None),
+    row((27, 0),  27, 27, (4, 1), Some((2, 9)),  Some(9)),
 ];
 
 impl Release {

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use unshade_core::outline::{Field, OutlineSink};
 use unshade_core::{Diagnostics, Escaped, FourCc, TokenKind, TokenSink};
 use unshade_decompile::Options;
+use unshade_dxcontainer::part::is_token_program;
 use unshade_dxcontainer::{Container, PartData};
 use unshade_llvm as llvm;
 use unshade_metallib::{Function, Library};
@@ -145,7 +146,8 @@ pub(super) fn panes(parsed: &Parsed<'_>, row: Option<&Row>) -> Vec<String> {
 fn is_code(container: &Container<'_>, row: &Row) -> bool {
     let part = container.found_parts().nth(row.index as usize);
     part.is_some_and(|part| {
-        matches!(&part.name.0, b"SHDR" | b"SHEX") || unshade_dxcontainer::program::bitcode(part.data).is_ok()
+        is_token_program(part.name, part.data.data())
+            || unshade_dxcontainer::program::bitcode(part.data).is_ok()
     })
 }
 
@@ -305,7 +307,7 @@ fn container_lines(
     let part = row.and_then(|row| container.found_parts().nth(row.index as usize));
     let wanted = match &part {
         Some(part) if unshade_dxcontainer::program::bitcode(part.data).is_ok() => Some(FourCc(part.name.0)),
-        Some(part) if !matches!(&part.name.0, b"SHDR" | b"SHEX") => return Err(no_pane("assembly")),
+        Some(part) if !is_token_program(part.name, part.data.data()) => return Err(no_pane("assembly")),
         _ => None,
     };
     let has_module = crate::dxil::main_part(container).is_some();

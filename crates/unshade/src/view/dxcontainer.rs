@@ -2,8 +2,8 @@
 
 use super::shown;
 use serde::Serialize;
-use unshade_core::Reader;
-use unshade_dxcontainer::part::{PartData, describe};
+use unshade_core::{FourCc, Reader};
+use unshade_dxcontainer::part::{PartData, describe, is_token_program};
 use unshade_dxcontainer::program::{ProgramVersion, bitcode};
 use unshade_dxcontainer::psv0::{Psv0, Stage};
 use unshade_dxcontainer::rdat::{Rdat, RdatKind};
@@ -226,7 +226,7 @@ impl ContainerView {
                 }
                 return;
             }
-            b"SHDR" | b"SHEX" => {
+            b"SHDR" | b"SHEX" | b"DXBC" if is_token_program(FourCc(*name), data.data()) => {
                 let mut reader = data;
                 if let Ok(version) = reader.u32() {
                     self.profile = Some(ProgramVersion(version).to_string());
@@ -238,7 +238,7 @@ impl ContainerView {
             b"STAT" => return,
             _ => {}
         }
-        let Ok(read) = PartData::read(unshade_core::FourCc(*name), data) else { return };
+        let Ok(read) = PartData::read(FourCc(*name), data) else { return };
         match read {
             PartData::Version(version) => self.compiler = Some(format!("DXC {}", shown(&version.version.0))),
             PartData::Features(features) => {
