@@ -39,8 +39,8 @@ use crate::body::FunctionBody;
 use crate::data_layout::DataLayout;
 use crate::ids::TypeId;
 use crate::metadata::Metadata;
-use crate::module::Module;
-use crate::source_map::{Setting, SourceMap};
+use crate::module::{Module, ModuleProperty};
+use crate::source_map::SourceMap;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -407,17 +407,17 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             let fallback = options.module_id.map(str::as_bytes).unwrap_or_default();
             let name = module.source_filename.as_deref().unwrap_or(fallback);
             if !name.is_empty() {
-                self.source(|map| map.setting(Setting::SourceFilename));
+                self.source(|map| map.property(ModuleProperty::SourceFilename));
                 self.setting("source_filename", name);
             }
         }
         if !self.layout_text.is_empty() {
             let layout = self.layout_text.clone();
-            self.source(|map| map.setting(Setting::DataLayout));
+            self.source(|map| map.property(ModuleProperty::DataLayout));
             self.setting("target datalayout", &layout);
         }
         if !module.triple.is_empty() {
-            self.source(|map| map.setting(Setting::Triple));
+            self.source(|map| map.property(ModuleProperty::Triple));
             self.setting("target triple", &module.triple);
         }
         self.no_source();

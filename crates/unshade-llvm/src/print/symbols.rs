@@ -5,7 +5,7 @@ use super::mangle::{self, Rewrite};
 use super::text::{push_name, push_number};
 use super::{Dialect, Entity, Printer, slots};
 use crate::constants::Constant;
-use crate::global::{Alias, GlobalVariable, Place, Symbol};
+use crate::global::{Alias, GlobalVariable, Symbol, UpgradedPosition};
 use crate::ids::{TypeId, ValueId, narrow};
 use crate::module::Module;
 use crate::types::{Type, TypeTable};
@@ -73,10 +73,10 @@ impl Symbols {
             let name = &function.symbol.name;
             let found = if name.starts_with(b"llvm.") { Intrinsic::find(dialect, name) } else { None };
             let rewrite = found.and_then(|intrinsic| mangle::rewrite(module, dialect, at, intrinsic));
-            let moves = rewrite.is_some() || function.place == Place::Moved;
+            let moves = rewrite.is_some() || function.position == UpgradedPosition::AtEnd;
             let list = if moves { &mut moved } else { &mut self.order };
             let record = dialect == Dialect::Llvm19 && super::debug_records::is_record(name);
-            if !record && function.place != Place::Gone {
+            if !record && function.position != UpgradedPosition::Replaced {
                 list.push(narrow(at as u64));
             }
             self.intrinsics.push(found);
@@ -97,7 +97,7 @@ impl Symbols {
             numbers.insert(symbol.value, number);
         }
         self.first_extra = narrow(module.values.len() as u64);
-        let extra = (Module::EXTRA..).zip(&module.extra);
+        let extra = (Module::UPGRADE_BASE..).zip(&module.upgrade_values);
         for (at, value) in (0u32..).zip(&module.values).chain(extra) {
             let start = self.pool.len();
             let (symbol, kind) = match value.kind {
@@ -166,7 +166,7 @@ impl Symbols {
 
     #[cold]
     fn extra(&self, id: ValueId) -> Option<(Cached, &str)> {
-        let at = id.0.checked_sub(Module::EXTRA)?;
+        let at = id.0.checked_sub(Module::UPGRADE_BASE)?;
         let cached = *self.values.get(self.first_extra.saturating_add(at) as usize)?;
         Some((cached, cached.of(&self.pool)))
     }

@@ -2,7 +2,7 @@
 
 use crate::body::{Call, FunctionBody};
 use crate::constants::Constant;
-use crate::global::{Function, Linkage, Place, Symbol};
+use crate::global::{Function, Linkage, Symbol, UpgradedPosition};
 use crate::ids::{AttributeListId, BlockId, Slice, TypeId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::module::Module;
@@ -179,7 +179,10 @@ pub(super) fn pointer_to(module: &mut Module<'_>, pointee: TypeId) -> TypeId {
 
 /// The function of this name; nothing if there is none.
 pub(super) fn find_function(module: &Module<'_>, name: &[u8]) -> Option<usize> {
-    module.functions.iter().position(|function| function.symbol.name == name && function.place != Place::Gone)
+    module
+        .functions
+        .iter()
+        .position(|function| function.symbol.name == name && function.position != UpgradedPosition::Replaced)
 }
 
 /// A function of this name, declared behind all others if there is none.
@@ -189,7 +192,7 @@ pub(super) fn declare(module: &mut Module<'_>, name: &[u8], ty: TypeId) -> Value
     }
     let kind = ValueKind::Function(narrow(module.functions.len() as u64));
     let pointer = pointer_to(module, ty);
-    let value = module.add_extra(Value { kind, ty: pointer });
+    let value = module.add_upgrade_value(Value { kind, ty: pointer });
     module.functions.push(Function {
         symbol: Symbol {
             name: name.to_vec(),
@@ -217,7 +220,7 @@ pub(super) fn declare(module: &mut Module<'_>, name: &[u8], ty: TypeId) -> Value
         prefix: None,
         personality: None,
         body: None,
-        place: Place::Moved,
+        position: UpgradedPosition::AtEnd,
     });
     value
 }

@@ -133,9 +133,9 @@ fn pass_by_value(module: &mut Module<'_>, at: usize) {
     let Some(function) = module.functions.get_mut(at) else { return };
     let (list, ty) = (function.attributes, function.symbol.ty);
     let pointee = first_pointee(module, ty);
-    let list = module
-        .attributes
-        .change(list, index::parameter(0), |set| set.push(Attribute::Type(kind::BY_VALUE, pointee)));
+    let list = module.attributes.with_changed_set(list, index::parameter(0), |set| {
+        set.push(Attribute::Type(kind::BY_VALUE, pointee))
+    });
     if let Some(function) = module.functions.get_mut(at) {
         function.attributes = list;
     }
@@ -162,7 +162,7 @@ fn set_section(module: &mut Module<'_>, at: usize) {
         .filter(|attribute| !matches!(attribute, Attribute::Text { name, .. } if attributes.text(*name) == SECTION_NAME))
         .copied()
         .collect();
-    let list = attributes.change(list, index::FUNCTION, |set| *set = kept);
+    let list = attributes.with_changed_set(list, index::FUNCTION, |set| *set = kept);
     if let Some(function) = module.functions.get_mut(at) {
         function.symbol.section = section;
         function.attributes = list;
@@ -227,7 +227,7 @@ fn soften(module: &mut Module<'_>, body: &mut FunctionBody) {
         }
         let Some(call) = body.calls.get_mut(instruction.detail as usize) else { continue };
         if has_strictness(module, call.attributes) {
-            call.attributes = module.attributes.change(call.attributes, index::FUNCTION, |set| {
+            call.attributes = module.attributes.with_changed_set(call.attributes, index::FUNCTION, |set| {
                 set.retain(|attribute| attribute.kind() != Some(STRICT_FP));
                 if !set.contains(&Attribute::Flag(NO_BUILTIN)) {
                     set.push(Attribute::Flag(NO_BUILTIN));
@@ -315,9 +315,10 @@ fn name_types(module: &mut Module<'_>, body: &mut FunctionBody, dialect: Dialect
         }
         for (at, ty) in missing_types(module, body, &instruction, dialect) {
             let Some(call) = body.calls.get_mut(instruction.detail as usize) else { continue };
-            call.attributes = module.attributes.change(call.attributes, index::parameter(at), |set| {
-                set.push(Attribute::Type(ELEMENT_TYPE, Some(ty)));
-            });
+            call.attributes =
+                module.attributes.with_changed_set(call.attributes, index::parameter(at), |set| {
+                    set.push(Attribute::Type(ELEMENT_TYPE, Some(ty)));
+                });
         }
     }
 }

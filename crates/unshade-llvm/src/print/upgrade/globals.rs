@@ -131,6 +131,6 @@ impl Module<'_> {
     /// Adds a constant that no record defines.
     pub(super) fn add_constant(&mut self, constant: Constant, ty: TypeId) -> ValueId {
         let kind = ValueKind::Constant(self.constants.add(constant));
-        self.add_extra(Value { kind, ty })
+        self.add_upgrade_value(Value { kind, ty })
     }
 }

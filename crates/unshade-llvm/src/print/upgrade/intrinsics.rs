@@ -11,7 +11,7 @@ use super::edit::{self, Editor, Outcome};
 use crate::attributes::{Attribute, index, kind};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
-use crate::global::Place;
+use crate::global::UpgradedPosition;
 use crate::ids::{TypeId, ValueId};
 use crate::instruction::{Instruction, Opcode};
 use crate::module::Module;
@@ -275,9 +275,9 @@ pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) -> Plan {
         let Some(function) = module.functions.get_mut(at) else { continue };
         let value = function.symbol.value;
         match existing {
-            Some(_) => function.place = Place::Gone,
+            Some(_) => function.position = UpgradedPosition::Replaced,
             None => {
-                function.place = Place::Moved;
+                function.position = UpgradedPosition::AtEnd;
                 names.insert(name.clone().into_bytes(), at);
                 function.symbol.name = name.into_bytes();
                 function.symbol.ty = ty;
@@ -435,9 +435,10 @@ fn align(editor: &mut Editor<'_, '_>, call: &Instruction, pointers: usize, align
     }
     let Some(call) = editor.body.calls.get_mut(call.detail as usize) else { return };
     for at in 0..pointers {
-        call.attributes = editor.module.attributes.change(call.attributes, index::parameter(at), |set| {
-            set.push(Attribute::Integer(kind::ALIGN, bytes));
-        });
+        call.attributes =
+            editor.module.attributes.with_changed_set(call.attributes, index::parameter(at), |set| {
+                set.push(Attribute::Integer(kind::ALIGN, bytes));
+            });
     }
 }
 

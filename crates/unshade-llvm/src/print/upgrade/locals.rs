@@ -75,7 +75,7 @@ pub(super) fn upgrade(module: &mut Module<'_>) {
         let all = list.map_or_else(Vec::new, |list| module.metadata.references(list).to_vec());
         let kept: Vec<u64> =
             all.into_iter().filter(|import| !local.iter().any(|(other, _)| other == import)).collect();
-        let imports = module.metadata.tuple(&kept);
+        let imports = module.metadata.add_tuple(&kept);
         module.metadata.set_reference(unit, at::UNIT_IMPORTS, imports);
         let mut functions: Vec<MetadataId> = local.iter().map(|(_, function)| *function).collect();
         functions.dedup();
@@ -91,7 +91,7 @@ fn retain(module: &mut Module<'_>, function: MetadataId, entities: Vec<u64>) {
     let list = reference(module, node, at::RETAINED_NODES).and_then(|id| module.node(id));
     let mut nodes = list.map_or_else(Vec::new, |list| module.metadata.references(list).to_vec());
     nodes.extend(entities);
-    let nodes = module.metadata.tuple(&nodes);
+    let nodes = module.metadata.add_tuple(&nodes);
     module.metadata.set_reference(node, at::RETAINED_NODES, nodes);
 }
 

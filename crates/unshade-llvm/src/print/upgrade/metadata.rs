@@ -115,7 +115,7 @@ pub(super) fn upgrade(module: &mut Module<'_>) {
     }
     if let Some((id, mut section)) = spaced_section(module, &flags) {
         section.retain(|&c| c != b' ');
-        let section = module.metadata.add_text(&section);
+        let section = module.metadata.add_string_reference(&section);
         replace_flag(module, id, None, section);
     }
     let collection = wide_collection(module, &flags);
@@ -157,7 +157,7 @@ fn byte(module: &mut Module<'_>, number: u64) -> u64 {
 fn replace_flag(module: &mut Module<'_>, id: MetadataId, behaviour: Option<u64>, value: u64) {
     let Some(node) = module.node(id) else { return };
     let &[old, name, _] = module.metadata.references(node) else { return };
-    let made = module.metadata.tuple(&[behaviour.unwrap_or(old), name, value]);
+    let made = module.metadata.add_tuple(&[behaviour.unwrap_or(old), name, value]);
     let made = MetadataId(narrow(made - 1));
     let named = module.named_metadata.iter_mut().filter(|named| named.name == FLAGS);
     for node in named.flat_map(|named| named.nodes.iter_mut()).filter(|node| **node == id) {
@@ -167,8 +167,8 @@ fn replace_flag(module: &mut Module<'_>, id: MetadataId, behaviour: Option<u64>,
 
 fn add_flag(module: &mut Module<'_>, behaviour: u64, name: &[u8], value: u64) {
     let behaviour = word(module, behaviour);
-    let name = module.metadata.add_text(name);
-    let node = module.metadata.tuple(&[behaviour, name, value]);
+    let name = module.metadata.add_string_reference(name);
+    let node = module.metadata.add_tuple(&[behaviour, name, value]);
     let node = MetadataId(narrow(node - 1));
     match module.named_metadata.iter_mut().find(|named| named.name == FLAGS) {
         Some(flags) => flags.nodes.push(node),
@@ -183,7 +183,7 @@ pub(super) fn upgrade_marker(module: &mut Module<'_>) -> bool {
     let Some(text) = module.metadata_string(id).map(<[u8]>::to_vec) else { return false };
     let mut value = u64::from(id.0) + 1;
     if let [before, after] = text.split(|&c| c == b'#').collect::<Vec<_>>().as_slice() {
-        value = module.metadata.add_text(&[before, &b";"[..], after].concat());
+        value = module.metadata.add_string_reference(&[before, &b";"[..], after].concat());
     }
     add_flag(module, behaviour::ERROR, MARKER, value);
     module.named_metadata.retain(|named| named.name != MARKER);
@@ -365,12 +365,12 @@ fn alias_path(module: &mut Module<'_>, id: MetadataId, offset: &mut Option<u64>)
     let offset = *offset.get_or_insert_with(|| integer(module, 64, 0));
     let made = match references.as_slice() {
         &[name, parent, constant] => {
-            let ty = module.metadata.tuple(&[name, parent]);
-            module.metadata.tuple(&[ty, ty, offset, constant])
+            let ty = module.metadata.add_tuple(&[name, parent]);
+            module.metadata.add_tuple(&[ty, ty, offset, constant])
         }
         _ => {
             let ty = u64::from(id.0) + 1;
-            module.metadata.tuple(&[ty, ty, offset])
+            module.metadata.add_tuple(&[ty, ty, offset])
         }
     };
     MetadataId(narrow(made - 1))
@@ -386,11 +386,11 @@ fn loop_hints(module: &mut Module<'_>, id: MetadataId) -> MetadataId {
             _ => [&b"llvm.loop.vectorize."[..], name].concat(),
         };
         let mut operands = module.metadata.references(hint).to_vec();
-        let name = module.metadata.add_text(&name);
+        let name = module.metadata.add_string_reference(&name);
         if let Some(first) = operands.first_mut() {
             *first = name;
         }
-        *reference = module.metadata.tuple(&operands);
+        *reference = module.metadata.add_tuple(&operands);
     }
-    MetadataId(narrow(module.metadata.tuple(&references) - 1))
+    MetadataId(narrow(module.metadata.add_tuple(&references) - 1))
 }

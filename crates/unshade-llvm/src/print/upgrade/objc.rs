@@ -8,7 +8,7 @@
 use super::edit::{self, Editor, Outcome, find_function, pointer_to};
 use super::intrinsics::callee_of;
 use crate::body::FunctionBody;
-use crate::global::Place;
+use crate::global::UpgradedPosition;
 use crate::ids::{TypeId, ValueId};
 use crate::instruction::{Instruction, Opcode};
 use crate::module::Module;
@@ -100,13 +100,13 @@ pub(super) fn upgrade(module: &mut Module<'_>, bodies: &mut [Option<FunctionBody
             let names = |instruction: &Instruction| {
                 body.operands_of(instruction).iter().any(|operand| operand.as_value() == Some(value))
             };
-            body.instructions.iter().any(names) || body.constants.mention(value)
+            body.instructions.iter().any(names) || body.constants.uses(value)
         };
-        if !module.constants.mention(value)
+        if !module.constants.uses(value)
             && !bodies.iter().flatten().any(used)
             && let Some(function) = module.functions.get_mut(change.function)
         {
-            function.place = Place::Gone;
+            function.position = UpgradedPosition::Replaced;
         }
     }
 }
