@@ -8,7 +8,7 @@
 
 /// A printing order; [`NAMES`] holds one rank for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum AttributeOrder {
     /// LLVM 3.7
     V3,
     /// LLVM 14
@@ -123,11 +123,11 @@ pub fn name(kind: u32) -> Option<&'static str> {
 }
 
 /// Returns the rank of an attribute kind in a printing order; unknown kinds come last.
-pub(crate) fn rank(kind: u32, order: Order) -> u8 {
+pub(crate) fn rank(kind: u32, order: AttributeOrder) -> u8 {
     let ranks = (kind as usize).checked_sub(1).and_then(|at| NAMES.get(at));
     ranks.map_or(u8::MAX, |&(_, [v3, v14, v19])| match order {
-        Order::V3 => v3,
-        Order::V14 => v14,
-        Order::V19 => v19,
+        AttributeOrder::V3 => v3,
+        AttributeOrder::V14 => v14,
+        AttributeOrder::V19 => v19,
     })
 }

@@ -11,7 +11,7 @@
 
 use crate::attribute_names::name;
 use crate::bitstream::{Cursor, Record};
-use crate::hash::{Hash, Index};
+use crate::hash::{Hash, HashIndex};
 use crate::ids::{AttributeListId, AttributeSetId, Slice, TypeId, narrow, unrotate};
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Result};
@@ -77,7 +77,7 @@ pub struct Attributes {
     entries: Vec<(u32, AttributeSetId)>,
     bytes: Vec<u8>,
     words: Vec<u64>,
-    index: Index,
+    index: HashIndex,
     groups: Vec<(u64, u32, AttributeSetId)>,
 }
 

@@ -7,13 +7,13 @@ use alloc::vec::Vec;
 
 /// Maps hashes to ids that the caller assigned.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Index {
+pub(crate) struct HashIndex {
     /// Id plus one; zero is a free slot.
     slots: Vec<u32>,
     used: usize,
 }
 
-impl Index {
+impl HashIndex {
     /// Returns the id whose content `same` accepts.
     pub(crate) fn find(&self, hash: u64, mut same: impl FnMut(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;
@@ -88,7 +88,7 @@ mod tests {
     fn finds_what_was_inserted() {
         let content: Vec<u64> = (0..1_000).map(|n| n * n).collect();
         let hash = |n: u32| Hash::new().word(content[n as usize]).0;
-        let mut index = Index::default();
+        let mut index = HashIndex::default();
         for n in 0..1_000 {
             assert_eq!(index.find(hash(n), |m| content[m as usize] == content[n as usize]), None);
             index.insert(hash(n), n, hash);

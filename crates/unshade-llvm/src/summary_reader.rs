@@ -90,7 +90,7 @@ impl Module<'_> {
         if !self.has_summary() {
             return None;
         }
-        let mut reader = Reader::new(self, separator);
+        let mut reader = SummaryReader::new(self, separator);
         let mut findings = Diagnostics::new();
         for &(block, position) in &self.summary_parts.blocks {
             let mut cursor = self.cursor_at(position);
@@ -122,7 +122,7 @@ impl Module<'_> {
     }
 }
 
-struct Reader<'m, 'a> {
+struct SummaryReader<'m, 'a> {
     module: &'m Module<'a>,
     summary: Summary,
     /// GUIDs by value number.
@@ -133,7 +133,7 @@ struct Reader<'m, 'a> {
     pending: FunctionSummary,
 }
 
-impl<'m, 'a> Reader<'m, 'a> {
+impl<'m, 'a> SummaryReader<'m, 'a> {
     fn new(module: &'m Module<'a>, separator: u8) -> Self {
         let mut summary = Summary { modules: module.summary_parts.modules.clone(), ..Summary::default() };
         if module.source_filename.as_deref().is_some_and(|file| !file.is_empty()) {

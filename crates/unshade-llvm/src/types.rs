@@ -7,7 +7,7 @@
 //! Knowledge: `TypeCodes` of LLVM's `LLVMBitCodes.h`, versions 3.7, 14 and 19.
 
 use crate::bitstream::{Cursor, Entry, Record};
-use crate::hash::{Hash, Index};
+use crate::hash::{Hash, HashIndex};
 use crate::ids::{Slice, TypeId, narrow};
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Result};
@@ -117,7 +117,7 @@ pub struct TypeTable {
     elements: Vec<TypeId>,
     numbers: Vec<u32>,
     names: Vec<Vec<u8>>,
-    index: Index,
+    index: HashIndex,
     /// The number of types that the file lists.
     listed: usize,
 }

@@ -66,28 +66,28 @@ pub fn locate(bytes: &[u8], base: u64) -> Result<Range<usize>> {
 
 /// An abbreviation operand that encodes one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scalar {
+enum ScalarEncoding {
     Literal(u64),
     Fixed(u32),
     Variable(u32),
     Char6,
 }
 
-impl Scalar {
+impl ScalarEncoding {
     #[inline(always)]
     fn read(self, bits: &mut BitReader<'_>) -> u64 {
         match self {
-            Scalar::Literal(value) => value,
-            Scalar::Fixed(width) => bits.fixed(width),
-            Scalar::Variable(width) => bits.variable(width),
-            Scalar::Char6 => u64::from(char6(bits.fixed57(6))),
+            ScalarEncoding::Literal(value) => value,
+            ScalarEncoding::Fixed(width) => bits.fixed(width),
+            ScalarEncoding::Variable(width) => bits.variable(width),
+            ScalarEncoding::Char6 => u64::from(char6(bits.fixed57(6))),
         }
     }
 }
 
 /// An abbreviation operand.
-enum Operand {
-    Scalar(Scalar),
+enum AbbreviationOperand {
+    Scalar(ScalarEncoding),
     /// The next operand is the element's encoding.
     Array,
     Blob,
@@ -95,25 +95,25 @@ enum Operand {
 
 /// What follows the scalars of an abbreviation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tail {
+enum AbbreviationTail {
     None,
-    Array(Scalar),
+    Array(ScalarEncoding),
     Blob,
 }
 
 /// An abbreviation; its scalars are a range of [`Abbreviations::scalars`].
 #[derive(Clone, Copy, Debug)]
-struct Definition {
+struct Abbreviation {
     start: u32,
     end: u32,
-    tail: Tail,
+    tail: AbbreviationTail,
 }
 
 /// All abbreviations defined so far, and those that `BLOCKINFO` assigns to blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Abbreviations {
-    scalars: Vec<Scalar>,
-    definitions: Vec<Definition>,
+    scalars: Vec<ScalarEncoding>,
+    definitions: Vec<Abbreviation>,
     block_info: Vec<(u32, Vec<u32>)>,
 }
 
@@ -269,23 +269,23 @@ impl<'a> Cursor<'a> {
     }
 
     #[cold]
-    fn fault(&self, kind: ErrorKind, message: &'static str) -> Error {
+    fn error(&self, kind: ErrorKind, message: &'static str) -> Error {
         Error::new(kind, self.offset(), message)
     }
 
     fn check(&self) -> Result<()> {
-        if self.bits.overrun() { Err(self.fault(ErrorKind::Truncated, "bitstream ends inside an item")) } else { Ok(()) }
+        if self.bits.overrun() { Err(self.error(ErrorKind::Truncated, "bitstream ends inside an item")) } else { Ok(()) }
     }
 
     /// Reads the abbreviation id of the next item.
     #[inline(always)]
-    fn item(&mut self) -> Result<u32> {
+    fn read_abbreviation_id(&mut self) -> Result<u32> {
         // `enter_block` has checked that the width is at most 32 bits.
-        let item = self.bits.fixed57(self.width);
+        let id = self.bits.fixed57(self.width);
         if self.bits.overrun() {
-            return Err(self.fault(ErrorKind::Truncated, "bitstream ends inside a block"));
+            return Err(self.error(ErrorKind::Truncated, "bitstream ends inside a block"));
         }
-        Ok(u32::try_from(item).unwrap_or(u32::MAX))
+        Ok(u32::try_from(id).unwrap_or(u32::MAX))
     }
 
     fn leave_block(&mut self) -> Result<()> {
@@ -296,7 +296,7 @@ impl<'a> Cursor<'a> {
                 self.current = outer.abbreviations;
                 Ok(())
             }
-            None => Err(self.fault(ErrorKind::BadValue, "END_BLOCK outside of any block")),
+            None => Err(self.error(ErrorKind::BadValue, "END_BLOCK outside of any block")),
         }
     }
 
@@ -306,16 +306,16 @@ impl<'a> Cursor<'a> {
     /// If the stream ends or an abbreviation is malformed.
     #[inline(always)]
     pub fn advance_entry(&mut self) -> Result<Entry> {
-        match self.item()? {
+        match self.read_abbreviation_id()? {
             id @ 3.. => Ok(Entry::Record(id)),
             id => self.advance_special(id),
         }
     }
 
     /// Continues [`Cursor::advance_entry`] with an item that is not a record.
-    fn advance_special(&mut self, mut item: u32) -> Result<Entry> {
+    fn advance_special(&mut self, mut abbreviation: u32) -> Result<Entry> {
         loop {
-            match item {
+            match abbreviation {
                 0 => {
                     self.leave_block()?;
                     return Ok(Entry::EndBlock);
@@ -331,7 +331,7 @@ impl<'a> Cursor<'a> {
                 }
                 id => return Ok(Entry::Record(id)),
             }
-            item = self.item()?;
+            abbreviation = self.read_abbreviation_id()?;
         }
     }
 
@@ -350,10 +350,10 @@ impl<'a> Cursor<'a> {
     pub fn enter_sized_block(&mut self, block: u32) -> Result<usize> {
         let (width, words) = self.block_header()?;
         if !(2..=32).contains(&width) {
-            return Err(self.fault(ErrorKind::BadValue, "abbreviation width of a block is not in 2..=32"));
+            return Err(self.error(ErrorKind::BadValue, "abbreviation width of a block is not in 2..=32"));
         }
         if self.enclosing.len() >= Self::MAX_DEPTH {
-            return Err(self.fault(ErrorKind::Limit, "blocks nest too deeply"));
+            return Err(self.error(ErrorKind::Limit, "blocks nest too deeply"));
         }
         let inherited = self.abbreviations.of_block(block).to_vec();
         let abbreviations = core::mem::replace(&mut self.current, inherited);
@@ -390,7 +390,7 @@ impl<'a> Cursor<'a> {
         let (_, words) = self.block_header()?;
         let bits = words.saturating_mul(32);
         if bits > self.bits.remaining() {
-            return Err(self.fault(ErrorKind::Truncated, "block is longer than the stream"));
+            return Err(self.error(ErrorKind::Truncated, "block is longer than the stream"));
         }
         self.bits.seek(self.position().saturating_add(bits));
         Ok(())
@@ -413,7 +413,7 @@ impl<'a> Cursor<'a> {
         let mut record = Record::default();
         let mut target = None;
         loop {
-            match self.item()? {
+            match self.read_abbreviation_id()? {
                 0 => return self.leave_block(),
                 1 => {
                     self.bits.variable(8);
@@ -423,7 +423,7 @@ impl<'a> Cursor<'a> {
                 2 => {
                     let definition = self.define_abbreviation()?;
                     let Some(block) = target else {
-                        return Err(self.fault(ErrorKind::BadValue, "abbreviation in BLOCKINFO before SETBID"));
+                        return Err(self.error(ErrorKind::BadValue, "abbreviation in BLOCKINFO before SETBID"));
                     };
                     self.abbreviations.add_to_block(block, definition);
                 }
@@ -440,7 +440,7 @@ impl<'a> Cursor<'a> {
     fn define_abbreviation(&mut self) -> Result<u32> {
         let count = self.bits.variable(5);
         if count > MAX_ABBREVIATION_OPERANDS || self.abbreviations.definitions.len() >= MAX_ABBREVIATIONS {
-            return Err(self.fault(ErrorKind::Limit, "too many abbreviations"));
+            return Err(self.error(ErrorKind::Limit, "too many abbreviations"));
         }
         if self.abbreviations.definitions.is_empty() {
             // The number that most files have.
@@ -449,51 +449,51 @@ impl<'a> Cursor<'a> {
         }
         let position = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let start = position(self.abbreviations.scalars.len());
-        let mut tail = Tail::None;
+        let mut tail = AbbreviationTail::None;
         let mut left = count;
         while left > 0 {
             left = left.wrapping_sub(1);
-            match (self.operand()?, left) {
-                (Operand::Scalar(scalar), _) => self.abbreviations.scalars.push(scalar),
-                (Operand::Array, 1) => {
+            match (self.read_operand()?, left) {
+                (AbbreviationOperand::Scalar(scalar), _) => self.abbreviations.scalars.push(scalar),
+                (AbbreviationOperand::Array, 1) => {
                     left = 0;
-                    let Operand::Scalar(element) = self.operand()? else {
-                        return Err(self.fault(ErrorKind::BadValue, "abbreviation with an array of arrays or blobs"));
+                    let AbbreviationOperand::Scalar(element) = self.read_operand()? else {
+                        return Err(self.error(ErrorKind::BadValue, "abbreviation with an array of arrays or blobs"));
                     };
-                    tail = Tail::Array(element);
+                    tail = AbbreviationTail::Array(element);
                 }
-                (Operand::Blob, 0) => tail = Tail::Blob,
-                _ => return Err(self.fault(ErrorKind::BadValue, "array or blob is not the last operand of an abbreviation")),
+                (AbbreviationOperand::Blob, 0) => tail = AbbreviationTail::Blob,
+                _ => return Err(self.error(ErrorKind::BadValue, "array or blob is not the last operand of an abbreviation")),
             }
         }
         let end = position(self.abbreviations.scalars.len());
-        self.abbreviations.definitions.push(Definition { start, end, tail });
+        self.abbreviations.definitions.push(Abbreviation { start, end, tail });
         Ok(position(self.abbreviations.definitions.len().saturating_sub(1)))
     }
 
     /// Reads an operand of an abbreviation definition.
-    fn operand(&mut self) -> Result<Operand> {
+    fn read_operand(&mut self) -> Result<AbbreviationOperand> {
         let operand = if self.bits.fixed(1) == 1 {
-            Operand::Scalar(Scalar::Literal(self.bits.variable(8)))
+            AbbreviationOperand::Scalar(ScalarEncoding::Literal(self.bits.variable(8)))
         } else {
             match self.bits.fixed(3) {
-                1 => Operand::Scalar(Scalar::Fixed(self.width_of_operand(64)?)),
-                2 => Operand::Scalar(Scalar::Variable(self.width_of_operand(32)?)),
-                3 => Operand::Array,
-                4 => Operand::Scalar(Scalar::Char6),
-                5 => Operand::Blob,
-                _ => return Err(self.fault(ErrorKind::BadValue, "unknown operand encoding in an abbreviation")),
+                1 => AbbreviationOperand::Scalar(ScalarEncoding::Fixed(self.read_width(64)?)),
+                2 => AbbreviationOperand::Scalar(ScalarEncoding::Variable(self.read_width(32)?)),
+                3 => AbbreviationOperand::Array,
+                4 => AbbreviationOperand::Scalar(ScalarEncoding::Char6),
+                5 => AbbreviationOperand::Blob,
+                _ => return Err(self.error(ErrorKind::BadValue, "unknown operand encoding in an abbreviation")),
             }
         };
         self.check()?;
         Ok(operand)
     }
 
-    fn width_of_operand(&mut self, most: u64) -> Result<u32> {
+    fn read_width(&mut self, max: u64) -> Result<u32> {
         let width = self.bits.variable(5);
         match u32::try_from(width) {
-            Ok(width_u32) if width <= most => Ok(width_u32),
-            _ => Err(self.fault(ErrorKind::BadValue, "abbreviation operand is too wide")),
+            Ok(width_u32) if width <= max => Ok(width_u32),
+            _ => Err(self.error(ErrorKind::BadValue, "abbreviation operand is too wide")),
         }
     }
 
@@ -514,7 +514,7 @@ impl<'a> Cursor<'a> {
         record.code = u32::try_from(bits.variable(6)).unwrap_or(u32::MAX);
         let count = bits.variable(6);
         if count > bits.remaining() as u64 / 6 {
-            return Err(self.fault(ErrorKind::Truncated, "record is longer than the stream"));
+            return Err(self.error(ErrorKind::Truncated, "record is longer than the stream"));
         }
         for slot in record.values.add(usize::try_from(count).unwrap_or(0)) {
             *slot = bits.variable(6);
@@ -527,8 +527,8 @@ impl<'a> Cursor<'a> {
         let index = usize::try_from(id).unwrap_or(usize::MAX).wrapping_sub(4);
         let abbreviations = &self.abbreviations;
         let definition = self.current.get(index).and_then(|&at| abbreviations.definitions.get(at as usize));
-        let Some(&Definition { start, end, tail }) = definition else {
-            return Err(self.fault(ErrorKind::BadValue, "record uses an undefined abbreviation"));
+        let Some(&Abbreviation { start, end, tail }) = definition else {
+            return Err(self.error(ErrorKind::BadValue, "record uses an undefined abbreviation"));
         };
         let scalars = abbreviations.scalars.get(start as usize..end as usize).unwrap_or_default();
         let mut bits = self.bits;
@@ -539,30 +539,30 @@ impl<'a> Cursor<'a> {
                     *slot = scalar.read(&mut bits);
                 }
             }
-            None if tail == Tail::None => {
-                return Err(self.fault(ErrorKind::BadValue, "abbreviation without operands"));
+            None if tail == AbbreviationTail::None => {
+                return Err(self.error(ErrorKind::BadValue, "abbreviation without operands"));
             }
             None => record.code = u32::MAX,
         }
         self.bits = bits;
         match tail {
-            Tail::None => self.check(),
-            Tail::Array(element) => self.read_array(element, record),
-            Tail::Blob => self.read_blob(record),
+            AbbreviationTail::None => self.check(),
+            AbbreviationTail::Array(element) => self.read_array(element, record),
+            AbbreviationTail::Blob => self.read_blob(record),
         }
     }
 
-    fn read_array(&mut self, element: Scalar, record: &mut Record) -> Result<()> {
+    fn read_array(&mut self, element: ScalarEncoding, record: &mut Record) -> Result<()> {
         let mut bits = self.bits;
         let count = bits.variable(6);
         // An element takes at least one bit; elements of zero bits are held to the same limit.
         if count > bits.remaining() as u64 {
-            return Err(self.fault(ErrorKind::Truncated, "array is longer than the stream"));
+            return Err(self.error(ErrorKind::Truncated, "array is longer than the stream"));
         }
         let slots = record.values.add(usize::try_from(count).unwrap_or(0));
         match element {
-            Scalar::Fixed(width) if width <= 57 => slots.iter_mut().for_each(|slot| *slot = bits.fixed57(width)),
-            Scalar::Char6 => slots.iter_mut().for_each(|slot| *slot = u64::from(char6(bits.fixed57(6)))),
+            ScalarEncoding::Fixed(width) if width <= 57 => slots.iter_mut().for_each(|slot| *slot = bits.fixed57(width)),
+            ScalarEncoding::Char6 => slots.iter_mut().for_each(|slot| *slot = u64::from(char6(bits.fixed57(6)))),
             element => slots.iter_mut().for_each(|slot| *slot = element.read(&mut bits)),
         }
         self.bits = bits;
@@ -575,7 +575,7 @@ impl<'a> Cursor<'a> {
         let start = self.position() >> 3;
         let end = start.saturating_add(size);
         if end > self.data().len() {
-            return Err(self.fault(ErrorKind::Truncated, "blob is longer than the stream"));
+            return Err(self.error(ErrorKind::Truncated, "blob is longer than the stream"));
         }
         record.blob = start..end;
         self.bits.seek(end.saturating_mul(8));

@@ -737,7 +737,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         Slice { start: narrow(start as u64), count }
     }
 
-    /// `[line, column, scope + 1, inlined-at + 1, implicit?]`
+    /// Reads `[line, column, scope + 1, inlined-at + 1, implicit?]`.
     fn debug_location(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let line = narrow(fields.next()?);
         let column = narrow(fields.next()?);

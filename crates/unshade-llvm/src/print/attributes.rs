@@ -5,7 +5,7 @@
 
 use super::text::{push_escaped, push_number};
 use super::{Entity, Printer};
-use crate::attribute_names::{Order, name, rank};
+use crate::attribute_names::{AttributeOrder, name, rank};
 use crate::attributes::{Attribute, Attributes, index, kind};
 use crate::ids::{AttributeSetId, TypeId, narrow};
 use alloc::borrow::Cow;
@@ -21,11 +21,11 @@ pub(super) struct AttributeTexts {
     parameters: Vec<Option<String>>,
     /// The group of each set, once known; an empty set has none.
     groups_of_sets: Vec<Option<Option<u32>>>,
-    groups: Vec<Group>,
+    groups: Vec<AttributeGroup>,
 }
 
 /// An attribute group.
-struct Group {
+struct AttributeGroup {
     text: String,
     /// The attributes other than strings, for the comment above functions.
     comment: String,
@@ -44,7 +44,7 @@ impl AttributeTexts {
         let at = match self.groups.iter().position(|group| group.text == text) {
             Some(at) => at,
             None => {
-                self.groups.push(Group { text: text.into_owned(), comment: comment() });
+                self.groups.push(AttributeGroup { text: text.into_owned(), comment: comment() });
                 self.groups.len() - 1
             }
         };
@@ -104,7 +104,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             list.retain(|attribute| !self.is_misplaced(attribute, ty));
         }
         let mut pending_frame = upgraded.frame_pointer;
-        if self.rules.order == Order::V19 && (in_group || only_plain) {
+        if self.rules.order == AttributeOrder::V19 && (in_group || only_plain) {
             let memory = memory_effects(&mut list);
             list.extend(memory);
         }
@@ -339,7 +339,7 @@ fn upgrade(attributes: &Attributes, set: AttributeSetId) -> AttributeUpgrade {
 }
 
 /// Returns the sort key of an attribute: kinds by rank, then strings by name.
-fn key<'t>(attributes: &'t Attributes, attribute: &Attribute, order: Order) -> (bool, u8, &'t [u8]) {
+fn key<'t>(attributes: &'t Attributes, attribute: &Attribute, order: AttributeOrder) -> (bool, u8, &'t [u8]) {
     match *attribute {
         Attribute::Text { name, .. } => (true, 0, attributes.text(name)),
         _ => (false, attribute.kind().map_or(u8::MAX, |kind| rank(kind, order)), &[]),

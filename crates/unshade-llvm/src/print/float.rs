@@ -133,9 +133,9 @@ fn llvm_digits(value: f64) -> (u64, i32) {
     let mut number = BigInteger::new(significand);
     let mut exponent = binary.min(0);
     let factor = if binary > 0 { 2 } else { 5 };
-    in_steps(binary.unsigned_abs(), factor, |factor| number.multiply(factor));
+    for_power_factors(binary.unsigned_abs(), factor, |factor| number.multiply(factor));
     let removable = number.bits().saturating_sub(BITS) * 59 / 196;
-    in_steps(removable, 10, |divisor| number.divide(divisor));
+    for_power_factors(removable, 10, |divisor| number.divide(divisor));
     exponent += removable as i32;
     let mut digits = number.low();
     let count = digits.checked_ilog10().map_or(1, |log| log + 1);
@@ -153,7 +153,7 @@ fn llvm_digits(value: f64) -> (u64, i32) {
 }
 
 /// Calls `step` with factors below 2^32 whose product is a power of `base`.
-fn in_steps(mut exponent: u32, base: u32, mut step: impl FnMut(u32)) {
+fn for_power_factors(mut exponent: u32, base: u32, mut step: impl FnMut(u32)) {
     let most = u32::MAX.ilog(base);
     while exponent > 0 {
         let part = exponent.min(most);

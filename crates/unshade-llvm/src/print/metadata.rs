@@ -1,7 +1,7 @@
 //! Prints named metadata, attachments and metadata nodes.
 
 use super::metadata_fields::{FieldFormat, layout};
-use super::metadata_slots::{GlobalLocation, MODULE, MetadataReference, Slot};
+use super::metadata_slots::{GlobalLocation, MODULE, MetadataReference, MetadataSlot};
 use super::symbols::CachedText;
 use super::text::{push_metadata_name, push_number, push_signed, push_wide};
 use super::{Entity, Printer};
@@ -207,14 +207,14 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         while let Some(&slot) = self.slots.all().get(at) {
             let number = narrow(at as u64);
             self.source(|map| match slot {
-                Slot::Node(reference) => map.metadata(reference.owner, reference.id),
-                Slot::Location(_) => 0..0,
+                MetadataSlot::Node(reference) => map.metadata(reference.owner, reference.id),
+                MetadataSlot::Location(_) => 0..0,
             });
             self.slot_token(number, Entity::Metadata(number).definition());
             self.punctuation(" = ");
             match slot {
-                Slot::Node(reference) => self.node(reference),
-                Slot::Location(index) => {
+                MetadataSlot::Node(reference) => self.node(reference),
+                MetadataSlot::Location(index) => {
                     if let Some(location) = self.slots.location(index) {
                         self.location_node(&location);
                     }

@@ -6,7 +6,7 @@
 
 use crate::body::{FunctionBody, Location};
 use crate::debug_info::NodeKind;
-use crate::hash::{Hash, Index};
+use crate::hash::{Hash, HashIndex};
 use crate::ids::{MetadataId, narrow};
 use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::module::Module;
@@ -53,15 +53,15 @@ impl GlobalLocation {
 
 /// What a slot holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Slot {
+pub(super) enum MetadataSlot {
     /// A node of a table.
     Node(MetadataReference),
-    /// A location of an instruction, by its index for [`Slots::location`].
+    /// A location of an instruction, by its index for [`MetadataSlots::location`].
     Location(u32),
 }
 
 /// All slots assigned so far.
-pub(super) struct Slots<'m, 'a> {
+pub(super) struct MetadataSlots<'m, 'a> {
     module: &'m Module<'a>,
     /// The metadata of functions that have their own, without instructions.
     kept: Vec<Option<Rc<FunctionBody>>>,
@@ -72,12 +72,12 @@ pub(super) struct Slots<'m, 'a> {
     /// Slots of the unnumbered entries of the module's table.
     unnumbered: Vec<u32>,
     of_functions: Vec<Vec<u32>>,
-    slots: Vec<Slot>,
+    slots: Vec<MetadataSlot>,
     /// A buffer for stacks, empty between uses.
     stack: Vec<Visit>,
     /// Distinct locations and their slots; `index` finds them by content.
     locations: Vec<(GlobalLocation, u32)>,
-    index: Index,
+    index: HashIndex,
 }
 
 /// A node whose operands are being visited, with the next operand.
@@ -88,7 +88,7 @@ struct Visit {
     next: usize,
 }
 
-impl<'m, 'a> Slots<'m, 'a> {
+impl<'m, 'a> MetadataSlots<'m, 'a> {
     pub(super) fn new(module: &'m Module<'a>, old: bool) -> Self {
         Self {
             module,
@@ -100,12 +100,12 @@ impl<'m, 'a> Slots<'m, 'a> {
             slots: Vec::new(),
             stack: Vec::new(),
             locations: Vec::new(),
-            index: Index::default(),
+            index: HashIndex::default(),
         }
     }
 
     /// Returns all slots, in order.
-    pub(super) fn all(&self) -> &[Slot] {
+    pub(super) fn all(&self) -> &[MetadataSlot] {
         &self.slots
     }
 
@@ -248,7 +248,7 @@ impl<'m, 'a> Slots<'m, 'a> {
             return;
         }
         if is_new {
-            self.slots.push(Slot::Node(reference));
+            self.slots.push(MetadataSlot::Node(reference));
             let references = [MetadataReference::NONE; 2];
             stack.push(Visit { owner: reference.owner, references, node: Some(node), next: 0 });
         }
@@ -309,7 +309,7 @@ impl<'m, 'a> Slots<'m, 'a> {
         }
         let slot = narrow(self.slots.len() as u64);
         let index = self.insert_location(location, slot);
-        self.slots.push(Slot::Location(index));
+        self.slots.push(MetadataSlot::Location(index));
         let references = [location.scope, location.inlined_at];
         let mut stack = core::mem::take(&mut self.stack);
         stack.push(Visit { owner, references, node: None, next: 0 });

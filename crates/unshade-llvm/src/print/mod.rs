@@ -34,7 +34,7 @@ pub(crate) mod text;
 mod types;
 mod upgrade;
 
-use crate::attribute_names::Order;
+use crate::attribute_names::AttributeOrder;
 use crate::body::FunctionBody;
 use crate::data_layout::DataLayout;
 use crate::ids::TypeId;
@@ -48,7 +48,7 @@ use attributes::AttributeTexts;
 use constants::ConstantNesting;
 use function::Locals;
 use metadata_kinds::MetadataKinds;
-use metadata_slots::Slots;
+use metadata_slots::MetadataSlots;
 use symbols::{CachedText, Symbols};
 use text::{push_escaped_as, push_number};
 use types::{StructFinder, TypeTexts};
@@ -85,7 +85,7 @@ pub struct PrintOptions<'o> {
 #[derive(Clone, Copy)]
 struct Rules {
     dialect: Dialect,
-    order: Order,
+    order: AttributeOrder,
     /// Whether pointers are written as `ptr`.
     opaque_pointers: bool,
     /// Whether alignments are written even if the file has none.
@@ -103,7 +103,7 @@ impl Dialect {
         match self {
             Dialect::Llvm14 => Rules {
                 dialect: self,
-                order: Order::V14,
+                order: AttributeOrder::V14,
                 opaque_pointers: false,
                 explicit_alignment: true,
                 label_comments: false,
@@ -112,7 +112,7 @@ impl Dialect {
             },
             Dialect::Dxc => Rules {
                 dialect: self,
-                order: Order::V3,
+                order: AttributeOrder::V3,
                 opaque_pointers: false,
                 explicit_alignment: false,
                 label_comments: true,
@@ -121,7 +121,7 @@ impl Dialect {
             },
             Dialect::Llvm19 => Rules {
                 dialect: self,
-                order: Order::V19,
+                order: AttributeOrder::V19,
                 opaque_pointers: true,
                 explicit_alignment: true,
                 label_comments: false,
@@ -218,7 +218,7 @@ struct Printer<'m, 'a, 's, S> {
     symbols: Symbols,
     locals: Locals,
     attributes: AttributeTexts,
-    slots: Slots<'m, 'a>,
+    slots: MetadataSlots<'m, 'a>,
     slot_pool: String,
     /// The texts of metadata slots, in the pool.
     slot_texts: Vec<CachedText>,
@@ -255,7 +255,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             symbols,
             locals: Locals::default(),
             attributes: AttributeTexts::new(module.attributes.set_count()),
-            slots: Slots::new(module, !rules.upgrades),
+            slots: MetadataSlots::new(module, !rules.upgrades),
             slot_pool: String::new(),
             slot_texts: Vec::new(),
             kinds: MetadataKinds::new(module),

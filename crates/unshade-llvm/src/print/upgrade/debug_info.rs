@@ -45,7 +45,7 @@ const TYPE_REFERENCES: &[(NodeKind, &[usize])] = &[
 /// Upgrades the debug info of a module, if it is old.
 pub(super) fn upgrade(module: &mut Module<'_>) {
     if is_old(module) {
-        Upgrade { module, debug_kind: 0 }.run();
+        DebugInfoUpgrade { module, debug_kind: 0 }.run();
     }
 }
 
@@ -85,12 +85,12 @@ pub(super) fn is_old(module: &Module<'_>) -> bool {
     })
 }
 
-struct Upgrade<'u, 'a> {
+struct DebugInfoUpgrade<'u, 'a> {
     module: &'u mut Module<'a>,
     debug_kind: u32,
 }
 
-impl Upgrade<'_, '_> {
+impl DebugInfoUpgrade<'_, '_> {
     fn run(&mut self) {
         self.debug_kind = match self.module.metadata_kinds.iter().find(|(_, name)| name == b"dbg") {
             Some((kind, _)) => *kind,

@@ -22,18 +22,18 @@ pub(super) struct Editor<'e, 'a> {
 
 /// What happens to the attachments of a rewritten instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum AttachmentOutcome {
     /// The last pushed instruction takes them over.
     Kept,
     /// They are dropped.
-    Replaced,
+    Dropped,
 }
 
 /// Calls `rewrite` for every instruction of a body, which pushes the instructions that replace it.
 pub(super) fn rewrite<'a>(
     module: &mut Module<'a>,
     body: &mut FunctionBody,
-    mut rewrite: impl FnMut(&mut Editor<'_, 'a>, BlockId, Instruction) -> Outcome,
+    mut rewrite: impl FnMut(&mut Editor<'_, 'a>, BlockId, Instruction) -> AttachmentOutcome,
 ) {
     let old = core::mem::take(&mut body.instructions);
     let blocks = body.blocks.clone();
@@ -49,7 +49,8 @@ pub(super) fn rewrite<'a>(
             let outcome = rewrite(&mut editor, BlockId(at), instruction);
             let last = editor.instructions.len().checked_sub(1).filter(|&last| last >= first);
             if let Some(replacement) = replacements.get_mut(index) {
-                let kept = last.filter(|_| outcome == Outcome::Kept).map(|last| narrow(last as u64));
+                let kept =
+                    last.filter(|_| outcome == AttachmentOutcome::Kept).map(|last| narrow(last as u64));
                 *replacement = (kept, narrow(first as u64));
             }
         }

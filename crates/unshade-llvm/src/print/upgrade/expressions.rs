@@ -7,7 +7,7 @@
 //!
 //! Knowledge: the output of `llvm-dis` 19 for files of LLVM 3 to 16; LLVM's release notes on constant expressions.
 
-use super::editor::{self, Editor, Outcome};
+use super::editor::{self, AttachmentOutcome, Editor};
 use crate::body::FunctionBody;
 use crate::constants::{Constant, Constants, Expression};
 use crate::ids::{Slice, TypeId, ValueId, narrow};
@@ -106,7 +106,7 @@ impl RemovedExpressionCache {
 pub(super) fn expand(module: &mut Module<'_>, body: &mut FunctionBody, known: &mut RemovedExpressionCache) {
     known.0[1].clear();
     undef_metadata(module, body, known);
-    let mut names = Names::default();
+    let mut names = NameCounter::default();
     editor::rewrite(module, body, |editor, _, mut instruction| {
         let operands = editor.body.operands_of(&instruction).to_vec();
         let mut changed = operands.clone();
@@ -126,7 +126,7 @@ pub(super) fn expand(module: &mut Module<'_>, body: &mut FunctionBody, known: &m
             instruction.operands = editor.operands(&changed);
         }
         editor.push(instruction);
-        Outcome::Kept
+        AttachmentOutcome::Kept
     });
 }
 
@@ -168,13 +168,13 @@ pub(super) fn undef_module_metadata(module: &mut Module<'_>, known: &mut Removed
 
 /// Names of new instructions: a base name, followed by the next number except on first use.
 #[derive(Default)]
-struct Names {
+struct NameCounter {
     plain_used: bool,
     insertion_used: bool,
     last: u64,
 }
 
-impl Names {
+impl NameCounter {
     fn next(&mut self, insertion: bool) -> String {
         let (base, used) = match insertion {
             true => ("constexpr.ins", &mut self.insertion_used),
@@ -192,7 +192,7 @@ impl Names {
 /// The expansion of one operand into instructions.
 struct Expansion<'e> {
     known: &'e mut RemovedExpressionCache,
-    names: &'e mut Names,
+    names: &'e mut NameCounter,
     expanded: BTreeMap<u32, ValueId>,
 }
 

@@ -12,7 +12,7 @@
 //! Knowledge: the output of `llvm-dis` 14 and 19 for old files; the Language Reference.
 
 use super::super::Dialect;
-use super::editor::{self, Outcome};
+use super::editor::{self, AttachmentOutcome};
 use super::intrinsics::callee_of;
 use crate::attributes::{Attribute, index, kind};
 use crate::body::{Call, FunctionBody};
@@ -380,7 +380,7 @@ fn upgrade_labels(module: &mut Module<'_>, body: &mut FunctionBody) {
             instruction.operands = editor.operands(&operands);
         }
         editor.push(instruction);
-        Outcome::Kept
+        AttachmentOutcome::Kept
     });
 }
 

@@ -7,7 +7,7 @@
 //! Knowledge: the output of `llvm-dis` 14 and 19 for old files; the Language Reference on current parameters.
 
 use super::super::{Dialect, mangle};
-use super::editor::{self, Editor, Outcome};
+use super::editor::{self, AttachmentOutcome, Editor};
 use crate::attributes::{Attribute, index, kind};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
@@ -32,7 +32,7 @@ enum Overload {
 
 /// An argument of a rebuilt call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Argument {
+enum NewArgument {
     /// The old argument at this index.
     Old(usize),
     /// The old argument at this index, cast to a vector of `bfloat`.
@@ -49,13 +49,13 @@ enum Argument {
 
 /// How calls change.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Calls {
+enum CallRewrite {
     /// Not at all.
     Same,
     /// They are rebuilt with these arguments.
-    With(&'static [Argument]),
+    With(&'static [NewArgument]),
     /// They are rebuilt with these arguments, and keep their attachments.
-    Attached(&'static [Argument]),
+    Attached(&'static [NewArgument]),
     /// The argument with the alignment of this many pointers becomes attributes.
     Aligned(usize),
     /// The result is a literal struct, from which the old identified struct is built.
@@ -72,10 +72,10 @@ enum Versions {
 
 /// Old name (if it ends in a dot, all names that start with it; types may follow it), number of old parameters
 /// (any if zero), new name, types mangled into the new name, change of calls, versions.
-type UpgradeRow = (&'static str, usize, &'static str, &'static [Overload], Calls, Versions);
+type UpgradeRow = (&'static str, usize, &'static str, &'static [Overload], CallRewrite, Versions);
 
-use Argument::{Bfloats, Dereference, False, NoToken, NullPointer, Old, OldOrFalse};
-use Calls::{Aligned, Attached, Same, Struct, With};
+use CallRewrite::{Aligned, Attached, Same, Struct, With};
+use NewArgument::{Bfloats, Dereference, False, NoToken, NullPointer, Old, OldOrFalse};
 use Overload::{Parameter, Result};
 use Versions::{Both, V14, V19};
 
@@ -185,11 +185,11 @@ const EXCLUSIVE: &[(&str, usize)] = &[
 /// The replacement of one function.
 struct Replacement {
     name: String,
-    calls: Calls,
+    calls: CallRewrite,
 }
 
 /// The functions whose calls change, by value id: the new callee and the change.
-pub(super) struct Plan(BTreeMap<u32, (ValueId, Calls)>);
+pub(super) struct CallPlan(BTreeMap<u32, (ValueId, CallRewrite)>);
 
 pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
     (0..module.functions.len()).any(|at| replacement(module, at, dialect).is_some())
@@ -259,8 +259,8 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
     (renamed || !matches!(calls, Same | Attached(_))).then_some(Replacement { name, calls })
 }
 
-/// Replaces declarations; [`Plan::upgrade_calls`] changes the calls.
-pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) -> Plan {
+/// Replaces declarations; [`CallPlan::upgrade_calls`] changes the calls.
+pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) -> CallPlan {
     let mut plan = BTreeMap::new();
     let mut names: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     for (at, function) in module.functions.iter().enumerate() {
@@ -292,11 +292,11 @@ pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) -> Plan {
             plan.insert(value.0, (existing.unwrap_or(value), calls));
         }
     }
-    Plan(plan)
+    CallPlan(plan)
 }
 
 /// Returns the type of the new function.
-fn new_type(module: &mut Module<'_>, at: usize, calls: Calls) -> Option<TypeId> {
+fn new_type(module: &mut Module<'_>, at: usize, calls: CallRewrite) -> Option<TypeId> {
     let ty = module.functions.get(at)?.symbol.ty;
     let Type::Function { result, parameters, variadic } = module.types.get(ty) else { return None };
     let old = module.types.elements(parameters).to_vec();
@@ -334,7 +334,7 @@ fn bfloats(module: &mut Module<'_>, bytes: TypeId) -> Option<TypeId> {
     Some(module.types.intern(Type::Vector { count: count / 2, element, scalable: false }))
 }
 
-impl Plan {
+impl CallPlan {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -354,7 +354,7 @@ impl Plan {
                 }
                 _ => {
                     editor.push(instruction);
-                    Outcome::Kept
+                    AttachmentOutcome::Kept
                 }
             }
         });
@@ -366,15 +366,15 @@ fn rebuild(
     editor: &mut Editor<'_, '_>,
     old: Instruction,
     callee: ValueId,
-    calls: Calls,
+    calls: CallRewrite,
     arguments: &[Operand],
-) -> Outcome {
-    let listed: &[Argument] = match calls {
+) -> AttachmentOutcome {
+    let listed: &[NewArgument] = match calls {
         Same => {
             let operands: Vec<Operand> = [Operand::value(callee)].iter().chain(arguments).copied().collect();
             let operands = editor.operands(&operands);
             editor.push(Instruction { operands, ..old });
-            return Outcome::Kept;
+            return AttachmentOutcome::Kept;
         }
         Struct => return rebuild_struct(editor, old, callee, arguments),
         Aligned(_) => &[Old(0), Old(1), Old(2), Old(4)],
@@ -384,7 +384,7 @@ fn rebuild(
         listed.iter().map(|&one| new_argument(editor, one, arguments)).collect();
     let Some(rebuilt) = rebuilt else {
         editor.push(old);
-        return Outcome::Kept;
+        return AttachmentOutcome::Kept;
     };
     let mut call = editor.call(callee, &rebuilt);
     call.result = old.result;
@@ -392,11 +392,11 @@ fn rebuild(
         align(editor, &call, pointers, *alignment);
     }
     editor.push(call);
-    if matches!(calls, Attached(_)) { Outcome::Kept } else { Outcome::Replaced }
+    if matches!(calls, Attached(_)) { AttachmentOutcome::Kept } else { AttachmentOutcome::Dropped }
 }
 
 /// Returns an argument of a rebuilt call.
-fn new_argument(editor: &mut Editor<'_, '_>, argument: Argument, old: &[Operand]) -> Option<Operand> {
+fn new_argument(editor: &mut Editor<'_, '_>, argument: NewArgument, old: &[Operand]) -> Option<Operand> {
     let falsehood = |editor: &mut Editor<'_, '_>| {
         let bit = editor.module.types.intern(Type::Integer(1));
         editor.constant(bit, Constant::Null)
@@ -450,7 +450,7 @@ fn rebuild_struct(
     old: Instruction,
     callee: ValueId,
     arguments: &[Operand],
-) -> Outcome {
+) -> AttachmentOutcome {
     let mut call = editor.call(callee, arguments);
     call.result = editor.value(call.ty, &[]);
     editor.push(call);
@@ -477,7 +477,7 @@ fn rebuild_struct(
         editor.push(insert);
         whole = Operand::value(insert.result);
     }
-    Outcome::Replaced
+    AttachmentOutcome::Dropped
 }
 
 /// Returns the function that a call calls directly.

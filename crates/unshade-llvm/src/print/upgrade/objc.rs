@@ -6,7 +6,7 @@
 //! Knowledge: the output of `llvm-dis` 14 and 19 for old files; the signatures of `llvm.objc.*` in the Language
 //! Reference.
 
-use super::editor::{self, Editor, Outcome, find_function, pointer_to};
+use super::editor::{self, AttachmentOutcome, Editor, find_function, pointer_to};
 use super::intrinsics::callee_of;
 use crate::body::FunctionBody;
 use crate::global::UpgradedPosition;
@@ -88,10 +88,10 @@ pub(super) fn upgrade(module: &mut Module<'_>, bodies: &mut [Option<FunctionBody
                 && let Some(arguments) = cast_arguments(editor, &instruction, change, opaque)
             {
                 call_intrinsic(editor, instruction, change, &arguments, opaque);
-                return Outcome::Replaced;
+                return AttachmentOutcome::Dropped;
             }
             editor.push(instruction);
-            Outcome::Kept
+            AttachmentOutcome::Kept
         });
     }
     for change in &changes {
