@@ -113,22 +113,22 @@ impl DataLayout {
     fn set(&mut self, class: u8, bits: u64, required: u64, preferred: u64) {
         // The required alignment of aggregates may be zero, which means one.
         let new = Alignment { class, bits, required: required.max(1), preferred: preferred.max(1) };
-        match self.alignments.iter_mut().find(|one| one.class == class && one.bits == bits) {
-            Some(one) => *one = new,
+        match self.alignments.iter_mut().find(|entry| entry.class == class && entry.bits == bits) {
+            Some(entry) => *entry = new,
             None => self.alignments.push(new),
         }
     }
 
     fn set_pointer(&mut self, space: u32, bits: u64, required: u64, preferred: u64) {
         let new = (space, bits, required.max(1), preferred.max(1));
-        match self.pointers.iter_mut().find(|one| one.0 == space) {
-            Some(one) => *one = new,
+        match self.pointers.iter_mut().find(|entry| entry.0 == space) {
+            Some(entry) => *entry = new,
             None => self.pointers.push(new),
         }
     }
 
     fn pointer(&self, space: u32) -> (u32, u64, u64, u64) {
-        let of = |wanted: u32| self.pointers.iter().find(|one| one.0 == wanted).copied();
+        let of = |wanted: u32| self.pointers.iter().find(|entry| entry.0 == wanted).copied();
         of(space).or_else(|| of(0)).unwrap_or((0, 64, 8, 8))
     }
 
@@ -221,7 +221,7 @@ impl DataLayout {
     }
 
     fn entry(&self, class: u8, bits: u64) -> Option<&Alignment> {
-        self.alignments.iter().find(|one| one.class == class && one.bits == bits)
+        self.alignments.iter().find(|entry| entry.class == class && entry.bits == bits)
     }
 
     fn alignment(&self, types: &TypeTable, ty: TypeId, preferred: bool, depth: u32, parts: &mut u32) -> u64 {
@@ -230,7 +230,7 @@ impl DataLayout {
             return 1;
         }
         let deeper = depth.saturating_add(1);
-        let pick = |one: &Alignment| if preferred { one.preferred } else { one.required };
+        let pick = |entry: &Alignment| if preferred { entry.preferred } else { entry.required };
         match types.get(ty) {
             Type::Pointer { address_space, .. } | Type::OpaquePointer { address_space } => {
                 let (_, _, required, wanted) = self.pointer(address_space);
@@ -249,10 +249,10 @@ impl DataLayout {
             }
             Type::Integer(width) => {
                 let width = u64::from(width);
-                let integers = || self.alignments.iter().filter(|one| one.class == b'i');
+                let integers = || self.alignments.iter().filter(|entry| entry.class == b'i');
                 // Use the next larger integer in the layout, else the largest.
-                let fit = integers().filter(|one| one.bits >= width).min_by_key(|one| one.bits);
-                fit.or_else(|| integers().max_by_key(|one| one.bits)).map_or(1, pick)
+                let fit = integers().filter(|entry| entry.bits >= width).min_by_key(|entry| entry.bits);
+                fit.or_else(|| integers().max_by_key(|entry| entry.bits)).map_or(1, pick)
             }
             Type::Half | Type::BFloat | Type::Float | Type::Double | Type::X86Fp80 | Type::Fp128 | Type::PpcFp128 => {
                 let bits = self.bits(types, ty, depth, parts);

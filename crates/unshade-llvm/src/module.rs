@@ -523,7 +523,7 @@ impl<'a> Module<'a> {
 
     /// Returns the nodes of named metadata, such as `air.kernel`.
     pub fn named(&self, name: &[u8]) -> &[MetadataId] {
-        self.named_metadata.iter().find(|one| one.name == name).map_or(&[], |one| &one.nodes)
+        self.named_metadata.iter().find(|named| named.name == name).map_or(&[], |named| &named.nodes)
     }
 
     /// Returns a metadata node of the module.

@@ -81,7 +81,7 @@ pub fn block_name(id: u32) -> Option<&'static str> {
 /// assert_eq!(record_name(12, 14), None);
 /// ```
 pub fn record_name(block: u32, code: u32) -> Option<&'static str> {
-    let block = BLOCKS.iter().find(|one| one.id == block)?;
+    let block = BLOCKS.iter().find(|block_names| block_names.id == block)?;
     let index = usize::try_from(code).ok()?.checked_sub(1)?;
     block.records.get(index).copied().filter(|name| !name.is_empty())
 }

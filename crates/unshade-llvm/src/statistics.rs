@@ -136,7 +136,7 @@ impl Statistics {
         if body.blocks.len() > 1 {
             let flow = ControlFlow::new(body);
             self.loops = self.loops.saturating_add(flow.loops().all().len() as u64);
-            let depth = flow.loops().all().iter().map(|one| one.depth).max().unwrap_or(0);
+            let depth = flow.loops().all().iter().map(|natural_loop| natural_loop.depth).max().unwrap_or(0);
             self.loop_depth = self.loop_depth.max(depth);
         }
     }

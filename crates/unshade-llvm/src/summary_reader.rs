@@ -143,7 +143,7 @@ impl<'m, 'a> SummaryReader<'m, 'a> {
         for (at, value) in (0u64..).zip(&module.values) {
             let symbol = match value.kind {
                 ValueKind::Global(index) => module.globals.get(index as usize).map(|global| &global.symbol),
-                ValueKind::Function(index) => module.functions.get(index as usize).map(|one| &one.symbol),
+                ValueKind::Function(index) => module.functions.get(index as usize).map(|function| &function.symbol),
                 ValueKind::Alias(index) => {
                     module.aliases.get(index as usize).filter(|alias| !alias.indirect).map(|alias| &alias.symbol)
                 }

@@ -579,7 +579,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
 
     fn changes_address_space(&self, from: TypeId, to: TypeId) -> bool {
         let types = &self.module.types;
-        matches!((types.address_space(from), types.address_space(to)), (Some(one), Some(two)) if one != two)
+        matches!((types.address_space(from), types.address_space(to)), (Some(a), Some(b)) if a != b)
     }
 
     fn phi(&mut self, mut fields: Fields<'_>) -> Option<()> {
@@ -662,13 +662,13 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     }
 
     fn shuffle(&mut self, mut fields: Fields<'_>) -> Option<()> {
-        let (one, ty) = self.typed(&mut fields)?;
-        let two = self.untyped(&mut fields, ty)?;
+        let (first, ty) = self.typed(&mut fields)?;
+        let second = self.untyped(&mut fields, ty)?;
         let (mask, mask_type) = self.typed(&mut fields)?;
         let (count, scalable) = self.lanes(mask_type)?;
         let element = self.module.types.child(ty, 0)?;
         let result = self.module.types.find(Type::Vector { count, element, scalable })?;
-        let operands = self.operands(&[Operand::value(one), Operand::value(two), Operand::value(mask)]);
+        let operands = self.operands(&[Operand::value(first), Operand::value(second), Operand::value(mask)]);
         self.push(self.plain(Opcode::ShuffleVector, result, operands));
         Some(())
     }

@@ -197,7 +197,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     ) {
         let untyped = |attribute: &Attribute| matches!(attribute, Attribute::Type(_, None));
         let misplaced = |attribute: &Attribute| self.is_misplaced(attribute, ty);
-        if self.module.attributes.set(set).iter().any(|one| untyped(one) || misplaced(one)) {
+        if self.module.attributes.set(set).iter().any(|attribute| untyped(attribute) || misplaced(attribute))
+        {
             let text = self.write_set(set, false, false, Some(ty));
             if !text.is_empty() {
                 self.punctuation(before);

@@ -227,7 +227,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             return Some("zeroinitializer");
         }
         let all = |wanted: Constant| {
-            let is = |&id: &ValueId| self.module.constant(body, id).is_some_and(|(one, _)| one == wanted);
+            let is = |&id: &ValueId| {
+                self.module.constant(body, id).is_some_and(|(constant, _)| constant == wanted)
+            };
             elements.iter().all(is)
         };
         if all(Constant::Poison) {

@@ -126,9 +126,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         match constant {
             Constant::Null => Some([0, 0]),
             Constant::Aggregate(values) => {
-                let &[one, two] = constants.values(values) else { return None };
+                let &[first, second] = constants.values(values) else { return None };
                 let word = |id| self.module.integer(Some(body), id).map(|word| (word & 0xFFFF_FFFF) as u32);
-                Some([word(one)?, word(two)?])
+                Some([word(first)?, word(second)?])
             }
             _ => None,
         }

@@ -306,7 +306,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     fn number_arguments(&mut self, body: &FunctionBody, operands: Slice) {
         let operands = operands.of(&body.operands);
         let Some((callee, arguments)) = operands.split_first() else { return };
-        let is_metadata = |one: &crate::value::Operand| matches!(one.kind(), OperandKind::Metadata(_));
+        let is_metadata =
+            |operand: &crate::value::Operand| matches!(operand.kind(), OperandKind::Metadata(_));
         if !arguments.iter().any(is_metadata) {
             return;
         }

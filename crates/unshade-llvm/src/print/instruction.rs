@@ -96,8 +96,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
 
     /// Returns whether two types have the same text.
     #[inline]
-    fn same_type(&self, one: TypeId, two: TypeId) -> bool {
-        one == two || (self.rules.opaque_pointers && self.types.get(one) == self.types.get(two))
+    fn same_type(&self, a: TypeId, b: TypeId) -> bool {
+        a == b || (self.rules.opaque_pointers && self.types.get(a) == self.types.get(b))
     }
 
     /// Writes an instruction without special syntax. If all operands have the same type, it is written once.
@@ -365,9 +365,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.ty(ty);
         let types = &self.module.types;
         if let Some(&size) = operands.first() {
-            let one = size.as_value().and_then(|id| self.module.integer(Some(body), id)) == Some(1);
+            let is_one = size.as_value().and_then(|id| self.module.integer(Some(body), id)) == Some(1);
             let usual = types.get(self.operand_type(body, size)) == Type::Integer(32);
-            if !one || !usual {
+            if !is_one || !usual {
                 self.punctuation(", ");
                 self.typed_operand(body, size);
             }

@@ -44,8 +44,9 @@ pub(super) struct GlobalLocation {
 
 impl GlobalLocation {
     fn hash(&self) -> u64 {
-        let reference =
-            |hash: Hash, one: MetadataReference| hash.word(u64::from(one.owner)).word(u64::from(one.id.0));
+        let reference = |hash: Hash, reference: MetadataReference| {
+            hash.word(u64::from(reference.owner)).word(u64::from(reference.id.0))
+        };
         let hash = Hash::new().word(u64::from(self.line)).word(u64::from(self.column));
         reference(reference(hash, self.scope), self.inlined_at).word(u64::from(self.implicit)).0
     }

@@ -190,15 +190,15 @@ impl LineWriter<'_> {
         &mut self,
         label: &str,
         items: impl IntoIterator<Item = T>,
-        mut item: impl FnMut(&mut Self, T),
+        mut write: impl FnMut(&mut Self, T),
     ) {
         self.put(label);
         self.text.push('(');
-        for (at, one) in items.into_iter().enumerate() {
+        for (at, item) in items.into_iter().enumerate() {
             if at > 0 {
                 self.put(", ");
             }
-            item(self, one);
+            write(self, item);
         }
         self.text.push(')');
     }

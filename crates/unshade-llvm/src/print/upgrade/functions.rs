@@ -77,9 +77,9 @@ impl CallCheck {
         let assembly =
             !body.constants.all_assembly().is_empty() || !module.constants.all_assembly().is_empty();
         let calls = || {
-            body.instructions
-                .iter()
-                .filter(|one| matches!(one.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr))
+            body.instructions.iter().filter(|instruction| {
+                matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr)
+            })
         };
         if (assembly || self.typed)
             && calls().any(|call| !missing_element_types(module, body, call, self.dialect).is_empty())
@@ -121,7 +121,9 @@ fn is_old_handler(module: &Module<'_>, at: usize) -> bool {
         return false;
     }
     let set = module.attributes.of(function.attributes, index::parameter(0));
-    !set.is_some_and(|set| module.attributes.set(set).iter().any(|one| one.kind() == Some(kind::BY_VALUE)))
+    !set.is_some_and(|set| {
+        module.attributes.set(set).iter().any(|attribute| attribute.kind() == Some(kind::BY_VALUE))
+    })
 }
 
 /// Returns the pointee of the first parameter of a function.
@@ -181,7 +183,7 @@ fn old_marker(text: &[u8]) -> Option<usize> {
 }
 
 fn is_old_assembly(constants: &Constants) -> bool {
-    constants.all_assembly().iter().any(|one| old_marker(constants.bytes(one.text)).is_some())
+    constants.all_assembly().iter().any(|assembly| old_marker(constants.bytes(assembly.text)).is_some())
 }
 
 fn upgrade_assembly(constants: &mut Constants) {
@@ -267,8 +269,9 @@ fn missing_element_types(
             .and_then(|id| module.value(Some(body), id))
             .and_then(|value| module.types.pointee(value.ty));
         let set = module.attributes.of(call.attributes, index::parameter(at));
-        let has_type = set
-            .is_some_and(|set| module.attributes.set(set).iter().any(|one| one.kind() == Some(ELEMENT_TYPE)));
+        let has_type = set.is_some_and(|set| {
+            module.attributes.set(set).iter().any(|attribute| attribute.kind() == Some(ELEMENT_TYPE))
+        });
         missing.extend(ty.filter(|_| !has_type).map(|ty| (at, ty)));
     };
     if let Some((Constant::Assembly(index), constants)) = module.constant(Some(body), callee) {
@@ -355,7 +358,8 @@ fn old_labels(module: &Module<'_>, body: &FunctionBody, instruction: &Instructio
     else {
         return None;
     };
-    if constraints(constants.bytes(constants.assembly(index)?.constraints)).any(|one| one.label) {
+    if constraints(constants.bytes(constants.assembly(index)?.constraints)).any(|constraint| constraint.label)
+    {
         return None;
     }
     let blocks = instruction.extra as usize;
@@ -369,7 +373,7 @@ fn old_labels(module: &Module<'_>, body: &FunctionBody, instruction: &Instructio
 }
 
 fn upgrade_labels(module: &mut Module<'_>, body: &mut FunctionBody) {
-    let any = body.instructions.iter().any(|one| old_labels(module, body, one).is_some());
+    let any = body.instructions.iter().any(|instruction| old_labels(module, body, instruction).is_some());
     if !any {
         return;
     }

@@ -340,7 +340,7 @@ impl CallPlan {
     }
 
     pub(super) fn upgrade_calls(&self, module: &mut Module<'_>, body: &mut FunctionBody) {
-        let called = |one: &Operand| one.as_value().is_some_and(|id| self.0.contains_key(&id.0));
+        let called = |operand: &Operand| operand.as_value().is_some_and(|id| self.0.contains_key(&id.0));
         if !body.operands.iter().any(called) {
             return;
         }
@@ -381,7 +381,7 @@ fn rebuild(
         With(listed) | Attached(listed) => listed,
     };
     let rebuilt: Option<Vec<Operand>> =
-        listed.iter().map(|&one| new_argument(editor, one, arguments)).collect();
+        listed.iter().map(|&argument| new_argument(editor, argument, arguments)).collect();
     let Some(rebuilt) = rebuilt else {
         editor.push(old);
         return AttachmentOutcome::Kept;

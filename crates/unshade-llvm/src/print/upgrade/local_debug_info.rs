@@ -143,14 +143,16 @@ fn old_declares(module: &Module<'_>, body: &FunctionBody, declare: u32) -> Vec<u
             && elements.first() == Some(&DEREF)
     };
     let calls = body.instructions.iter().enumerate();
-    calls.filter(|(_, one)| is_old(one)).map(|(at, _)| at).collect()
+    calls.filter(|(_, call)| is_old(call)).map(|(at, _)| at).collect()
 }
 
 fn upgrade_declares(module: &mut Module<'_>, body: &mut FunctionBody, declare: u32) {
     const MODERN: u64 = 3;
     for at in old_declares(module, body, declare) {
-        let Some(operands) = body.instructions.get(at).map(|one| one.operands) else { continue };
-        let Some(OperandKind::Metadata(id)) = operands.of(&body.operands).get(3).map(|one| one.kind()) else {
+        let Some(operands) = body.instructions.get(at).map(|call| call.operands) else { continue };
+        let Some(OperandKind::Metadata(id)) =
+            operands.of(&body.operands).get(3).map(|operand| operand.kind())
+        else {
             continue;
         };
         let Some((Metadata::Node(node), table)) = module.metadata(Some(body), id) else { continue };

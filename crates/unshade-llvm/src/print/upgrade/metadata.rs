@@ -109,8 +109,10 @@ pub(super) fn upgrade(module: &mut Module<'_>) {
     let flags = flags(module);
     if let Some(options) = old_linker_options(module, &flags) {
         let references = module.metadata.references(options).iter();
-        let nodes =
-            references.filter_map(|one| one.checked_sub(1)).map(|id| MetadataId(narrow(id))).collect();
+        let nodes = references
+            .filter_map(|reference| reference.checked_sub(1))
+            .map(|id| MetadataId(narrow(id)))
+            .collect();
         module.named_metadata.push(NamedMetadata { name: LINKER_OPTIONS.to_vec(), nodes });
     }
     if let Some((id, mut section)) = spaced_section(module, &flags) {
