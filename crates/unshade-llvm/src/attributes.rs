@@ -282,16 +282,16 @@ impl Attributes {
         AttributeListId(id)
     }
 
-    /// Adds a copy of a list in which `with_changed_set` has edited the set at `index`, and returns its id.
+    /// Adds a copy of a list in which `edit` has changed the set at `index`, and returns its id.
     pub(crate) fn with_changed_set(
         &mut self,
         list: AttributeListId,
         index: u32,
-        with_changed_set: impl FnOnce(&mut Vec<Attribute>),
+        edit: impl FnOnce(&mut Vec<Attribute>),
     ) -> AttributeListId {
         let mut entries = self.list(list).to_vec();
         let mut set = self.of(list, index).map_or_else(Vec::new, |set| self.set(set).to_vec());
-        with_changed_set(&mut set);
+        edit(&mut set);
         let set = self.intern(set);
         match entries.iter_mut().find(|(of, _)| *of == index) {
             Some(entry) => entry.1 = set,

@@ -1,7 +1,7 @@
 //! Decodes debug-info records: records of all versions are brought to one layout per kind of node.
 //!
 //! [`NodeKind`] lists for each kind its references, in the order in which LLVM 14 keeps them as operands, and then
-//! its numbers. Records have grown from version to version; [`decode`] maps every form of a record to the one
+//! its numbers. Records have grown from version to version; `decode` maps every form of a record to the one
 //! layout. References that only LLVM 3.7 has (the function of a subprogram, the subprograms of a unit) follow
 //! those of later versions.
 //!

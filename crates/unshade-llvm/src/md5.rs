@@ -4,7 +4,7 @@
 
 use alloc::vec::Vec;
 
-/// Rotation of each compress; every round repeats four of them.
+/// The rotation of each step; every round repeats four of them.
 const ROTATIONS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
 /// The integer parts of 2^32 · |sin(i + 1)|.

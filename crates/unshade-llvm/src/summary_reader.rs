@@ -112,7 +112,7 @@ impl Module<'_> {
 
     /// Returns the GUID of a symbol.
     fn symbol_guid(&self, symbol: &Symbol, separator: u8) -> u64 {
-        // A leading \\x01, which prevents mangling, is not part of the name.
+        // A leading `\x01`, which prevents mangling, is not part of the name.
         let name = symbol.name.strip_prefix(b"\x01").unwrap_or(&symbol.name);
         if !symbol.linkage.is_local() {
             return md5::low64(name);
