@@ -1,11 +1,12 @@
-//! Times our disassembly of one module against an `llvm-dis`, alternating, one thread each.
+//! Times the disassembly of one module against `llvm-dis`, in alternation, with one thread each.
 //!
 //! ```text
 //! speed FILE [--program llvm-dis-14] [--rounds 9] [--only-ours]
 //! ```
 //!
-//! Ours is reading and printing into a string that is reused; theirs the whole process with its output thrown
-//! away, less the time that it takes to start (measured with `--version`). Prints rates and the median of ratios.
+//! Our time is that of parsing and printing into a reused string. Theirs is that of the whole process with its
+//! output discarded, minus its start-up time (measured with `--version`). Prints rates and the median of the
+//! ratios.
 
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};

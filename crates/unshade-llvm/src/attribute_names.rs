@@ -1,14 +1,14 @@
-//! What LLVM calls its attributes, and the order in which it prints them.
+//! Names of attributes, and the order in which LLVM prints them.
 //!
-//! Kinds have fixed numbers in bitcode; the order of printing follows the in-memory enumeration, which every
-//! version sorts anew. A rank of 255 says that this version has no such attribute.
+//! Kinds have fixed numbers in bitcode. The printing order is that of the in-memory enumeration, which differs
+//! between versions. A rank of 255 means that the version has no such attribute.
 //!
 //! Knowledge: `AttributeKindCodes` of LLVM 19's `LLVMBitCodes.h`; the enumerations of LLVM 3.7 (as in DXC), 14
 //! and 19.
 
-/// Printing orders: [`NAMES`] holds one rank for each.
+/// A printing order; [`NAMES`] holds one rank for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum AttributeOrder {
     /// LLVM 3.7
     V3,
     /// LLVM 14
@@ -17,7 +17,7 @@ pub(crate) enum Order {
     V19,
 }
 
-/// The name of kind `n + 1`, and its ranks in the orders of 3.7, 14 and 19.
+/// Entry `n`: the name of kind `n + 1`, and its ranks in the orders of 3.7, 14 and 19.
 #[rustfmt::skip]
 const NAMES: &[(&str, [u8; 3])] = &[
     ("align", [0, 72, 80]),
@@ -117,17 +117,17 @@ const NAMES: &[(&str, [u8; 3])] = &[
     ("hybrid_patchable", [255, 255, 11]),
 ];
 
-/// The name of an attribute kind.
+/// Returns the name of an attribute kind.
 pub fn name(kind: u32) -> Option<&'static str> {
     NAMES.get((kind as usize).checked_sub(1)?).map(|&(name, _)| name)
 }
 
-/// Where an attribute stands among the others; unknown ones come last.
-pub(crate) fn rank(kind: u32, order: Order) -> u8 {
-    let row = (kind as usize).checked_sub(1).and_then(|at| NAMES.get(at));
-    row.map_or(u8::MAX, |&(_, [v3, v14, v19])| match order {
-        Order::V3 => v3,
-        Order::V14 => v14,
-        Order::V19 => v19,
+/// Returns the rank of an attribute kind in a printing order; unknown kinds come last.
+pub(crate) fn rank(kind: u32, order: AttributeOrder) -> u8 {
+    let ranks = (kind as usize).checked_sub(1).and_then(|at| NAMES.get(at));
+    ranks.map_or(u8::MAX, |&(_, [v3, v14, v19])| match order {
+        AttributeOrder::V3 => v3,
+        AttributeOrder::V14 => v14,
+        AttributeOrder::V19 => v19,
     })
 }

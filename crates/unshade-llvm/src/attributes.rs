@@ -1,29 +1,29 @@
 //! Attributes of functions, parameters, results and globals (`PARAMATTR_GROUP_BLOCK_ID`, `PARAMATTR_BLOCK_ID`).
 //!
-//! A group record is `[group, index, attributes…]`, where the index says what the attributes belong to: `u32::MAX`
-//! the function, 0 the result, `n + 1` parameter `n`. Every attribute starts with its form: 0 kind; 1 kind,
-//! integer; 3 name, NUL; 4 name, NUL, value, NUL; 5 kind; 6 kind, type; 7 kind, width, range; 8 kind, count,
-//! width, ranges. A list is a record of group numbers, or, before LLVM 3.3, of pairs of index and bit mask.
+//! An attribute group record is `[group, index, attributes…]`, where the index says what the attributes belong to:
+//! `u32::MAX` the function, 0 the result, `n + 1` parameter `n`. Every attribute starts with its form: 0 kind; 1
+//! kind, integer; 3 name, NUL; 4 name, NUL, value, NUL; 5 kind; 6 kind, type; 7 kind, width, range; 8 kind, count,
+//! width, ranges. An attribute list is a record of group ids, or, before LLVM 3.3, of pairs of index and bit mask.
 //!
-//! Equal sets are one set here, as the printer numbers them by content.
+//! Equal sets are interned as one set, because the printer numbers them by content.
 //!
 //! Knowledge: LLVM's `LLVMBitCodes.h` (3.3 to 19); the bit masks of LLVM before 3.3.
 
 use crate::attribute_names::name;
 use crate::bitstream::{Cursor, Record};
-use crate::hash::{Hash, Index};
+use crate::hash::{Hash, HashIndex};
 use crate::ids::{AttributeListId, AttributeSetId, Slice, TypeId, narrow, unrotate};
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Result};
 
-/// One attribute. Kinds are the numbers of bitcode, see [`crate::attribute_name`].
+/// An attribute. Kinds are numbered as in bitcode, see [`crate::attribute_name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attribute {
-    /// Present or not.
+    /// A kind without a value.
     Flag(u32),
-    /// With a number.
+    /// A kind with an integer.
     Integer(u32, u64),
-    /// With a type, which old files leave out.
+    /// A kind with a type, which old files omit.
     Type(u32, Option<TypeId>),
     /// A name, and a value which may be empty, in [`Attributes::text`].
     Text {
@@ -32,8 +32,8 @@ pub enum Attribute {
         /// The value.
         value: Slice,
     },
-    /// Ranges of integers of one width: words in [`Attributes::words`], as many as a number of the width takes, least
-    /// significant first, for each lower and upper bound in turn.
+    /// Ranges of integers of one width. The words in [`Attributes::words`] are the lower and upper bound of each
+    /// range in turn, each as many words as the width needs, least significant first.
     Ranges {
         /// The kind.
         kind: u32,
@@ -45,7 +45,7 @@ pub enum Attribute {
 }
 
 impl Attribute {
-    /// The kind, where it has one.
+    /// Returns the kind; a text attribute has none.
     pub fn kind(&self) -> Option<u32> {
         match *self {
             Attribute::Flag(kind) | Attribute::Integer(kind, _) | Attribute::Type(kind, _) => Some(kind),
@@ -62,7 +62,7 @@ pub mod index {
     /// The function itself.
     pub const FUNCTION: u32 = u32::MAX;
 
-    /// Parameter `n`.
+    /// Returns the index of parameter `n`.
     pub fn parameter(n: usize) -> u32 {
         u32::try_from(n).unwrap_or(u32::MAX - 2).saturating_add(1)
     }
@@ -77,14 +77,14 @@ pub struct Attributes {
     entries: Vec<(u32, AttributeSetId)>,
     bytes: Vec<u8>,
     words: Vec<u64>,
-    index: Index,
+    index: HashIndex,
     groups: Vec<(u64, u32, AttributeSetId)>,
 }
 
-/// The widest integers that ranges are read of.
+/// Maximum width of the integers of a range, in bits.
 const MAX_RANGE_WIDTH: u32 = 1 << 10;
 
-/// Numbers of kinds that are treated apart.
+/// Attribute kinds that are treated specially.
 pub(crate) mod kind {
     pub(crate) const ALIGN: u32 = 1;
     pub(crate) const BY_VALUE: u32 = 3;
@@ -96,55 +96,55 @@ pub(crate) mod kind {
 
 /// The kinds of bits 0 to 15 of the masks before LLVM 3.3.
 const OLD_LOW: [u32; 16] = [34, 24, 17, 5, 29, 18, 9, 3, 8, 20, 21, 14, 2, 19, 26, 27];
-/// The kinds of bits 21 to 63, as moved there; 0 is none.
+/// The kinds of bits 21 to 63, counted after [`decode_mask`] has moved them down; 0 is none.
 const OLD_HIGH: [u32; 43] = [
     11, 16, 13, 7, 4, 0, 0, 0, 23, 33, 15, 30, 6, 12, 28, 31, 32, 10, 22, 36, 35, 37, 38, 39, 40, 43, 44, 48, 49,
     50, 46, 47, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62,
 ];
 
 impl Attributes {
-    /// The attributes of a set.
+    /// Returns the attributes of a set.
     pub fn set(&self, id: AttributeSetId) -> &[Attribute] {
         self.sets.get(id.index()).map_or(&[], |slice| slice.of(&self.attributes))
     }
 
-    /// How many different sets there are.
+    /// Returns the number of distinct sets.
     pub fn set_count(&self) -> usize {
         self.sets.len()
     }
 
-    /// The sets of a list, with what each belongs to.
+    /// Returns the sets of a list, each with the index of what it belongs to.
     pub fn list(&self, id: AttributeListId) -> &[(u32, AttributeSetId)] {
         self.lists.get(id.index()).map_or(&[], |slice| slice.of(&self.entries))
     }
 
-    /// The set that belongs to a function (see [`index`]), its result or a parameter.
+    /// Returns the set of a list that belongs to the function, its result or a parameter; see [`index`].
     #[inline]
     pub fn of(&self, list: AttributeListId, index: u32) -> Option<AttributeSetId> {
         self.list(list).iter().find(|(of, _)| *of == index).map(|&(_, set)| set)
     }
 
-    /// A name or value.
+    /// Returns the bytes of a name or value.
     pub fn text(&self, text: Slice) -> &[u8] {
         text.of(&self.bytes)
     }
 
-    /// The bounds of ranges.
+    /// Returns the bounds of ranges.
     pub fn words(&self, words: Slice) -> &[u64] {
         words.of(&self.words)
     }
 
-    /// Reads the block of groups that `cursor` stands before.
+    /// Reads the block of attribute groups that `cursor` is at.
     pub(crate) fn read_groups(&mut self, cursor: &mut Cursor<'_>, block: u32, findings: &mut Diagnostics) -> Result<()> {
         cursor.for_records(block, |_, record| {
             if record.code == 3 {
                 let error = |message| Error::new(ErrorKind::BadValue, record.offset, message);
-                if self.take_group(record).is_none() {
+                if self.read_group(record).is_none() {
                     findings.error("llvm-attribute", error("attribute group ends early"));
                 }
                 let last = self.groups.last().map_or(&[][..], |&(.., set)| self.set(set));
                 if let Some(kind) = last.iter().filter_map(Attribute::kind).find(|&kind| name(kind).is_none()) {
-                    let error = error("attribute of a kind that is not known").found(alloc::format!("{kind}"));
+                    let error = error("attribute of an unknown kind").found(alloc::format!("{kind}"));
                     findings.error("llvm-attribute", error);
                 }
             }
@@ -152,22 +152,22 @@ impl Attributes {
         })
     }
 
-    fn take_group(&mut self, record: &Record) -> Option<()> {
+    fn read_group(&mut self, record: &Record) -> Option<()> {
         let mut values = record.values.iter().copied();
         let (group, index) = (values.next()?, narrow(values.next()?));
         let mut set = Vec::new();
-        let complete = self.take_attributes(&mut values, &mut set);
+        let complete = self.read_attributes(&mut values, &mut set);
         let set = self.intern(set);
         self.groups.push((group, index, set));
         complete
     }
 
-    fn take_attributes(&mut self, values: &mut impl Iterator<Item = u64>, set: &mut Vec<Attribute>) -> Option<()> {
+    fn read_attributes(&mut self, values: &mut impl Iterator<Item = u64>, set: &mut Vec<Attribute>) -> Option<()> {
         while let Some(form) = values.next() {
             let attribute = match form {
                 3 | 4 => {
-                    let name = self.take_text(values);
-                    let value = if form == 4 { self.take_text(values) } else { Slice::default() };
+                    let name = self.read_text(values);
+                    let value = if form == 4 { self.read_text(values) } else { Slice::default() };
                     Attribute::Text { name, value }
                 }
                 _ => {
@@ -182,12 +182,12 @@ impl Attributes {
                         6 => Attribute::Type(kind, Some(TypeId(narrow(values.next()?)))),
                         7 => {
                             let width = narrow(values.next()?);
-                            self.take_ranges(kind, width, 1, values)?
+                            self.read_ranges(kind, width, 1, values)?
                         }
                         8 => {
                             let count = values.next()?;
                             let width = narrow(values.next()?);
-                            self.take_ranges(kind, width, count, values)?
+                            self.read_ranges(kind, width, count, values)?
                         }
                         _ => return None,
                     }
@@ -198,11 +198,11 @@ impl Attributes {
         Some(())
     }
 
-    fn take_text(&mut self, values: &mut impl Iterator<Item = u64>) -> Slice {
+    fn read_text(&mut self, values: &mut impl Iterator<Item = u64>) -> Slice {
         Slice::extend(&mut self.bytes, values.take_while(|&c| c != 0).map(|c| c.to_le_bytes()[0]))
     }
 
-    fn take_ranges(
+    fn read_ranges(
         &mut self,
         kind: u32,
         width: u32,
@@ -214,7 +214,8 @@ impl Attributes {
         }
         let mut bounds = Vec::new();
         for _ in 0..count {
-            // Wider ones say how many words there are: the lower bound's, and in the upper half the upper bound's.
+            // Wide bounds are preceded by their word counts: low half the lower bound's, high half the upper
+            // bound's.
             let words = if width > 64 { values.next()? } else { 1 << 32 | 1 };
             for stored in [words & 0xFFFF_FFFF, words >> 32] {
                 let size = u64::from(width.div_ceil(64).max(1));
@@ -229,19 +230,19 @@ impl Attributes {
         Some(Attribute::Ranges { kind, width, bounds: Slice::extend(&mut self.words, bounds) })
     }
 
-    /// Reads the block of lists that `cursor` stands before.
+    /// Reads the block of attribute lists that `cursor` is at.
     pub(crate) fn read_lists(&mut self, cursor: &mut Cursor<'_>, block: u32) -> Result<()> {
         cursor.for_records(block, |_, record| {
             match record.code {
-                1 => self.take_old_list(record),
-                2 => self.take_list(record),
+                1 => self.read_old_list(record),
+                2 => self.read_list(record),
                 _ => {}
             }
             Ok(())
         })
     }
 
-    fn take_list(&mut self, record: &Record) {
+    fn read_list(&mut self, record: &Record) {
         let mut entries: Vec<(u32, AttributeSetId)> = Vec::new();
         for &number in record.values.iter() {
             let Some(&(_, index, set)) = self.groups.iter().find(|(group, ..)| *group == number) else { continue };
@@ -261,7 +262,7 @@ impl Attributes {
         let _ = self.add_list(entries);
     }
 
-    fn take_old_list(&mut self, record: &Record) {
+    fn read_old_list(&mut self, record: &Record) {
         let entries = record
             .values
             .chunks_exact(2)
@@ -281,16 +282,16 @@ impl Attributes {
         AttributeListId(id)
     }
 
-    /// Adds a list like another in which the attributes of one thing are changed.
-    pub(crate) fn change(
+    /// Adds a copy of a list in which `edit` has changed the set at `index`, and returns its id.
+    pub(crate) fn with_changed_set(
         &mut self,
         list: AttributeListId,
         index: u32,
-        change: impl FnOnce(&mut Vec<Attribute>),
+        edit: impl FnOnce(&mut Vec<Attribute>),
     ) -> AttributeListId {
         let mut entries = self.list(list).to_vec();
         let mut set = self.of(list, index).map_or_else(Vec::new, |set| self.set(set).to_vec());
-        change(&mut set);
+        edit(&mut set);
         let set = self.intern(set);
         match entries.iter_mut().find(|(of, _)| *of == index) {
             Some(entry) => entry.1 = set,
@@ -299,6 +300,7 @@ impl Attributes {
         self.add_list(entries)
     }
 
+    /// Returns the id of a set, which is added if there is no equal one.
     fn intern(&mut self, set: Vec<Attribute>) -> AttributeSetId {
         let hash = self.hash_of(&set);
         let same = |id: u32| {
@@ -347,7 +349,7 @@ impl Attributes {
     }
 }
 
-/// A mask as LLVM wrote it before 3.3: bits 0 to 15 flags, 16 to 31 the alignment, then the other flags.
+/// Decodes a mask as LLVM wrote it before 3.3: bits 0 to 15 flags, 16 to 31 alignment, then the other flags.
 fn decode_mask(mask: u64) -> Vec<Attribute> {
     let mut set = Vec::new();
     let alignment = mask >> 16 & 0xFFFF;

@@ -1,4 +1,4 @@
-//! The numbers of blocks.
+//! Block ids.
 //!
 //! Knowledge: `BlockIDs` of LLVM's `LLVMBitCodes.h`.
 

@@ -1,4 +1,4 @@
-//! The body of one function, as read.
+//! The body of a function: values, blocks, instructions and what is attached to them.
 
 use crate::constants::Constants;
 use crate::ids::{AttributeListId, BlockId, MetadataId, Slice, TypeId, ValueId};
@@ -8,25 +8,25 @@ use crate::value::{Operand, Value, ValueKind};
 use alloc::vec::Vec;
 use unshade_core::Diagnostics;
 
-/// Everything inside of a function.
+/// The body of one function.
 ///
-/// Values are numbered on from those of the module: parameters, the function's constants, and the results of
-/// instructions, in the order of the file.
+/// Value numbers continue those of the module: parameters, the function's constants, and the results of
+/// instructions, in file order.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionBody {
-    /// Which function it is, as an index into [`crate::Module::functions`].
+    /// The function, as an index into [`crate::Module::functions`].
     pub function: u32,
     /// The number of the function's first value.
     pub value_base: u32,
     /// Parameters, constants and results.
     pub values: Vec<Value>,
-    /// Values that the file has no number for, which stand in place of old forms of instructions.
+    /// Values without a number in the file, which come from upgrading old instructions into several.
     pub unnumbered: Vec<Value>,
-    /// Names of those that have one, by their place among them.
+    /// Names of unnumbered values, by index; empty if a value has none.
     pub unnumbered_names: Vec<Slice>,
     /// The function's own constants.
     pub constants: Constants,
-    /// The instructions of each block.
+    /// The instructions of each block, in [`FunctionBody::instructions`].
     pub blocks: Vec<Slice>,
     /// All instructions.
     pub instructions: Vec<Instruction>,
@@ -34,47 +34,46 @@ pub struct FunctionBody {
     pub operands: Vec<Operand>,
     /// Indices of `extractvalue` and `insertvalue`.
     pub indices: Vec<u32>,
-    /// What calls have besides operands.
+    /// Attributes, types and bundles of calls.
     pub calls: Vec<Call>,
-    /// Operand bundles: of [`Call::bundles`].
+    /// Operand bundles, in which [`Call::bundles`] is a slice.
     pub bundles: Vec<Bundle>,
     /// Source locations.
     pub locations: Vec<Location>,
-    /// Names of values, by number less [`FunctionBody::value_base`]: parts of [`FunctionBody::name_bytes`].
+    /// Names of values, by number less [`FunctionBody::value_base`]: slices of [`FunctionBody::name_bytes`].
     pub value_names: Vec<Slice>,
-    /// Names of blocks.
+    /// Names of blocks: slices of [`FunctionBody::name_bytes`].
     pub block_names: Vec<Slice>,
-    /// The characters of all names.
+    /// The bytes of all names.
     pub name_bytes: Vec<u8>,
     /// The function's own metadata.
     pub metadata: MetadataTable,
-    /// Metadata attached to instructions, in the order of the instructions: parts of
-    /// [`FunctionBody::attached`].
+    /// Metadata attached to instructions, sorted by instruction index: slices of [`FunctionBody::attached`].
     pub attachments: Vec<(u32, Slice)>,
-    /// Kinds and nodes that are attached to instructions.
+    /// The kinds and nodes that are attached to instructions.
     pub attached: Attachments,
     /// Metadata attached to the function.
     pub function_attachments: Attachments,
-    /// Orders of the uses of values and blocks.
+    /// Use-list orders of values and blocks.
     pub use_lists: Vec<UseList>,
-    /// Debug records as of LLVM 19, with the instruction they stand before.
+    /// Debug records of LLVM 19, with the instruction that each precedes.
     pub debug_records: Vec<DebugRecord>,
-    /// The personality function that old `landingpad` instructions name.
+    /// The personality function, where old `landingpad` instructions name it.
     pub personality: Option<ValueId>,
-    /// What was wrong.
+    /// What could not be read.
     pub diagnostics: Diagnostics,
 }
 
-/// What a call has besides its operands.
+/// The parts of a call besides its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
     /// Its attributes.
     pub attributes: AttributeListId,
-    /// The type of the function that is called.
+    /// The type of the callee.
     pub function_type: TypeId,
     /// The calling convention.
     pub convention: u32,
-    /// Bit 0 tail, 1 must tail, 2 no tail.
+    /// Bits: 0 `tail`, 1 `musttail`, 2 `notail`.
     pub tail: u8,
     /// Its operand bundles.
     pub bundles: Slice,
@@ -96,38 +95,38 @@ pub struct Location {
     pub line: u32,
     /// The column.
     pub column: u32,
-    /// The scope.
+    /// The scope: a debug-info node.
     pub scope: MetadataId,
-    /// Where it was inlined, or none.
+    /// The location of the call that was inlined, or none.
     pub inlined_at: MetadataId,
-    /// Whether the code was implied by the source.
+    /// Whether the code is implicit: not written in the source.
     pub implicit: bool,
 }
 
-/// A stored order of uses.
+/// A use-list order that the file stores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UseList {
-    /// Whether it is of a block.
+    /// Whether it is the order of a block's uses.
     pub block: bool,
-    /// The value's or block's number.
+    /// The number of the value or block.
     pub id: u32,
-    /// The order.
+    /// The permutation of the uses.
     pub order: Vec<u32>,
 }
 
-/// A debug record (`#dbg_value` and so on) as LLVM 19 writes them in place of calls.
+/// A debug record (`#dbg_value` and so on), which LLVM 19 writes in place of calls to `llvm.dbg` intrinsics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DebugRecord {
-    /// The instruction that it stands before.
+    /// The instruction that it precedes.
     pub before: u32,
-    /// The record's code: 61 value, 62 declare, 63 assign, 64 value (simple), 65 label.
+    /// The code of the record: 61 value, 62 declare, 63 assign, 64 value (simple), 65 label.
     pub code: u32,
-    /// The operands as stored; values are made absolute.
+    /// The operands as stored, but with absolute value numbers.
     pub operands: Vec<u64>,
 }
 
 impl FunctionBody {
-    /// Empties the body and keeps its buffers, for the next function.
+    /// Clears the body but keeps its buffers for the next function.
     pub(crate) fn clear(&mut self, function: u32, value_base: u32, metadata_base: u32) {
         (self.function, self.value_base) = (function, value_base);
         self.values.clear();
@@ -153,7 +152,7 @@ impl FunctionBody {
         self.diagnostics = Diagnostics::new();
     }
 
-    /// What metadata of the function can refer to when the function itself is gone: metadata and constants.
+    /// Copies what the function's metadata refers to, metadata and constants, for use when the body is dropped.
     pub(crate) fn without_instructions(&self) -> Self {
         let is_constant = |value: &Value| matches!(value.kind, ValueKind::Constant(_) | ValueKind::Argument(_));
         let count = self.values.iter().rposition(is_constant).map_or(0, |last| last.saturating_add(1));
@@ -167,7 +166,7 @@ impl FunctionBody {
         }
     }
 
-    /// A value of the function.
+    /// Returns a value of the function.
     #[inline]
     pub fn value(&self, id: ValueId) -> Option<Value> {
         match self.values.get(id.0.wrapping_sub(self.value_base) as usize) {
@@ -176,14 +175,14 @@ impl FunctionBody {
         }
     }
 
-    /// Whether a value is the result of an instruction of this function, or one of its parameters.
+    /// Returns whether a value is a parameter or the result of an instruction of this function.
     #[inline]
     pub fn is_result(&self, id: ValueId) -> bool {
         let value = self.values.get(id.0.wrapping_sub(self.value_base) as usize);
         matches!(value, Some(Value { kind: ValueKind::Instruction(_) | ValueKind::Argument(_), .. }))
     }
 
-    /// A value of the function, to be changed.
+    /// Returns a value of the function for modification.
     pub(crate) fn value_mut(&mut self, id: ValueId) -> Option<&mut Value> {
         match self.values.get_mut(id.0.wrapping_sub(self.value_base) as usize) {
             Some(value) => Some(value),
@@ -191,10 +190,10 @@ impl FunctionBody {
         }
     }
 
-    /// Where unnumbered values start.
+    /// The id of the first unnumbered value.
     pub const UNNUMBERED: u32 = 1 << 29;
 
-    /// The name of a value, empty if it has none.
+    /// Returns the name of a value, empty if it has none.
     #[inline]
     pub fn value_name(&self, id: ValueId) -> &[u8] {
         match self.value_names.get(id.0.wrapping_sub(self.value_base) as usize) {
@@ -206,30 +205,30 @@ impl FunctionBody {
         }
     }
 
-    /// Takes the name of a value away.
+    /// Removes the name of a value.
     pub(crate) fn forget_name(&mut self, id: ValueId) {
         if let Some(name) = self.value_names.get_mut(id.0.wrapping_sub(self.value_base) as usize) {
             *name = Slice::default();
         }
     }
 
-    /// The name of a block, empty if it has none.
+    /// Returns the name of a block, empty if it has none.
     pub fn block_name(&self, id: BlockId) -> &[u8] {
         self.block_names.get(id.index()).map_or(&[], |name| name.of(&self.name_bytes))
     }
 
-    /// The operands of an instruction.
+    /// Returns the operands of an instruction.
     #[inline]
     pub fn operands_of(&self, instruction: &Instruction) -> &[Operand] {
         instruction.operands.of(&self.operands)
     }
 
-    /// The instructions of a block.
+    /// Returns the instructions of a block.
     pub fn block(&self, id: BlockId) -> &[Instruction] {
         self.blocks.get(id.index()).map_or(&[], |block| block.of(&self.instructions))
     }
 
-    /// The blocks that a block's last instruction may go to, in the order of its operands.
+    /// Returns the successors of a block, in the order of its terminator's operands.
     pub fn successors(&self, id: BlockId) -> impl Iterator<Item = BlockId> + '_ {
         let last = self.block(id).last().filter(|last| last.opcode.is_terminator());
         last.into_iter().flat_map(|last| self.operands_of(last)).filter_map(|operand| operand.as_block())

@@ -1,7 +1,7 @@
 //! Constants (`CONSTANTS_BLOCK_ID`), of a module or of one function.
 //!
-//! `SETTYPE` sets the type of the constants that follow; every other record is the next value. Operands are
-//! absolute value numbers and may be forward references, so constants hold numbers only.
+//! `SETTYPE` sets the type of the constants that follow; every other record defines the next value. Operands are
+//! absolute value numbers and may be forward references, so they are stored as ids and resolved on use.
 //!
 //! Knowledge: `ConstantsCodes` of LLVM's `LLVMBitCodes.h` (3.2 to 19).
 
@@ -13,10 +13,10 @@ use crate::value::{Value, ValueKind};
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Result};
 
-/// One constant; its type stands in its [`Value`].
+/// A constant; its [`Value`] holds its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constant {
-    /// Zero of whatever type: `0`, `null`, `none`, `zeroinitializer`.
+    /// The zero value of any type: `0`, `null`, `none`, `zeroinitializer`.
     Null,
     /// `undef`
     Undef,
@@ -32,7 +32,7 @@ pub enum Constant {
     WideFloat(Slice),
     /// Elements of an array, struct or vector: values in [`Constants::values`].
     Aggregate(Slice),
-    /// Plain elements of an array or vector: numbers in [`Constants::words`].
+    /// Elements of an array or vector of integers or floats: their bits in [`Constants::words`].
     Data(Slice),
     /// An array of bytes, in [`Constants::bytes`].
     Text(Slice),
@@ -56,14 +56,14 @@ pub enum Constant {
 /// A constant expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expression {
-    /// The operation, [`Opcode::PtrAuth`] included.
+    /// The operation; may be [`Opcode::PtrAuth`].
     pub opcode: Opcode,
     /// Flags as stored: `nuw` 1 and `nsw` 2, `exact` 1, `inbounds` 1 (further bits as of LLVM 19), the predicate
     /// of a comparison.
     pub flags: u32,
-    /// The type that `getelementptr` computes with, or that of a comparison's operands.
+    /// The source element type of `getelementptr`, or the type of a comparison's operands.
     pub ty: TypeId,
-    /// The index that `inrange` marks, plus one.
+    /// The index marked `inrange`, plus one; 0 if there is none.
     pub in_range: u32,
     /// The bounds of `inrange` as LLVM 19 stores them, in [`Constants::words`]: low and high.
     pub bounds: Slice,
@@ -76,9 +76,9 @@ pub struct Expression {
 pub struct Assembly {
     /// The instructions, in [`Constants::bytes`].
     pub text: Slice,
-    /// The constraints, likewise.
+    /// The constraints, in [`Constants::bytes`].
     pub constraints: Slice,
-    /// Bit 0 side effects, 1 aligns the stack, 2 Intel's syntax, 3 may unwind.
+    /// Bits: 0 `sideeffect`, 1 `alignstack`, 2 `inteldialect`, 3 `unwind`.
     pub flags: u32,
 }
 
@@ -129,42 +129,42 @@ mod code {
     pub(super) const PTRAUTH: u32 = 33;
 }
 
-/// Whether a record of this code is the next value.
+/// Returns whether a record of this code defines the next value.
 pub(crate) fn is_entry(code: u32) -> bool {
     code != code::SETTYPE
 }
 
 impl Constants {
-    /// The constant of this index, as [`ValueKind::Constant`] gives it.
+    /// Returns the constant with this index, which [`ValueKind::Constant`] holds.
     #[inline]
     pub fn get(&self, index: u32) -> Constant {
         self.list.get(index as usize).copied().unwrap_or(Constant::Undef)
     }
 
-    /// The values of an aggregate or expression.
+    /// Returns the values of an aggregate or expression.
     #[inline]
     pub fn values(&self, slice: Slice) -> &[ValueId] {
         slice.of(&self.values)
     }
 
-    /// The words of data, wide integers and floating-point numbers.
+    /// Returns the words of data, wide integers and wide floating-point numbers.
     #[inline]
     pub fn words(&self, slice: Slice) -> &[u64] {
         slice.of(&self.words)
     }
 
-    /// The bytes of a text.
+    /// Returns the bytes of a text.
     #[inline]
     pub fn bytes(&self, slice: Slice) -> &[u8] {
         slice.of(&self.bytes)
     }
 
-    /// An expression.
+    /// Returns an expression.
     pub fn expression(&self, index: u32) -> Option<&Expression> {
         self.expressions.get(index as usize)
     }
 
-    /// Inline assembly.
+    /// Returns inline assembly.
     pub fn assembly(&self, index: u32) -> Option<&Assembly> {
         self.assembly.get(index as usize)
     }
@@ -178,39 +178,39 @@ impl Constants {
         self.assembly.clear();
     }
 
-    /// How many constants and operands of constants there are.
+    /// Returns the number of constants and their operands.
     pub(crate) fn stored_elements(&self) -> u64 {
         (self.list.len() as u64).saturating_add(self.values.len() as u64)
     }
 
-    /// Adds a constant that no record holds, and gives its index.
+    /// Adds a constant and returns its index.
     pub(crate) fn add(&mut self, constant: Constant) -> u32 {
         let index = narrow(self.list.len() as u64);
         self.list.push(constant);
         index
     }
 
-    /// An aggregate of these elements, yet to be added.
+    /// Creates an aggregate, without adding it to the list.
     pub(crate) fn aggregate(&mut self, elements: &[ValueId]) -> Constant {
         Constant::Aggregate(Slice::extend(&mut self.values, elements.iter().copied()))
     }
 
-    /// Whether an aggregate or expression holds a value.
-    pub(crate) fn mention(&self, id: ValueId) -> bool {
+    /// Returns whether a value is an operand of an aggregate or expression.
+    pub(crate) fn uses(&self, id: ValueId) -> bool {
         self.values.contains(&id)
     }
 
-    /// All expressions.
+    /// Returns all expressions.
     pub(crate) fn expressions(&self) -> &[Expression] {
         &self.expressions
     }
 
-    /// Everything that is written in assembly.
+    /// Returns all inline assembly.
     pub(crate) fn all_assembly(&self) -> &[Assembly] {
         &self.assembly
     }
 
-    /// A cast of a value, yet to be added.
+    /// Creates a cast of a value, without adding it to the list.
     pub(crate) fn cast(&mut self, opcode: Opcode, of: ValueId) -> Constant {
         let operands = Slice::extend(&mut self.values, [of]);
         self.add_expression(Expression {
@@ -223,7 +223,7 @@ impl Constants {
         })
     }
 
-    /// Assembly, yet to be added.
+    /// Creates inline assembly, without adding it to the list.
     pub(crate) fn add_assembly(&mut self, text: &[u8], constraints: &[u8], flags: u32) -> Constant {
         let text = Slice::extend(&mut self.bytes, text.iter().copied());
         let constraints = Slice::extend(&mut self.bytes, constraints.iter().copied());
@@ -232,7 +232,7 @@ impl Constants {
         Constant::Assembly(index)
     }
 
-    /// Puts another text into a piece of assembly.
+    /// Replaces the text of inline assembly.
     pub(crate) fn set_assembly(&mut self, index: u32, text: &[u8]) {
         let text = Slice::extend(&mut self.bytes, text.iter().copied());
         if let Some(assembly) = self.assembly.get_mut(index as usize) {
@@ -244,10 +244,10 @@ impl Constants {
         Slice::extend(&mut self.words, words.iter().copied())
     }
 
-    /// Reads the block that `cursor` stands before; the values are appended to `values`.
+    /// Reads the block that `cursor` is at, and appends the values to `values`.
     ///
     /// # Errors
-    /// If the stream is damaged; records that make no sense become `undef`, with a finding.
+    /// If the stream is damaged. Records that can't be decoded become `undef` and are reported in `findings`.
     pub(crate) fn read(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -268,13 +268,13 @@ impl Constants {
                     if !is_entry(record.code) {
                         ty = TypeId(record.values.first().map_or(u32::MAX, |&id| narrow(id)));
                         if matches!(types.get(ty), Type::Void | Type::Unknown) {
-                            let message = "constants of a type that has none";
+                            let message = "constants have type void or an unknown type";
                             findings.error("llvm-constant", Error::new(ErrorKind::BadValue, record.offset, message));
                         }
                         continue;
                     }
                     let constant = self.decode(&record, ty, types).unwrap_or_else(|| {
-                        let error = Error::new(ErrorKind::BadValue, record.offset, "constant that can't be read")
+                        let error = Error::new(ErrorKind::BadValue, record.offset, "constant can't be read")
                             .found(alloc::format!("code {} of {} operands", record.code, record.values.len()));
                         findings.error("llvm-constant", error);
                         Constant::Undef
@@ -331,7 +331,7 @@ impl Constants {
         Slice::extend(&mut self.bytes, characters.iter().map(|&c| c.to_le_bytes()[0]))
     }
 
-    /// Flags, length and text, length and constraints.
+    /// Decodes inline assembly: flags, length and text, length and constraints.
     fn assembly_of(&mut self, values: &[u64]) -> Option<Constant> {
         let (&flags, rest) = values.split_first()?;
         let (&length, rest) = rest.split_first()?;
@@ -398,8 +398,8 @@ impl Constants {
         Constant::Expression(index)
     }
 
-    /// `[type?, flags?, range?, (type, value)…]`: the type is there if the number of operands is odd, or always in
-    /// the newer forms.
+    /// Decodes `[type?, flags?, range?, (type, value)…]`. The source element type is present if the number of
+    /// operands is odd, and always in the newer forms.
     fn element_pointer(&mut self, record: &Record, types: &TypeTable) -> Option<Constant> {
         let mut rest = record.values.as_slice();
         let mut pop = || {

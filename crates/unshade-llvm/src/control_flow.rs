@@ -1,9 +1,9 @@
-//! The control flow of a function: edges with what leads along them, dominators and loops.
+//! The control-flow graph of a function: edges with their conditions, dominators and loops.
 //!
-//! Blocks are nodes, numbered as in the body; block 0 is the entry. Edges follow the operands of the last instruction
-//! of a block, in the order in which LLVM writes them. A block whose end could not be read has none.
+//! Blocks are nodes, numbered as in the body; block 0 is the entry. The edges of a block are in the order of its
+//! terminator's operands. A block whose terminator could not be read has no edges.
 //!
-//! Orders, dominators and loops are those of [`unshade_core::graph`], with block numbers as nodes.
+//! [`unshade_core::graph`] computes orders, dominators and loops.
 
 use crate::body::FunctionBody;
 use crate::ids::{BlockId, ValueId, narrow};
@@ -12,32 +12,32 @@ use crate::value::{Operand, OperandKind};
 use alloc::vec::Vec;
 use unshade_core::graph::{Dominators, Graph, Loops};
 
-/// What leads along an edge.
+/// The condition under which an edge is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EdgeKind {
-    /// Nothing else can happen.
+    /// The branch is unconditional.
     Always,
     /// The condition of a `br` holds.
     True,
-    /// It does not.
+    /// The condition of a `br` does not hold.
     False,
-    /// The condition of a `switch` is this constant.
+    /// The condition of a `switch` equals this constant.
     Case(ValueId),
-    /// It is none of the constants.
+    /// The condition of a `switch` equals none of the constants.
     Default,
-    /// The address of an `indirectbr`, or the assembly of a `callbr`.
+    /// The address of an `indirectbr`, or the assembly of a `callbr`, selects the block.
     Indirect,
     /// The call returns.
     Normal,
-    /// Something was thrown.
+    /// The call throws.
     Unwind,
-    /// A `catchswitch` takes up what was thrown.
+    /// A `catchswitch` enters this handler.
     Handler,
 }
 
 impl EdgeKind {
-    /// The kind in one word.
+    /// Returns the kind as one word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Always => "always",
@@ -53,22 +53,22 @@ impl EdgeKind {
     }
 }
 
-/// A way from one block to another.
+/// An edge from one block to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// The block that is left.
+    /// The source block.
     pub from: BlockId,
-    /// The block that is entered.
+    /// The target block.
     pub to: BlockId,
-    /// What leads along it.
+    /// When it is taken.
     pub kind: EdgeKind,
 }
 
-/// The control flow of one function.
+/// The control-flow graph of one function.
 #[derive(Clone, Debug, Default)]
 pub struct ControlFlow {
     edges: Vec<Edge>,
-    /// By block: the first of its edges, and at the end their number.
+    /// By block: the index of its first edge; then the number of edges.
     starts: Vec<u32>,
     graph: Graph,
     dominators: Dominators,
@@ -76,7 +76,7 @@ pub struct ControlFlow {
 }
 
 impl ControlFlow {
-    /// Finds the edges of a body, its dominators and loops.
+    /// Computes the edges, dominators and loops of a body.
     pub fn new(body: &FunctionBody) -> Self {
         let mut edges = Vec::new();
         let mut starts = Vec::with_capacity(body.blocks.len().saturating_add(1));
@@ -94,40 +94,40 @@ impl ControlFlow {
         Self { edges, starts, graph, dominators, loops }
     }
 
-    /// All edges, by the block that is left.
+    /// Returns all edges, sorted by source block.
     pub fn edges(&self) -> &[Edge] {
         &self.edges
     }
 
-    /// The edges that leave a block.
+    /// Returns the outgoing edges of a block.
     pub fn edges_from(&self, block: BlockId) -> &[Edge] {
         let start = self.starts.get(block.index()).copied().unwrap_or(0);
         let end = self.starts.get(block.index().saturating_add(1)).copied().unwrap_or(0);
         self.edges.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// The blocks and edges as a graph: successors, predecessors.
+    /// Returns the graph of blocks: successors and predecessors.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// Which blocks stand on every way to a block, and the blocks in reverse postorder.
+    /// Returns the dominator tree, with the blocks in reverse postorder.
     pub fn dominators(&self) -> &Dominators {
         &self.dominators
     }
 
-    /// The natural loops.
+    /// Returns the natural loops.
     pub fn loops(&self) -> &Loops {
         &self.loops
     }
 
-    /// Whether an edge leads back to the header of the loop that it is in.
+    /// Returns whether an edge is a back edge: one to the header of a loop that it is in.
     pub fn is_back_edge(&self, edge: &Edge) -> bool {
         self.loops.is_back_edge(edge.from.0, edge.to.0)
     }
 }
 
-/// The edges of a block that ends with `last`.
+/// Adds the edges of a block whose terminator is `last`.
 fn add_edges(body: &FunctionBody, from: BlockId, last: &Instruction, edges: &mut Vec<Edge>) {
     let operands = body.operands_of(last);
     let mut add = |operand: Operand, kind: EdgeKind| {

@@ -1,7 +1,8 @@
 //! The data layout string, and the sizes and alignments that follow from it.
 //!
-//! `e-p:64:64:64-i64:64-v64:64…`: parts separated by `-`, each a letter, a number and further numbers separated by
-//! `:`. Needed because files before LLVM 11 need not store alignments, while later versions always print them.
+//! The string is `e-p:64:64:64-i64:64-v64:64…`: parts separated by `-`, each a letter, a number and further
+//! numbers separated by `:`. It is needed because files before LLVM 11 need not store alignments, but later
+//! versions always print them.
 //!
 //! Knowledge: LLVM's Language Reference, *Data Layout*; LLVM 14's defaults.
 
@@ -9,7 +10,7 @@ use crate::ids::TypeId;
 use crate::types::{Type, TypeTable};
 use alloc::vec::Vec;
 
-/// Alignments in bytes.
+/// The alignment of a class of types: sizes in bits, alignments in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Alignment {
     class: u8,
@@ -22,17 +23,17 @@ struct Alignment {
 #[derive(Clone, Debug)]
 pub struct DataLayout {
     alignments: Vec<Alignment>,
-    /// Address space, bits, required, preferred.
+    /// Address space, size in bits, required and preferred alignment in bytes.
     pointers: Vec<(u32, u64, u64, u64)>,
     program: u32,
     alloca: u32,
-    /// Vectors are aligned as their elements.
+    /// Whether vectors are aligned like their elements.
     packed_vectors: bool,
 }
 
-/// How deep types may nest before their size is given up.
+/// Maximum nesting depth of types; deeper parts have size 0.
 const MAX_DEPTH: u32 = 64;
-/// How many parts of types one question may look at: hostile types hold themselves many times over.
+/// Maximum number of parts of a type that a query visits: a hostile type may contain itself many times.
 const MAX_PARTS: u32 = 1 << 14;
 
 #[rustfmt::skip]
@@ -53,7 +54,7 @@ impl Default for DataLayout {
 }
 
 impl DataLayout {
-    /// Reads a layout; parts that make no sense are passed over.
+    /// Parses a layout; malformed parts are ignored.
     pub fn parse(text: &[u8]) -> Self {
         let mut layout = Self::default();
         for part in text.split(|&c| c == b'-') {
@@ -83,14 +84,14 @@ impl DataLayout {
         layout
     }
 
-    /// The same layout with vectors aligned as their elements are, which DXC's LLVM does and no other.
+    /// Returns the layout with vectors aligned like their elements, as only DXC's LLVM has them.
     #[must_use]
     pub fn with_packed_vectors(mut self) -> Self {
         self.packed_vectors = true;
         self
     }
 
-    /// Whether the alignments of the stack and of pointers to functions, where they are given, are powers of two.
+    /// Returns whether the alignments of the stack and of function pointers, where given, are powers of two.
     pub(crate) fn is_sound(text: &[u8]) -> bool {
         let alignments = text.split(|&c| c == b'-').filter_map(|part| match part {
             [b'F', b'i' | b'n', bits @ ..] | [b'S', bits @ ..] => number(bits),
@@ -99,64 +100,64 @@ impl DataLayout {
         alignments.into_iter().all(|bits| bits.is_multiple_of(8) && (bits == 0 || bits.is_power_of_two()))
     }
 
-    /// The address space of functions.
+    /// Returns the address space of functions.
     pub fn program_address_space(&self) -> u32 {
         self.program
     }
 
-    /// The address space of local variables.
+    /// Returns the address space of local variables.
     pub fn alloca_address_space(&self) -> u32 {
         self.alloca
     }
 
     fn set(&mut self, class: u8, bits: u64, required: u64, preferred: u64) {
-        // An aggregate's required alignment may be given as zero, which means one.
+        // The required alignment of aggregates may be zero, which means one.
         let new = Alignment { class, bits, required: required.max(1), preferred: preferred.max(1) };
-        match self.alignments.iter_mut().find(|one| one.class == class && one.bits == bits) {
-            Some(one) => *one = new,
+        match self.alignments.iter_mut().find(|entry| entry.class == class && entry.bits == bits) {
+            Some(entry) => *entry = new,
             None => self.alignments.push(new),
         }
     }
 
     fn set_pointer(&mut self, space: u32, bits: u64, required: u64, preferred: u64) {
         let new = (space, bits, required.max(1), preferred.max(1));
-        match self.pointers.iter_mut().find(|one| one.0 == space) {
-            Some(one) => *one = new,
+        match self.pointers.iter_mut().find(|entry| entry.0 == space) {
+            Some(entry) => *entry = new,
             None => self.pointers.push(new),
         }
     }
 
     fn pointer(&self, space: u32) -> (u32, u64, u64, u64) {
-        let of = |wanted: u32| self.pointers.iter().find(|one| one.0 == wanted).copied();
+        let of = |wanted: u32| self.pointers.iter().find(|entry| entry.0 == wanted).copied();
         of(space).or_else(|| of(0)).unwrap_or((0, 64, 8, 8))
     }
 
-    /// The alignment that a type must have, in bytes.
+    /// Returns the ABI alignment of a type in bytes.
     pub fn required_alignment(&self, types: &TypeTable, ty: TypeId) -> u64 {
         self.alignment(types, ty, false, 0, &mut { MAX_PARTS })
     }
 
-    /// The alignment that a variable of a type should have, in bytes.
+    /// Returns the preferred alignment of a type in bytes.
     pub fn preferred_alignment(&self, types: &TypeTable, ty: TypeId) -> u64 {
         self.alignment(types, ty, true, 0, &mut { MAX_PARTS })
     }
 
-    /// The bytes that a store of a type writes.
+    /// Returns the number of bytes that a store of a type writes.
     pub fn store_size(&self, types: &TypeTable, ty: TypeId) -> u64 {
         self.bits(types, ty, 0, &mut { MAX_PARTS }).div_ceil(8)
     }
 
-    /// The bytes from one element of an array to the next.
+    /// Returns the stride in bytes of an array of a type.
     pub fn allocation_size(&self, types: &TypeTable, ty: TypeId) -> u64 {
         self.allocation(types, ty, 0, &mut { MAX_PARTS })
     }
 
-    /// The width of pointers into an address space.
+    /// Returns the width in bits of pointers into an address space.
     pub fn pointer_bits(&self, space: u32) -> u64 {
         self.pointer(space).1
     }
 
-    /// Where the fields of a struct start, in bytes; nothing for other types.
+    /// Returns the offsets in bytes of the fields of a struct; empty for other types.
     ///
     /// ```
     /// use unshade_llvm::data_layout::DataLayout;
@@ -220,7 +221,7 @@ impl DataLayout {
     }
 
     fn entry(&self, class: u8, bits: u64) -> Option<&Alignment> {
-        self.alignments.iter().find(|one| one.class == class && one.bits == bits)
+        self.alignments.iter().find(|entry| entry.class == class && entry.bits == bits)
     }
 
     fn alignment(&self, types: &TypeTable, ty: TypeId, preferred: bool, depth: u32, parts: &mut u32) -> u64 {
@@ -229,7 +230,7 @@ impl DataLayout {
             return 1;
         }
         let deeper = depth.saturating_add(1);
-        let pick = |one: &Alignment| if preferred { one.preferred } else { one.required };
+        let pick = |entry: &Alignment| if preferred { entry.preferred } else { entry.required };
         match types.get(ty) {
             Type::Pointer { address_space, .. } | Type::OpaquePointer { address_space } => {
                 let (_, _, required, wanted) = self.pointer(address_space);
@@ -248,10 +249,10 @@ impl DataLayout {
             }
             Type::Integer(width) => {
                 let width = u64::from(width);
-                let integers = || self.alignments.iter().filter(|one| one.class == b'i');
-                // The next larger integer, else the largest.
-                let fit = integers().filter(|one| one.bits >= width).min_by_key(|one| one.bits);
-                fit.or_else(|| integers().max_by_key(|one| one.bits)).map_or(1, pick)
+                let integers = || self.alignments.iter().filter(|entry| entry.class == b'i');
+                // Use the next larger integer in the layout, else the largest.
+                let fit = integers().filter(|entry| entry.bits >= width).min_by_key(|entry| entry.bits);
+                fit.or_else(|| integers().max_by_key(|entry| entry.bits)).map_or(1, pick)
             }
             Type::Half | Type::BFloat | Type::Float | Type::Double | Type::X86Fp80 | Type::Fp128 | Type::PpcFp128 => {
                 let bits = self.bits(types, ty, depth, parts);
@@ -298,8 +299,8 @@ mod tests {
     }
 
     #[test]
-    fn types_that_hold_themselves_end() {
-        // Struct 0 holds itself eight times: its size has no end, and a plain recursion takes 8^64 steps.
+    fn recursive_types_terminate() {
+        // Struct 0 contains itself eight times: its size is infinite, and plain recursion takes 8^64 steps.
         let mut table = TypeTable::default();
         table.push_cyclic_struct(8);
         assert!(DataLayout::default().required_alignment(&table, TypeId(0)) >= 1);

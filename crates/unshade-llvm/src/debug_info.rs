@@ -1,9 +1,9 @@
-//! What the words of metadata nodes mean: records of all versions, brought to one layout for each kind of node.
+//! Decodes debug-info records: records of all versions are brought to one layout per kind of node.
 //!
-//! [`NodeKind`] says for each kind which references it has, in the order in which LLVM 14 keeps them as operands,
-//! and then which numbers. Records grew over the years; the reader maps every form of a record to the one layout. What
-//! only LLVM 3.7 had (the function of a subprogram, the subprograms of a unit) stands behind the references that
-//! later versions know.
+//! [`NodeKind`] lists for each kind its references, in the order in which LLVM 14 keeps them as operands, and then
+//! its numbers. Records have grown from version to version; `decode` maps every form of a record to the one
+//! layout. References that only LLVM 3.7 has (the function of a subprogram, the subprograms of a unit) follow
+//! those of later versions.
 //!
 //! Knowledge: `MetadataCodes` and the readers' record layouts of LLVM 3.7 (as in DXC), 14 and 19.
 
@@ -22,7 +22,8 @@ pub enum NodeKind {
     Expression,
     /// `!GenericDINode`: references header and operands; number tag.
     GenericDebug,
-    /// `!DISubrange`: count, lower, upper, stride; form bits, count, lower as numbers (bit 0 and 1 say which).
+    /// `!DISubrange`: count, lower, upper, stride; form bits (0 the count, 1 the lower bound is a number), count
+    /// and lower bound as numbers.
     Subrange,
     /// `!DIGenericSubrange`: count, lower, upper, stride.
     GenericSubrange,
@@ -88,74 +89,74 @@ pub enum NodeKind {
     AssignId,
 }
 
-/// A node as read.
-pub(crate) struct Parts {
+/// A decoded node.
+pub(crate) struct DecodedNode {
     pub(crate) kind: NodeKind,
     pub(crate) distinct: bool,
     pub(crate) references: Vec<u64>,
     pub(crate) numbers: Vec<u64>,
 }
 
-/// Records whose forms differ in length only: code, kind, least length, references and numbers as positions in the
-/// record.
-struct Simple {
+/// A record whose forms differ only in length: code, kind, minimum length, and the positions of references and
+/// numbers in the record.
+struct FixedLayout {
     code: u32,
     kind: NodeKind,
-    least: usize,
+    min_length: usize,
     references: &'static [u8],
     numbers: &'static [u8],
 }
 
 
-const fn simple(
+const fn fixed(
     code: u32,
     kind: NodeKind,
-    least: usize,
+    min_length: usize,
     references: &'static [u8],
     numbers: &'static [u8],
-) -> Simple {
-    Simple { code, kind, least, references, numbers }
+) -> FixedLayout {
+    FixedLayout { code, kind, min_length, references, numbers }
 }
 
 #[rustfmt::skip]
-const SIMPLE: &[Simple] = &[
-    simple(15, NodeKind::BasicType, 6, &[2], &[1, 3, 4, 5, 6]),
-    simple(16, NodeKind::File, 3, &[1, 2, 4, 5], &[3]),
-    simple(17, NodeKind::DerivedType, 12, &[3, 5, 2, 6, 11, 13], &[1, 4, 7, 8, 9, 10, 12, 14]),
-    simple(18, NodeKind::CompositeType, 16, &[3, 5, 2, 6, 11, 13, 14, 15, 16, 17, 18, 19, 20, 21], &[1, 4, 7, 8, 9, 10, 12]),
-    simple(19, NodeKind::SubroutineType, 3, &[2], &[1, 3]),
-    simple(22, NodeKind::LexicalBlock, 5, &[2, 1], &[3, 4]),
-    simple(23, NodeKind::LexicalBlockFile, 4, &[2, 1], &[3]),
-    simple(30, NodeKind::ObjcProperty, 8, &[1, 2, 4, 5, 7], &[3, 6]),
-    simple(33, NodeKind::Macro, 5, &[3, 4], &[1, 2]),
-    simple(34, NodeKind::MacroFile, 5, &[3, 4], &[1, 2]),
-    simple(37, NodeKind::GlobalVariableExpression, 3, &[1, 2], &[]),
-    simple(40, NodeKind::Label, 5, &[1, 2, 3], &[4]),
-    simple(44, NodeKind::CommonBlock, 6, &[1, 2, 3, 4], &[5]),
-    simple(45, NodeKind::GenericSubrange, 5, &[1, 2, 3, 4], &[]),
-    simple(47, NodeKind::AssignId, 1, &[], &[]),
+const FIXED_LAYOUTS: &[FixedLayout] = &[
+    fixed(15, NodeKind::BasicType, 6, &[2], &[1, 3, 4, 5, 6]),
+    fixed(16, NodeKind::File, 3, &[1, 2, 4, 5], &[3]),
+    fixed(17, NodeKind::DerivedType, 12, &[3, 5, 2, 6, 11, 13], &[1, 4, 7, 8, 9, 10, 12, 14]),
+    fixed(18, NodeKind::CompositeType, 16, &[3, 5, 2, 6, 11, 13, 14, 15, 16, 17, 18, 19, 20, 21], &[1, 4, 7, 8, 9, 10, 12]),
+    fixed(19, NodeKind::SubroutineType, 3, &[2], &[1, 3]),
+    fixed(22, NodeKind::LexicalBlock, 5, &[2, 1], &[3, 4]),
+    fixed(23, NodeKind::LexicalBlockFile, 4, &[2, 1], &[3]),
+    fixed(30, NodeKind::ObjcProperty, 8, &[1, 2, 4, 5, 7], &[3, 6]),
+    fixed(33, NodeKind::Macro, 5, &[3, 4], &[1, 2]),
+    fixed(34, NodeKind::MacroFile, 5, &[3, 4], &[1, 2]),
+    fixed(37, NodeKind::GlobalVariableExpression, 3, &[1, 2], &[]),
+    fixed(40, NodeKind::Label, 5, &[1, 2, 3], &[4]),
+    fixed(44, NodeKind::CommonBlock, 6, &[1, 2, 3, 4], &[5]),
+    fixed(45, NodeKind::GenericSubrange, 5, &[1, 2, 3, 4], &[]),
+    fixed(47, NodeKind::AssignId, 1, &[], &[]),
 ];
 
-/// Brings a record to the layout of its kind; `None` if the code is unknown or the record too short.
-pub(crate) fn decode(code: u32, values: &[u64]) -> Option<Parts> {
+/// Decodes a record into the layout of its kind; `None` if the code is unknown or the record too short.
+pub(crate) fn decode(code: u32, values: &[u64]) -> Option<DecodedNode> {
     let at = |index: usize| values.get(index).copied().unwrap_or(0);
     let head = *values.first()?;
     let distinct = head & 1 != 0;
-    let parts = |kind, references, numbers| Some(Parts { kind, distinct, references, numbers });
-    if let Some(row) = SIMPLE.iter().find(|row| row.code == code) {
-        if values.len() < row.least {
+    let parts = |kind, references, numbers| Some(DecodedNode { kind, distinct, references, numbers });
+    if let Some(layout) = FIXED_LAYOUTS.iter().find(|layout| layout.code == code) {
+        if values.len() < layout.min_length {
             return None;
         }
         let pick = |positions: &[u8]| positions.iter().map(|&position| at(usize::from(position))).collect();
-        let mut numbers: Vec<u64> = pick(row.numbers);
-        let mut references: Vec<u64> = pick(row.references);
-        if row.kind == NodeKind::File && at(3) == 0 {
-            // Checksum records without a kind hold an empty checksum.
+        let mut numbers: Vec<u64> = pick(layout.numbers);
+        let mut references: Vec<u64> = pick(layout.references);
+        if layout.kind == NodeKind::File && at(3) == 0 {
+            // Without a kind of checksum, the checksum is ignored.
             numbers.iter_mut().for_each(|number| *number = 0);
             references.get_mut(2).into_iter().for_each(|checksum| *checksum = 0);
         }
-        let distinct = distinct || row.kind == NodeKind::AssignId;
-        return Some(Parts { kind: row.kind, distinct, references, numbers });
+        let distinct = distinct || layout.kind == NodeKind::AssignId;
+        return Some(DecodedNode { kind: layout.kind, distinct, references, numbers });
     }
     match code {
         7 if values.len() >= 5 => {
@@ -202,12 +203,12 @@ pub(crate) fn decode(code: u32, values: &[u64]) -> Option<Parts> {
         27 if values.len() >= 11 => global_variable(values),
         28 if values.len() >= 8 => local_variable(values),
         29 => {
-            let numbers = upgrade_expression(head >> 1, values.get(1..)?);
+            let numbers = with_version(head >> 1, values.get(1..)?);
             parts(NodeKind::Expression, Vec::new(), numbers)
         }
         31 if values.len() >= 6 => {
             let (file, line) = if values.len() >= 7 { (at(6), at(4)) } else { (0, 0) };
-            // Before LLVM 6 there was a line but no file; 3.7 prints it.
+            // Before LLVM 6 the record has a line but no file; LLVM 3.7 prints the line.
             let old_line = if values.len() >= 7 { 0 } else { at(4) };
             parts(NodeKind::ImportedEntity, vec![at(2), at(3), at(5), file, at(7)], vec![at(1), line, old_line])
         }
@@ -230,14 +231,16 @@ pub(crate) fn decode(code: u32, values: &[u64]) -> Option<Parts> {
     }
 }
 
-/// Signed numbers of debug-info records of at most 64 bits: unlike those of constants, all bits are turned over.
+/// Decodes a signed number of a debug-info record. Unlike in constants, a negative number is stored as its
+/// complement.
 fn zigzag(value: u64) -> u64 {
     if value & 1 == 0 { value >> 1 } else { !(value >> 1) }
 }
 
-/// Bit 0 distinct, 1 has a unit, 2 has subprogram flags. Without the flags, the record has two more fields in the
-/// middle (local, definition; optimised behind), and with 19 or more operands a function before the rest.
-fn subprogram(values: &[u64]) -> Option<Parts> {
+/// Decodes a subprogram. Bits of the first operand: 0 distinct, 1 has a unit, 2 has subprogram flags. Without
+/// subprogram flags the record has two more fields, local and definition, in the middle, and optimised after them;
+/// with 19 or more operands it has a function before the rest.
+fn subprogram(values: &[u64]) -> Option<DecodedNode> {
     let at = |index: usize| values.get(index).copied().unwrap_or(0);
     if values.len() < 18 {
         return None;
@@ -288,10 +291,10 @@ fn subprogram(values: &[u64]) -> Option<Parts> {
     ];
     let adjustment = if has_adjustment { late(16) } else { 0 };
     let numbers = vec![at(5), early(7), early(10), adjustment, flags, subprogram_flags, virtuality];
-    Some(Parts { kind: NodeKind::Subprogram, distinct: head & 1 != 0, references, numbers })
+    Some(DecodedNode { kind: NodeKind::Subprogram, distinct: head & 1 != 0, references, numbers })
 }
 
-fn global_variable(values: &[u64]) -> Option<Parts> {
+fn global_variable(values: &[u64]) -> Option<DecodedNode> {
     let at = |index: usize| values.get(index).copied().unwrap_or(0);
     let version = at(0) >> 1;
     let (declaration, template, annotations, variable) = match version {
@@ -302,24 +305,24 @@ fn global_variable(values: &[u64]) -> Option<Parts> {
     };
     let references = vec![at(1), at(2), at(4), at(6), at(3), declaration, template, annotations, variable];
     let numbers = vec![at(5), at(7), at(8), at(11), version];
-    Some(Parts { kind: NodeKind::GlobalVariable, distinct: at(0) & 1 != 0, references, numbers })
+    Some(DecodedNode { kind: NodeKind::GlobalVariable, distinct: at(0) & 1 != 0, references, numbers })
 }
 
-fn local_variable(values: &[u64]) -> Option<Parts> {
+fn local_variable(values: &[u64]) -> Option<DecodedNode> {
     let at = |index: usize| values.get(index).copied().unwrap_or(0);
     let has_alignment = at(0) & 2 != 0;
-    // Before LLVM 3.8 a tag told arguments from other variables.
+    // Before LLVM 3.8 a tag distinguished arguments from other variables.
     let has_tag = !has_alignment && values.len() > 8;
     let field = |index: usize| at(index.saturating_add(usize::from(has_tag)));
     let (align, annotations) = if has_alignment { (at(8), at(9)) } else { (0, 0) };
     let references = vec![field(1), field(2), field(3), field(5), annotations];
     let tag = if has_tag { at(1) } else { 0 };
     let numbers = vec![field(4), field(6), field(7), align, tag];
-    Some(Parts { kind: NodeKind::LocalVariable, distinct: at(0) & 1 != 0, references, numbers })
+    Some(DecodedNode { kind: NodeKind::LocalVariable, distinct: at(0) & 1 != 0, references, numbers })
 }
 
-/// The references of a kind that are operands, in the order in which they are numbered; nothing for all of them as
-/// they stand. LLVM 3.7 (`old`) had some in other places.
+/// Returns which references of a kind are operands, in the order in which they are numbered; `None` if all are, in
+/// the order of the layout. LLVM 3.7 (`old`) has a different order for some kinds.
 pub(crate) fn operand_order(kind: NodeKind, old: bool) -> Option<&'static [u8]> {
     match (kind, old) {
         (NodeKind::CompileUnit, false) => Some(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
@@ -345,24 +348,24 @@ mod operation {
     pub(super) const FRAGMENT: u64 = 0x1000;
 }
 
-/// The version of expressions that need no change.
+/// The current version of expressions.
 const EXPRESSION_VERSION: u64 = 3;
 
-/// Keeps an expression as stored, with its version in front where it is not the current one, for
-/// `modern_expression` or a printer of the old form.
-fn upgrade_expression(version: u64, elements: &[u64]) -> Vec<u64> {
+/// Prefixes the elements of an expression with its version, for [`modern_expression`] or for printing the old
+/// form.
+fn with_version(version: u64, elements: &[u64]) -> Vec<u64> {
     let mut numbers = vec![version.min(EXPRESSION_VERSION)];
     numbers.extend_from_slice(elements);
     numbers
 }
 
-/// An expression's elements as they were stored.
+/// Returns the elements of an expression as stored.
 pub(crate) fn raw_expression(numbers: &[u64]) -> &[u64] {
     numbers.get(1..).unwrap_or_default()
 }
 
-/// An expression in today's form: fragments instead of bit pieces, a leading dereference moved to the end, and
-/// additions with their operand in place.
+/// Returns an expression in its current form: with fragments instead of bit pieces, a leading dereference moved to
+/// the end, and additions and subtractions of constants spelled out.
 pub(crate) fn modern_expression(numbers: &[u64]) -> Vec<u64> {
     let mut elements = raw_expression(numbers).to_vec();
     let version = numbers.first().copied().unwrap_or(EXPRESSION_VERSION);
@@ -390,8 +393,8 @@ fn spell_out_additions(elements: &[u64]) -> Vec<u64> {
             operation::FRAGMENT => 3,
             _ => 1,
         };
-        let (item, tail) = rest.split_at(size.min(rest.len()));
-        let arguments = item.get(1..).unwrap_or_default();
+        let (operation, tail) = rest.split_at(size.min(rest.len()));
+        let arguments = operation.get(1..).unwrap_or_default();
         match first {
             operation::PLUS => {
                 result.push(operation::PLUS_UCONST);
@@ -402,7 +405,7 @@ fn spell_out_additions(elements: &[u64]) -> Vec<u64> {
                 result.extend_from_slice(arguments);
                 result.push(operation::MINUS);
             }
-            _ => result.extend_from_slice(item),
+            _ => result.extend_from_slice(operation),
         }
         rest = tail;
     }

@@ -1,4 +1,4 @@
-//! Names of DWARF's constants, as debug-info metadata prints them.
+//! Names of DWARF constants, as debug-info metadata prints them.
 //!
 //! Knowledge: the DWARF 5 standard with the extensions that LLVM 19's `Dwarf.def` lists, and LLVM's own operations
 //! (`DW_OP_LLVM_…`).
@@ -6,7 +6,7 @@
 /// Numbers with names, sorted by number.
 pub(crate) type Names = &'static [(u32, &'static str)];
 
-/// The name of a number.
+/// Returns the name of a number.
 pub(crate) fn name(names: Names, number: u64) -> Option<&'static str> {
     let number = u32::try_from(number).ok()?;
     let at = names.binary_search_by_key(&number, |&(number, _)| number).ok()?;
@@ -471,7 +471,7 @@ pub(crate) const MACINFO: Names = &[
 pub(crate) const VIRTUALITIES: Names =
     &[(0, "DW_VIRTUALITY_none"), (1, "DW_VIRTUALITY_virtual"), (2, "DW_VIRTUALITY_pure_virtual")];
 
-/// Single bits of `DIFlags`; see [`DI_ACCESS`] and [`DI_INHERITANCE`] for the fields of two bits.
+/// Single bits of `DIFlags`. [`DI_ACCESS`] and [`DI_INHERITANCE`] name the two-bit fields.
 pub(crate) const DI_FLAGS: Names = &[
     (1 << 2, "DIFlagFwdDecl"),
     (1 << 3, "DIFlagAppleBlock"),

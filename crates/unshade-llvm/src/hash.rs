@@ -1,20 +1,20 @@
-//! A small open-addressing index from content to number, for uniquing without `std`.
+//! An open-addressing hash index from content to id, for uniquing without `std`.
 //!
-//! The content itself stays with the caller, who compares and hashes it; the index holds numbers only. It grows
-//! with what was inserted, never with what a file claims.
+//! The caller keeps the content, compares it and hashes it; the index holds ids only. It grows with the number of
+//! insertions, never with a count that a file claims.
 
 use alloc::vec::Vec;
 
-/// Maps hashes to numbers that the caller gave out.
+/// Maps hashes to ids that the caller assigned.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Index {
-    /// Number plus one; zero is free.
+pub(crate) struct HashIndex {
+    /// Id plus one; zero is a free slot.
     slots: Vec<u32>,
     used: usize,
 }
 
-impl Index {
-    /// The number whose content `same` recognises.
+impl HashIndex {
+    /// Returns the id whose content `same` accepts.
     pub(crate) fn find(&self, hash: u64, mut same: impl FnMut(u32) -> bool) -> Option<u32> {
         let mask = self.slots.len().checked_sub(1)?;
         let mut at = spread(hash) & mask;
@@ -27,8 +27,8 @@ impl Index {
         }
     }
 
-    /// Adds a number whose content is not in the index yet; `rehash` gives the hash of numbers added before.
-    pub(crate) fn insert(&mut self, hash: u64, number: u32, rehash: impl Fn(u32) -> u64) {
+    /// Inserts an id whose content is not in the index yet; `rehash` returns the hash of an id inserted earlier.
+    pub(crate) fn insert(&mut self, hash: u64, id: u32, rehash: impl Fn(u32) -> u64) {
         if self.used.saturating_mul(2) >= self.slots.len() {
             let size = self.slots.len().saturating_mul(2).max(16);
             let old = core::mem::replace(&mut self.slots, alloc::vec![0; size]);
@@ -36,7 +36,7 @@ impl Index {
                 self.place(rehash(taken.wrapping_sub(1)), taken);
             }
         }
-        self.place(hash, number.wrapping_add(1));
+        self.place(hash, id.wrapping_add(1));
         self.used = self.used.saturating_add(1);
     }
 
@@ -57,12 +57,12 @@ fn spread(hash: u64) -> usize {
     usize::try_from(hash >> 32 ^ hash & 0xFFFF_FFFF).unwrap_or(0)
 }
 
-/// A hash over words.
+/// A hash of a sequence of words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hash(pub(crate) u64);
 
 impl Hash {
-    /// Starts a hash.
+    /// Starts an empty hash.
     pub(crate) fn new() -> Self {
         Self(0x9E37_79B9_7F4A_7C15)
     }
@@ -88,7 +88,7 @@ mod tests {
     fn finds_what_was_inserted() {
         let content: Vec<u64> = (0..1_000).map(|n| n * n).collect();
         let hash = |n: u32| Hash::new().word(content[n as usize]).0;
-        let mut index = Index::default();
+        let mut index = HashIndex::default();
         for n in 0..1_000 {
             assert_eq!(index.find(hash(n), |m| content[m as usize] == content[n as usize]), None);
             index.insert(hash(n), n, hash);

@@ -1,4 +1,4 @@
-//! Numbers of things, and slices of pools: four and eight bytes instead of pointers.
+//! Ids and slices of pools: four and eight bytes in place of pointers.
 
 use alloc::vec::Vec;
 
@@ -10,16 +10,16 @@ macro_rules! id {
             pub struct $name(pub u32);
 
             impl $name {
-                /// The number that stands for "none".
+                /// The id that means "none".
                 pub const NONE: Self = Self(u32::MAX);
 
-                /// As an index.
+                /// Returns the id as an index.
                 #[inline(always)]
                 pub fn index(self) -> usize {
                     self.0 as usize
                 }
 
-                /// Whether it is not "none".
+                /// Returns whether it is not "none".
                 pub fn is_some(self) -> bool {
                     self != Self::NONE
                 }
@@ -37,41 +37,41 @@ id! {
     BlockId
     /// A metadata string, value or node: module-level ones first, then those of the function.
     MetadataId
-    /// A list of attributes: of a function, its result and its parameters.
+    /// A list of attribute sets: of a function, its result and its parameters.
     AttributeListId
     /// A set of attributes.
     AttributeSetId
 }
 
-/// A run of entries of some pool.
+/// A contiguous range of entries in a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
     /// The first entry.
     pub start: u32,
-    /// How many.
+    /// The number of entries.
     pub count: u32,
 }
 
 impl Slice {
-    /// The entries; none if the slice is not of this pool.
+    /// Returns the entries; empty if the range is outside of the pool.
     #[inline(always)]
     pub fn of<T>(self, pool: &[T]) -> &[T] {
         let start = self.start as usize;
         pool.get(start..start.wrapping_add(self.count as usize)).unwrap_or_default()
     }
 
-    /// How many entries.
+    /// Returns the number of entries.
     #[inline]
     pub fn len(self) -> usize {
         self.count as usize
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no entries.
     pub fn is_empty(self) -> bool {
         self.count == 0
     }
 
-    /// Appends entries to a pool and says where they are.
+    /// Appends entries to a pool and returns their range.
     pub(crate) fn extend<T>(pool: &mut Vec<T>, entries: impl IntoIterator<Item = T>) -> Self {
         let start = pool.len();
         pool.extend(entries);
@@ -79,14 +79,14 @@ impl Slice {
     }
 }
 
-/// Cuts a number from a file to 32 bits; what does not fit becomes the number that stands for "none", which is
-/// outside of every table.
+/// Narrows a number from a file to 32 bits; what does not fit becomes the id that means "none", which is outside
+/// of every table.
 #[inline(always)]
 pub(crate) fn narrow(value: u64) -> u32 {
     if value > u64::from(u32::MAX) { u32::MAX } else { (value & 0xFFFF_FFFF) as u32 }
 }
 
-/// Undoes the rotation of the sign into the lowest bit, as integers and signed relative numbers are stored.
+/// Decodes a signed VBR number, whose sign is in the lowest bit: integer constants and signed relative ids.
 #[inline(always)]
 pub(crate) fn unrotate(value: u64) -> u64 {
     if value & 1 == 0 {

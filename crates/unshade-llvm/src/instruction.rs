@@ -1,4 +1,4 @@
-//! Instructions: 36 bytes each, operands in a pool of the function.
+//! Instructions: 36 bytes each, with their operands in a pool of the function.
 //!
 //! | opcode | operands | `detail` | `extra` |
 //! |---|---|---|---|
@@ -23,14 +23,14 @@
 //! | `catchswitch` | parent, handlers…, unwind block? | 1 if it unwinds | |
 //! | debug records | see [`crate::FunctionBody::debug_records`] | | |
 //!
-//! *Memory* packs the alignment (power of two plus one, 8 bits), the ordering (4 bits) and the ordering on failure
-//! (4 bits); see [`Memory`].
+//! *Memory* packs the alignment (exponent plus one, 8 bits), the ordering (4 bits) and the ordering on failure (4
+//! bits); see [`Memory`].
 
 use crate::ids::{Slice, TypeId, ValueId};
 
 macro_rules! opcodes {
     ($($name:ident $text:literal)*) => {
-        /// What an instruction or constant expression does.
+        /// The operation of an instruction or constant expression.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         #[allow(missing_docs)]
@@ -39,16 +39,16 @@ macro_rules! opcodes {
         }
 
         impl Opcode {
-            /// All of them, by number.
+            /// All opcodes, by number.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// The word that LLVM writes.
+            /// Returns the mnemonic.
             pub fn mnemonic(self) -> &'static str {
                 let spaced = self.mnemonic_and_space();
                 spaced.strip_suffix(' ').unwrap_or(spaced)
             }
 
-            /// The word that LLVM writes, with the space that usually follows.
+            /// Returns the mnemonic with a trailing space.
             #[inline]
             pub(crate) fn mnemonic_and_space(self) -> &'static str {
                 const NAMES: &[&str] = &[$(concat!($text, " "),)*];
@@ -75,7 +75,7 @@ opcodes! {
     PtrAuth "ptrauth"
 }
 
-/// Binary operations by their number in bitcode: on integers, and on floating-point numbers where there is one.
+/// Binary operations by their number in bitcode: on integers, and on floating-point numbers if that exists.
 const BINARY: [(Opcode, Option<Opcode>); 13] = [
     (Opcode::Add, Some(Opcode::FAdd)),
     (Opcode::Sub, Some(Opcode::FSub)),
@@ -110,43 +110,43 @@ const CASTS: [Opcode; 13] = [
 ];
 
 impl Opcode {
-    /// A binary operation by its number in bitcode.
+    /// Returns a binary operation by its number in bitcode.
     pub(crate) fn binary(number: u64, float: bool) -> Option<Self> {
         let &(integer, floating) = BINARY.get(usize::try_from(number).ok()?)?;
         if float { floating } else { Some(integer) }
     }
 
-    /// A cast by its number in bitcode.
+    /// Returns a cast by its number in bitcode.
     pub(crate) fn cast(number: u64) -> Option<Self> {
         CASTS.get(usize::try_from(number).ok()?).copied()
     }
 
-    /// Whether it ends a basic block.
+    /// Returns whether the operation ends a basic block.
     pub fn is_terminator(self) -> bool {
         (self as u8) <= Self::CallBr as u8
     }
 
-    /// Whether it is a binary operation.
+    /// Returns whether this is a binary operation.
     pub fn is_binary(self) -> bool {
         (Self::Add as u8..=Self::Xor as u8).contains(&(self as u8))
     }
 
-    /// Whether it converts a value to another type.
+    /// Returns whether this is a cast.
     pub fn is_cast(self) -> bool {
         (Self::Trunc as u8..=Self::AddrSpaceCast as u8).contains(&(self as u8))
     }
 
-    /// Whether it is an operation whose flags are `nuw` (1) and `nsw` (2).
+    /// Returns whether the flags of the operation are `nuw` (1) and `nsw` (2).
     pub fn may_wrap(self) -> bool {
         matches!(self, Self::Add | Self::Sub | Self::Mul | Self::Shl)
     }
 
-    /// Whether it is an operation whose flag is `exact`.
+    /// Returns whether the flag of the operation is `exact`.
     pub fn may_be_exact(self) -> bool {
         matches!(self, Self::UDiv | Self::SDiv | Self::LShr | Self::AShr)
     }
 
-    /// Whether it is an operation on floating-point numbers, whatever its type.
+    /// Returns whether the operation works on floating-point numbers and may have fast-math flags.
     pub fn is_float_operation(self) -> bool {
         matches!(
             self,
@@ -155,69 +155,69 @@ impl Opcode {
     }
 }
 
-/// One instruction; the table above says what its parts mean.
+/// An instruction; the table in the [module documentation](self) gives the meaning of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// What it does.
+    /// The operation.
     pub opcode: Opcode,
     /// Fast-math flags as stored, or `nuw` 1, `nsw` 2, `exact` 1, `inbounds` 1 (and 2 `nusw`, 4 `nuw`),
     /// `volatile` 1, `weak` 2, `inalloca` 1, `swifterror` 2, and the operation of `atomicrmw` from bit 8.
     pub flags: u16,
-    /// The result's type, `void` if there is none.
+    /// The type of the result; `void` if there is none.
     pub ty: TypeId,
-    /// The result's number.
+    /// The value id of the result.
     pub result: ValueId,
     /// The operands, in [`crate::FunctionBody::operands`].
     pub operands: Slice,
-    /// See the table above.
+    /// See the table in the [module documentation](self).
     pub detail: u32,
-    /// See the table above.
+    /// See the table in the [module documentation](self).
     pub extra: u32,
     /// The source location plus one, in [`crate::FunctionBody::locations`]; 0 is none.
     pub location: u32,
 }
 
 impl Instruction {
-    /// The size of an instruction, which decides how much memory a function takes.
+    /// The size of an instruction in bytes.
     pub const SIZE: usize = size_of::<Self>();
 
-    /// Alignment and orderings of an instruction that uses memory.
+    /// Returns the alignment and orderings of a memory instruction.
     pub fn memory(&self) -> Memory {
         Memory(self.extra)
     }
 }
 
-/// Alignment and orderings, packed.
+/// The alignment and orderings of a memory access, packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory(pub(crate) u32);
 
 impl Memory {
     pub(crate) fn new(alignment: u64, ordering: u64, failure: u64) -> Self {
-        let small = |value: u64, most: u64| u32::from(value.min(most).to_le_bytes()[0]);
-        Self(small(alignment, 64) | small(ordering, 6) << 8 | small(failure, 6) << 12)
+        let clamp = |value: u64, max: u64| u32::from(value.min(max).to_le_bytes()[0]);
+        Self(clamp(alignment, 64) | clamp(ordering, 6) << 8 | clamp(failure, 6) << 12)
     }
 
-    /// The alignment as a power of two, if it is stored.
+    /// Returns the exponent of the alignment, if it is stored.
     pub fn alignment(self) -> Option<u32> {
         (self.0 & 0xFF).checked_sub(1)
     }
 
-    /// The ordering: 0 not atomic, 1 unordered, 2 monotonic, 3 acquire, 4 release, 5 both, 6 sequential.
+    /// Returns the ordering, as an index into [`ORDERINGS`].
     pub fn ordering(self) -> u32 {
         self.0 >> 8 & 15
     }
 
-    /// The ordering of a `cmpxchg` that fails.
+    /// Returns the failure ordering of a `cmpxchg`.
     pub fn failure(self) -> u32 {
         self.0 >> 12 & 15
     }
 }
 
-/// What orderings are called.
+/// The names of atomic orderings, by number.
 pub const ORDERINGS: [&str; 7] =
     ["not_atomic", "unordered", "monotonic", "acquire", "release", "acq_rel", "seq_cst"];
 
-/// What predicates are called, by their number: 0 to 15 on floating-point numbers, from 32 on integers.
+/// Returns the name of a comparison predicate: 0 to 15 for floating-point numbers, from 32 on for integers.
 pub fn predicate(number: u32) -> Option<&'static str> {
     const FLOAT: [&str; 16] = [
         "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "uno", "ueq", "ugt", "uge", "ult", "ule", "une",
@@ -230,7 +230,7 @@ pub fn predicate(number: u32) -> Option<&'static str> {
     }
 }
 
-/// What the operations of `atomicrmw` are called, by their number in bitcode.
+/// The operations of `atomicrmw`, by their number in bitcode.
 pub const ATOMIC_OPERATIONS: [&str; 17] = [
     "xchg", "add", "sub", "and", "nand", "or", "xor", "max", "min", "umax", "umin", "fadd", "fsub", "fmax", "fmin",
     "uinc_wrap", "udec_wrap",

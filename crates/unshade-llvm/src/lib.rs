@@ -1,20 +1,20 @@
-//! LLVM bitcode, read in pure Rust: Apple's AIR, Microsoft's DXIL, and whatever else LLVM 3.2 to 19 wrote.
+//! Reads LLVM bitcode in pure Rust: Apple's AIR, Microsoft's DXIL, and anything else that LLVM 3.2 to 19 wrote.
 //!
-//! | module | thing |
+//! | module | holds |
 //! |---|---|
-//! | [`bitstream`] | blocks, records and abbreviations |
-//! | [`module`] | a module and what it declares |
-//! | [`types`], [`attributes`], [`constants`], [`metadata`], [`global`] | its tables |
-//! | [`body`], [`instruction`], [`value`] | the inside of a function |
-//! | [`control_flow`], [`uses`], [`statistics`] | what follows from bodies: edges, dominators and loops; users and callers; counts |
-//! | [`debug_info`] | what the words of debug-info nodes mean |
-//! | [`source_map`] | which bytes of the file things were decoded from |
+//! | [`bitstream`] | the bitstream container: blocks, records and abbreviations |
+//! | [`module`] | a module and its declarations |
+//! | [`types`], [`attributes`], [`constants`], [`metadata`], [`global`] | the tables of a module |
+//! | [`body`], [`instruction`], [`value`] | the body of a function |
+//! | [`control_flow`], [`uses`], [`statistics`] | analyses: edges, dominators and loops; uses and calls; counts |
+//! | [`debug_info`] | the layout of debug-info nodes |
+//! | [`source_map`] | the byte range in the file of each decoded entity |
 //! | [`data_layout`] | sizes and alignments |
-//! | [`summary`] | what a module tells ThinLTO of its symbols |
-//! | [`print`] | LLVM assembly, as `llvm-dis` of a given version writes it |
+//! | [`summary`] | the ThinLTO summary of a module |
+//! | [`print`] | LLVM assembly, byte for byte as a given version of `llvm-dis` writes it |
 //!
-//! The crate is `no_std` and has no `unsafe`. Hostile input can make it tell of errors, and print what is sound;
-//! it can't make it panic, recurse without bound or take memory that the input does not pay for.
+//! The crate is `no_std` and has no `unsafe`. On hostile input it reports errors and prints what is sound; it
+//! never panics, never recurses without bound, and never allocates more than the size of the input justifies.
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -22,7 +22,7 @@
 
 extern crate alloc;
 
-/// Modules that read untrusted bytes get the lints that forbid arithmetic that may overflow.
+/// Declares modules that read untrusted bytes, with the lints that deny arithmetic that may overflow.
 macro_rules! readers {
     ($($(#[$attribute:meta])* $visibility:vis mod $name:ident;)*) => {
         $(
@@ -47,6 +47,7 @@ readers! {
     pub mod data_layout;
     pub mod debug_info;
     pub mod global;
+    mod global_reader;
     mod hash;
     pub mod ids;
     pub mod instruction;
@@ -56,6 +57,7 @@ readers! {
     pub mod source_map;
     pub mod statistics;
     pub mod summary;
+    mod summary_reader;
     pub mod types;
     pub mod uses;
     pub mod value;

@@ -1,13 +1,13 @@
-//! The first eight bytes of an MD5 digest, by which summaries of modules name symbols.
+//! The first eight bytes of an MD5 digest: the GUIDs by which module summaries name symbols.
 //!
 //! Knowledge: RFC 1321.
 
 use alloc::vec::Vec;
 
-/// How far each step rotates, four to a round.
+/// The rotation of each step; every round repeats four of them.
 const ROTATIONS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
-/// The whole parts of 2^32 · |sin(i + 1)|.
+/// The integer parts of 2^32 · |sin(i + 1)|.
 #[rustfmt::skip]
 const SINES: [u32; 64] = [
     0xd76a_a478, 0xe8c7_b756, 0x2420_70db, 0xc1bd_ceee, 0xf57c_0faf, 0x4787_c62a, 0xa830_4613, 0xfd46_9501,
@@ -20,7 +20,7 @@ const SINES: [u32; 64] = [
     0x6fa8_7e4f, 0xfe2c_e6e0, 0xa301_4314, 0x4e08_11a1, 0xf753_7e82, 0xbd3a_f235, 0x2ad7_d2bb, 0xeb86_d391,
 ];
 
-/// The digest's first eight bytes as a number, least significant first.
+/// Returns the first eight bytes of the digest as a little-endian number.
 pub(crate) fn low64(bytes: &[u8]) -> u64 {
     let mut padded = Vec::from(bytes);
     padded.push(0x80);
@@ -30,12 +30,12 @@ pub(crate) fn low64(bytes: &[u8]) -> u64 {
     padded.extend((bytes.len() as u64).wrapping_mul(8).to_le_bytes());
     let mut state = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
     for block in padded.chunks_exact(64) {
-        step(&mut state, block);
+        compress(&mut state, block);
     }
     u64::from(state[0]) | u64::from(state[1]) << 32
 }
 
-fn step(state: &mut [u32; 4], block: &[u8]) {
+fn compress(state: &mut [u32; 4], block: &[u8]) {
     let word = |at: usize| {
         let start = at.wrapping_mul(4);
         let bytes = block.get(start..start.wrapping_add(4)).and_then(|bytes| bytes.try_into().ok());

@@ -1,10 +1,10 @@
-//! Metadata: strings, values and nodes, and the names of nodes and of kinds of attachment.
+//! Metadata: strings, values and nodes, named metadata, and metadata kinds.
 //!
-//! All metadata of a module is numbered in one sequence (first the module's, then that of the function being read).
-//! References inside of nodes are stored as number plus one, zero being null, and so they are kept here: every
-//! node is a run of words, references first, in the order in which LLVM 14 keeps operands (which decides the
-//! order of numbering when printed), then plain numbers. What the words of debug-info nodes mean stands in
-//! [`crate::debug_info`].
+//! All metadata of a module is numbered in one sequence: first the module's, then that of the function being read.
+//! References inside nodes are stored as number plus one, where zero is null, and this table keeps them that way.
+//! Every node is a run of words: first references, in the order in which LLVM 14 keeps operands (which decides the
+//! order of numbering when printed), then plain numbers. [`crate::debug_info`] gives the layout of debug-info
+//! nodes.
 //!
 //! Knowledge: `MetadataCodes` of LLVM's `LLVMBitCodes.h` (3.2 to 19).
 
@@ -15,14 +15,14 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Result};
 
-/// One piece of metadata.
+/// An entry of a metadata table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metadata {
     /// A string, in [`MetadataTable::string`].
     String(Slice),
     /// A value of the program.
     Value {
-        /// The value's type, as the record names it.
+        /// The type of the value, as stored in the record.
         ty: TypeId,
         /// The value.
         value: ValueId,
@@ -34,7 +34,7 @@ pub enum Metadata {
 }
 
 impl Metadata {
-    /// Whether it is `!{}`.
+    /// Returns whether the entry is `!{}`.
     pub(crate) fn is_empty_tuple(self) -> bool {
         matches!(self, Metadata::Node(node)
             if node.kind == NodeKind::Tuple && !node.distinct && node.words.is_empty())
@@ -44,11 +44,11 @@ impl Metadata {
 /// A node: a tuple or one of the specialised debug-info nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Which of them.
+    /// The kind of node.
     pub kind: NodeKind,
-    /// Whether it is a thing of its own even if another node is equal.
+    /// Whether the node is `distinct`: not unified with equal nodes.
     pub distinct: bool,
-    /// How many of the words are references.
+    /// The number of words that are references.
     pub references: u32,
     /// References (number plus one, or zero), then numbers, in [`MetadataTable::words`].
     pub words: Slice,
@@ -63,7 +63,7 @@ pub struct NamedMetadata {
     pub nodes: Vec<MetadataId>,
 }
 
-/// Attachments of one global or function: kind (as in the file) and node.
+/// Attachments of one global or function: metadata kind (by its number in the file) and node.
 pub type Attachments = Vec<(u32, MetadataId)>;
 
 /// The metadata of a module, or of one of its functions.
@@ -72,26 +72,28 @@ pub struct MetadataTable {
     /// The number of the first entry: 0 for a module, the module's count for a function.
     base: u32,
     entries: Vec<Metadata>,
-    /// Entries that have no number in the file, as old records hold values in place of references to them.
+    /// Entries without a number in the file: values that old records hold inline, and entries that an upgrade
+    /// added.
     unnumbered: Vec<Metadata>,
     words: Vec<u64>,
     bytes: Vec<u8>,
-    /// Whether strings have records of their own, as before LLVM 3.9.
+    /// Whether each string has a record of its own, as before LLVM 3.9.
     pub(crate) old_strings: bool,
-    /// Tuples and strings that an upgrade added, by content, as references.
-    added: BTreeMap<Vec<u64>, u64>,
-    added_texts: BTreeMap<Vec<u8>, u64>,
+    /// References to tuples that an upgrade added, by content.
+    added_tuples: BTreeMap<Vec<u64>, u64>,
+    /// References to strings that an upgrade added, by content.
+    added_strings: BTreeMap<Vec<u8>, u64>,
 }
 
-/// Named metadata and attachments that stand in a metadata block.
+/// What a metadata block holds besides entries: named metadata, attachments of globals, and metadata kinds.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Extras {
+pub(crate) struct MetadataExtras {
     pub(crate) named: Vec<NamedMetadata>,
     pub(crate) globals: Vec<(ValueId, Attachments)>,
     pub(crate) kinds: Vec<(u32, Vec<u8>)>,
 }
 
-/// Where unnumbered entries start.
+/// The id of the first unnumbered entry.
 const UNNUMBERED: u32 = 1 << 28;
 
 pub(crate) mod code {
@@ -111,7 +113,7 @@ pub(crate) mod code {
     pub(crate) const ARG_LIST: u32 = 46;
 }
 
-/// Whether a record of this code is the next entry; `STRINGS` are several.
+/// Returns whether a record of this code defines the next entry. `STRINGS` defines several and is not included.
 pub(crate) fn is_entry(code: u32) -> bool {
     !matches!(
         code,
@@ -126,7 +128,7 @@ pub(crate) fn is_entry(code: u32) -> bool {
 }
 
 impl MetadataTable {
-    /// Empties the table, whose first entry will have the number `base`.
+    /// Clears the table. Its first entry will have the number `base`.
     pub(crate) fn clear(&mut self, base: u32) {
         self.base = base;
         self.entries.clear();
@@ -135,22 +137,22 @@ impl MetadataTable {
         self.bytes.clear();
     }
 
-    /// The number of the first entry.
+    /// Returns the number of the first entry.
     pub fn base(&self) -> u32 {
         self.base
     }
 
-    /// How many numbered entries there are.
+    /// Returns the number of numbered entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no numbered entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The entry of this number, if it is one of this table.
+    /// Returns the entry with this number, if it is in this table.
     #[inline]
     pub fn get(&self, id: MetadataId) -> Option<Metadata> {
         match self.entries.get(id.0.wrapping_sub(self.base) as usize) {
@@ -159,29 +161,29 @@ impl MetadataTable {
         }
     }
 
-    /// All numbered entries with their numbers.
+    /// Returns all numbered entries with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (MetadataId, Metadata)> + '_ {
         (self.base..).zip(&self.entries).map(|(id, entry)| (MetadataId(id), *entry))
     }
 
-    /// The bytes of a string.
+    /// Returns the bytes of a string.
     #[inline]
     pub fn string(&self, string: Slice) -> &[u8] {
         string.of(&self.bytes)
     }
 
-    /// All words of a node.
+    /// Returns all words of a node.
     #[inline]
     pub fn words(&self, node: Node) -> &[u64] {
         node.words.of(&self.words)
     }
 
-    /// The references of a node: number plus one, or zero.
+    /// Returns the references of a node: number plus one, or zero.
     pub fn references(&self, node: Node) -> &[u64] {
         self.words(node).get(..node.references as usize).unwrap_or_default()
     }
 
-    /// An operand of a node by its place in the order of numbering: number plus one, or zero.
+    /// Returns an operand of a node by its index in the order of numbering: number plus one, or zero.
     pub(crate) fn operand(&self, node: Node, at: usize, old: bool) -> Option<u64> {
         let at = match debug_info::operand_order(node.kind, old) {
             Some(order) => usize::from(*order.get(at)?),
@@ -190,23 +192,24 @@ impl MetadataTable {
         self.references(node).get(at).copied()
     }
 
-    /// The numbers of a node.
+    /// Returns the plain numbers of a node.
     pub fn numbers(&self, node: Node) -> &[u64] {
         self.words(node).get(node.references as usize..).unwrap_or_default()
     }
 
-    /// Unnumbered entries of functions must not be taken for those of the module.
+    /// Returns the id of the first unnumbered entry, which differs between modules and functions to keep their
+    /// entries apart.
     fn unnumbered_base(&self) -> u32 {
         if self.base == 0 { UNNUMBERED } else { UNNUMBERED.wrapping_mul(2) }
     }
 
-    /// The place of an entry among those that have no number in the file.
+    /// Returns the index of an unnumbered entry.
     pub(crate) fn unnumbered_index(&self, id: MetadataId) -> Option<usize> {
         let at = id.0.checked_sub(self.unnumbered_base())? as usize;
         (at < self.unnumbered.len()).then_some(at)
     }
 
-    /// Puts another reference (number plus one, or zero) into a node.
+    /// Replaces a reference (number plus one, or zero) of a node.
     pub(crate) fn set_reference(&mut self, node: Node, at: usize, reference: u64) {
         if at < node.references as usize {
             let at = (node.words.start as usize).saturating_add(at);
@@ -216,36 +219,37 @@ impl MetadataTable {
         }
     }
 
-    /// Puts another entry in place of a numbered one.
+    /// Replaces a numbered entry.
     pub(crate) fn replace(&mut self, id: MetadataId, entry: Metadata) {
         if let Some(slot) = self.entries.get_mut(id.0.wrapping_sub(self.base) as usize) {
             *slot = entry;
         }
     }
 
+    /// Adds an unnumbered entry and returns a reference to it.
     pub(crate) fn add_unnumbered(&mut self, entry: Metadata) -> u64 {
         let id = self.unnumbered_base().saturating_add(narrow(self.unnumbered.len() as u64));
         self.unnumbered.push(entry);
         u64::from(id).saturating_add(1)
     }
 
-    /// A reference to a string; equal strings that were added so are one.
-    pub(crate) fn add_text(&mut self, text: &[u8]) -> u64 {
-        if let Some(&reference) = self.added_texts.get(text) {
+    /// Returns a reference to a string, which is added unless it was added before.
+    pub(crate) fn add_string_reference(&mut self, text: &[u8]) -> u64 {
+        if let Some(&reference) = self.added_strings.get(text) {
             return reference;
         }
         let string = Slice::extend(&mut self.bytes, text.iter().copied());
         let reference = self.add_unnumbered(Metadata::String(string));
-        self.added_texts.insert(text.to_vec(), reference);
+        self.added_strings.insert(text.to_vec(), reference);
         reference
     }
 
-    /// A reference to a tuple; equal ones that were added so are one.
-    pub(crate) fn tuple(&mut self, references: &[u64]) -> u64 {
-        if let Some(&reference) = self.added.get(references) {
+    /// Returns a reference to a tuple, which is added unless it was added before.
+    pub(crate) fn add_tuple(&mut self, references: &[u64]) -> u64 {
+        if let Some(&reference) = self.added_tuples.get(references) {
             return reference;
         }
-        // The empty one is likely to be in the file.
+        // Reuse the empty tuple of the file, which most files have.
         let listed = self.iter().filter(|_| references.is_empty()).find(|(_, entry)| entry.is_empty_tuple());
         let reference = match listed {
             Some((id, _)) => u64::from(id.0).saturating_add(1),
@@ -254,31 +258,33 @@ impl MetadataTable {
                 self.add_unnumbered(node)
             }
         };
-        self.added.insert(references.to_vec(), reference);
+        self.added_tuples.insert(references.to_vec(), reference);
         reference
     }
 
+    /// Stores the words of a node and returns the node.
     pub(crate) fn node(&mut self, kind: NodeKind, distinct: bool, references: &[u64], numbers: &[u64]) -> Metadata {
         let words = Slice::extend(&mut self.words, references.iter().chain(numbers).copied());
         Metadata::Node(Node { kind, distinct, references: narrow(references.len() as u64), words })
     }
 
-    /// Reads the metadata block that `cursor` stands before.
+    /// Reads the metadata block that `cursor` is at.
     ///
     /// # Errors
-    /// If the stream is damaged; records that make no sense become [`Metadata::Missing`], with a finding.
+    /// If the stream is damaged. Records that can't be decoded become [`Metadata::Missing`] and are reported in
+    /// `findings`.
     pub(crate) fn read(
         &mut self,
         cursor: &mut Cursor<'_>,
         block: u32,
         types: MetadataTypes,
-        extras: &mut Extras,
+        extras: &mut MetadataExtras,
         findings: &mut Diagnostics,
     ) -> Result<()> {
         let mut name = Vec::new();
         cursor.for_records(block, |cursor, record| {
-            if self.take(cursor, record, types, &mut name, extras).is_none() {
-                let error = Error::new(ErrorKind::BadValue, record.offset, "metadata that can't be read")
+            if self.read_record(cursor, record, types, &mut name, extras).is_none() {
+                let error = Error::new(ErrorKind::BadValue, record.offset, "metadata record can't be read")
                     .found(alloc::format!("code {} of {} operands", record.code, record.values.len()));
                 findings.error("llvm-metadata", error);
                 self.entries.push(Metadata::Missing);
@@ -287,13 +293,13 @@ impl MetadataTable {
         })
     }
 
-    fn take(
+    fn read_record(
         &mut self,
         cursor: &Cursor<'_>,
         record: &Record,
         types: MetadataTypes,
         name: &mut Vec<u8>,
-        extras: &mut Extras,
+        extras: &mut MetadataExtras,
     ) -> Option<()> {
         let values = record.values.as_slice();
         let entry = match record.code {
@@ -304,7 +310,7 @@ impl MetadataTable {
                 let (ty, value) = (narrow(*values.first()?), narrow(*values.get(1)?));
                 Metadata::Value { ty: TypeId(ty), value: ValueId(value) }
             }
-            code::STRINGS => return self.take_strings(cursor, record),
+            code::STRINGS => return self.read_strings(cursor, record),
             code::STRING_OLD => {
                 self.old_strings = true;
                 Metadata::String(self.add_string(values))
@@ -314,7 +320,7 @@ impl MetadataTable {
                 [ty, value] if !types.is_metadata_or_void(narrow(ty)) => {
                     Metadata::Value { ty: TypeId(narrow(ty)), value: ValueId(narrow(value)) }
                 }
-                // Lists of local values were dropped from the language.
+                // Function-local nodes with several values are no longer valid.
                 _ => self.node(NodeKind::Tuple, false, &[], &[]),
             },
             code::ARG_LIST => {
@@ -353,7 +359,7 @@ impl MetadataTable {
         Slice::extend(&mut self.bytes, characters.iter().map(|&c| c.to_le_bytes()[0]))
     }
 
-    /// Pairs of type and value; a type of `metadata` makes it a reference, `void` null.
+    /// Decodes pairs of type and value. With type `metadata` the value is a reference, with `void` it is null.
     fn old_node(&mut self, values: &[u64], types: MetadataTypes) -> Option<Metadata> {
         if !values.len().is_multiple_of(2) {
             return None;
@@ -373,8 +379,9 @@ impl MetadataTable {
         Some(self.node(NodeKind::Tuple, false, &references, &[]))
     }
 
-    /// `[count, offset]` and a blob: lengths as a bitstream of vbr6, then from `offset` the characters.
-    fn take_strings(&mut self, cursor: &Cursor<'_>, record: &Record) -> Option<()> {
+    /// Decodes `[count, offset]` and a blob: the lengths as a bitstream of vbr6, then the characters from `offset`
+    /// on.
+    fn read_strings(&mut self, cursor: &Cursor<'_>, record: &Record) -> Option<()> {
         let &[count, offset] = record.values.as_slice() else { return None };
         let blob = cursor.data().get(record.blob.clone())?;
         let (lengths, characters) = blob.split_at_checked(usize::try_from(offset).ok()?)?;
@@ -395,7 +402,7 @@ impl MetadataTable {
     }
 }
 
-/// The numbers of the types that old metadata records treat apart.
+/// The ids of the types that old metadata records treat specially.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MetadataTypes {
     pub(crate) metadata: u32,
@@ -408,7 +415,7 @@ impl MetadataTypes {
     }
 }
 
-/// Pairs of kind and node.
+/// Decodes pairs of metadata kind and node.
 pub(crate) fn attachments(values: &[u64]) -> impl Iterator<Item = (u32, MetadataId)> + '_ {
     values.chunks_exact(2).filter_map(|pair| match *pair {
         [kind, node] => Some((narrow(kind), MetadataId(narrow(node)))),
@@ -416,13 +423,13 @@ pub(crate) fn attachments(values: &[u64]) -> impl Iterator<Item = (u32, Metadata
     })
 }
 
-/// A kind of attachment: number and name.
+/// Decodes a metadata kind: number and name.
 pub(crate) fn kind_of(values: &[u64]) -> Option<(u32, Vec<u8>)> {
     let (&number, name) = values.split_first()?;
     Some((narrow(number), name.iter().map(|&c| c.to_le_bytes()[0]).collect()))
 }
 
-/// Numbers of six-bit groups, as the lengths of strings are stored.
+/// Reads vbr6 numbers, as which the lengths of strings are stored.
 struct Vbr6<'a> {
     data: &'a [u8],
     position: usize,

@@ -1,8 +1,8 @@
-//! A module: everything but the bodies of functions, which are read when asked for.
+//! A module: everything except function bodies, which are read on demand.
 //!
-//! At the top of a stream stand the blocks `IDENTIFICATION`, `MODULE`, and (from LLVM 5 on) `STRTAB` with the names
-//! of symbols and `SYMTAB`, which holds nothing new. Names are needed while the module is read, so the string
-//! table, which stands behind it, is looked up first.
+//! The top-level blocks of a stream are `IDENTIFICATION`, `MODULE` and, from LLVM 5 on, `STRTAB` with the names of
+//! symbols and `SYMTAB`, which is redundant. The string table follows the module, but names are needed while the
+//! module is read, so all top-level blocks are scanned first.
 //!
 //! Knowledge: `ModuleCodes` of LLVM's `LLVMBitCodes.h` (3.2 to 19).
 
@@ -10,39 +10,39 @@ use crate::attributes::Attributes;
 use crate::bitstream::{self, Abbreviations, Cursor, Entry, Record};
 use crate::blocks;
 use crate::body::{FunctionBody, UseList};
-use crate::body_reader::BodyReader;
 use crate::constants::{Constant, Constants};
 use crate::data_layout::DataLayout;
 use crate::global::{Alias, Comdat, Function, GlobalVariable};
 use crate::ids::{MetadataId, ValueId, narrow};
-use crate::metadata::{Extras, Metadata, MetadataTable, MetadataTypes, NamedMetadata, Node};
-use crate::source_map::Setting;
+use crate::metadata::{MetadataExtras, Metadata, MetadataTable, MetadataTypes, NamedMetadata, Node};
+use crate::summary::{self, SummaryParts};
 use crate::types::{Type, TypeTable};
 use crate::value::{Value, ValueKind};
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Result};
 
-/// A module as read from bitcode.
+/// A module, without its function bodies.
 #[derive(Clone, Debug, Default)]
 pub struct Module<'a> {
     stream: &'a [u8],
     base: u64,
-    /// Where the module's block stands in the stream, in bits.
+    /// The position of the module's block in the stream, in bits.
     position: usize,
     abbreviations: Abbreviations,
-    /// What wrote the file, from its identification block; empty if there is none.
+    /// The producer, from the identification block; empty if there is none.
     pub producer: Vec<u8>,
-    /// The version of the module's records: from 1 on operands are relative, from 2 on names are in a table.
+    /// The version of the module's records. From 1 on operands are relative, from 2 on names are in the string
+    /// table.
     pub version: u32,
     /// The target triple.
     pub triple: Vec<u8>,
-    /// The data layout as text.
+    /// The data layout string.
     pub data_layout_text: Vec<u8>,
-    /// The data layout.
+    /// The parsed data layout.
     pub data_layout: DataLayout,
     /// The name of the source file, if it is stored.
     pub source_filename: Option<Vec<u8>>,
-    /// Assembly on the level of the module.
+    /// Module-level inline assembly.
     pub assembly: Vec<u8>,
     /// All types.
     pub types: TypeTable,
@@ -60,7 +60,7 @@ pub struct Module<'a> {
     pub functions: Vec<Function>,
     /// Aliases and ifuncs.
     pub aliases: Vec<Alias>,
-    /// The values of the module: globals, functions, aliases and constants.
+    /// The module-level values: globals, functions, aliases and constants.
     pub values: Vec<Value>,
     /// The constants of the module.
     pub constants: Constants,
@@ -68,21 +68,21 @@ pub struct Module<'a> {
     pub metadata: MetadataTable,
     /// Named metadata.
     pub named_metadata: Vec<NamedMetadata>,
-    /// The names of kinds of attachments, by the numbers of the file.
+    /// Metadata kinds: the number of each in this file, and its name.
     pub metadata_kinds: Vec<(u32, Vec<u8>)>,
     /// The tags of operand bundles.
     pub bundle_tags: Vec<Vec<u8>>,
     /// The names of synchronisation scopes.
     pub sync_scopes: Vec<Vec<u8>>,
-    /// Orders of the uses of module-level values.
+    /// Use-list orders of module-level values.
     pub use_lists: Vec<UseList>,
-    /// Values that an upgrade added, numbered from [`Module::EXTRA`] on.
-    pub(crate) extra: Vec<Value>,
-    /// Where what its summary is read from stands.
-    pub(crate) summary_parts: crate::summary::Parts,
+    /// Values that an upgrade added, numbered from [`Module::UPGRADE_BASE`] on.
+    pub(crate) upgrade_values: Vec<Value>,
+    /// The records and block positions from which the summary is read.
+    pub(crate) summary_parts: SummaryParts,
     /// The string table.
     pub(crate) strings: &'a [u8],
-    /// What was wrong.
+    /// What could not be read.
     pub diagnostics: Diagnostics,
 }
 
@@ -103,30 +103,41 @@ mod code {
     pub(super) const IFUNC: u32 = 18;
 }
 
-/// What a record of the module's block is.
+/// A property of a module that has a record of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A global, function or alias: the next value.
+pub enum ModuleProperty {
+    /// The name of the source file.
+    SourceFilename,
+    /// The data layout.
+    DataLayout,
+    /// The target triple.
+    Triple,
+}
+
+/// The role of a record of the module's block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecordKind {
+    /// A global, function or alias, which defines the next value.
     Symbol,
-    /// One of the module's own words.
-    Setting(Setting),
-    /// Something else.
+    /// A property of the module.
+    Property(ModuleProperty),
+    /// Any other record.
     Other,
 }
 
-impl Kind {
+impl RecordKind {
     pub(crate) fn of(code: u32) -> Self {
         match code {
             code::GLOBALVAR | code::FUNCTION | code::ALIAS | code::ALIAS_OLD | code::IFUNC => Self::Symbol,
-            code::SOURCE_FILENAME => Self::Setting(Setting::SourceFilename),
-            code::DATALAYOUT => Self::Setting(Setting::DataLayout),
-            code::TRIPLE => Self::Setting(Setting::Triple),
+            code::SOURCE_FILENAME => Self::Property(ModuleProperty::SourceFilename),
+            code::DATALAYOUT => Self::Property(ModuleProperty::DataLayout),
+            code::TRIPLE => Self::Property(ModuleProperty::Triple),
             _ => Self::Other,
         }
     }
 }
 
-/// The largest alignment, as an exponent plus one: 4 GiB.
+/// The largest alignment, 4 GiB, stored as its exponent plus one.
 const MAX_ALIGNMENT: u64 = 33;
 
 fn text(values: &[u64]) -> Vec<u8> {
@@ -134,37 +145,39 @@ fn text(values: &[u64]) -> Vec<u8> {
 }
 
 impl<'a> Module<'a> {
-    /// Reads the first module of a stream whose first byte (or that of its wrapper) stands at `base` in a file.
+    /// Parses the first module of a stream whose first byte, or that of its wrapper, is at offset `base` of a
+    /// file.
     ///
-    /// What can't be read is told in [`Module::diagnostics`]; bodies are not looked at.
+    /// What can't be read is reported in [`Module::diagnostics`]. Bodies are not read.
     ///
     /// # Errors
-    /// If this is no bitcode, or the stream breaks off before the module's tables are complete.
+    /// If this is not bitcode, or the stream ends before the type table is complete.
     pub fn parse(bytes: &'a [u8], base: u64) -> Result<Self> {
         let mut modules = Modules::find(bytes, base)?;
         let first = modules.next();
         first.unwrap_or_else(|| Err(Error::new(ErrorKind::BadValue, base, "bitcode without a module")))
     }
 
-    /// Reads all modules of a stream, as clang writes two for ThinLTO with virtual tables and `llvm-cat -b` puts many
+    /// Parses all modules of a stream: clang writes two for ThinLTO with vtables, and `llvm-cat -b` combines many
     /// into one file.
     ///
     /// # Errors
-    /// If this is no bitcode, or holds no module. A module that can't be read is an error of its own.
+    /// If this is not bitcode, or holds no module. The iterator returns an error for each module that can't be
+    /// read.
     pub fn parse_all(bytes: &'a [u8], base: u64) -> Result<Modules<'a>> {
         Modules::find(bytes, base)
     }
 
-    fn read(stream: &'a [u8], base: u64, found: Found<'a>) -> Result<Self> {
-        let strings = found.strings.unwrap_or_default();
-        let (producer, position) = (found.producer, found.position);
+    fn read(stream: &'a [u8], base: u64, location: ModuleLocation<'a>) -> Result<Self> {
+        let strings = location.strings.unwrap_or_default();
+        let (producer, position) = (location.producer, location.position);
         let mut module = Self { stream, base, producer, strings, position, ..Self::default() };
         let mut cursor = module.cursor_at_module();
         cursor.enter_block(blocks::MODULE)?;
         let read = module.read_module(&mut cursor);
         module.abbreviations = cursor.abbreviations().clone();
         match read {
-            // Without types nothing can be said; with them, whatever follows may be told apart.
+            // Nothing can be decoded without types; with them, what was read so far is usable.
             Err(error) if module.types.is_empty() => Err(error),
             Err(error) => {
                 module.diagnostics.error("llvm-module", error);
@@ -176,7 +189,7 @@ impl<'a> Module<'a> {
 
     fn read_module(&mut self, cursor: &mut Cursor<'a>) -> Result<()> {
         let mut record = Record::default();
-        let mut extras = Extras::default();
+        let mut extras = MetadataExtras::default();
         let mut bodies = Vec::new();
         let outcome = loop {
             match cursor.advance_entry() {
@@ -190,7 +203,7 @@ impl<'a> Module<'a> {
                     if let Err(error) = cursor.read_record(id, &mut record) {
                         break Err(error);
                     }
-                    self.take(&record);
+                    self.parse_record(&record);
                 }
                 Err(error) => break Err(error),
             }
@@ -203,7 +216,7 @@ impl<'a> Module<'a> {
         &mut self,
         cursor: &mut Cursor<'a>,
         block: u32,
-        extras: &mut Extras,
+        extras: &mut MetadataExtras,
         bodies: &mut Vec<usize>,
     ) -> Result<()> {
         match block {
@@ -226,7 +239,7 @@ impl<'a> Module<'a> {
                     extras.kinds.extend(crate::metadata::kind_of(&record.values));
                 }
             }),
-            blocks::VALUE_SYMTAB => for_records(cursor, block, |record| self.take_name(record)),
+            blocks::VALUE_SYMTAB => for_records(cursor, block, |record| self.parse_name(record)),
             blocks::OPERAND_BUNDLE_TAGS => {
                 for_records(cursor, block, |record| self.bundle_tags.push(text(&record.values)))
             }
@@ -244,7 +257,7 @@ impl<'a> Module<'a> {
                 cursor.skip_block()
             }
             blocks::MODULE_STRTAB => for_records(cursor, block, |record| self.summary_parts.add_module(record)),
-            block if crate::summary::is_summary(block) => {
+            block if summary::is_summary(block) => {
                 self.summary_parts.add_block(block, cursor.position());
                 cursor.skip_block()
             }
@@ -252,10 +265,10 @@ impl<'a> Module<'a> {
         }
     }
 
-    fn take(&mut self, record: &Record) {
+    fn parse_record(&mut self, record: &Record) {
         let values = record.values.as_slice();
-        self.check(record);
-        let taken = match record.code {
+        self.check_record(record);
+        let parsed = match record.code {
             code::VERSION => {
                 self.version = values.first().map_or(0, |&version| narrow(version));
                 Some(())
@@ -285,44 +298,44 @@ impl<'a> Module<'a> {
                 self.source_filename = Some(text(values));
                 Some(())
             }
-            code::GLOBALVAR => self.take_global(values),
-            code::FUNCTION => self.take_function(values),
+            code::GLOBALVAR => self.parse_global(values),
+            code::FUNCTION => self.parse_function(values),
             code::ALIAS | code::ALIAS_OLD | code::IFUNC => {
-                self.take_alias(values, record.code == code::ALIAS_OLD, record.code == code::IFUNC)
+                self.parse_alias(values, record.code == code::ALIAS_OLD, record.code == code::IFUNC)
             }
-            code::COMDAT => self.take_comdat(values),
+            code::COMDAT => self.parse_comdat(values),
             code::HASH => {
                 self.summary_parts.set_hash(values);
                 Some(())
             }
-            // Libraries to link, positions of tables: nothing that is printed.
+            // Dependent libraries and offsets of tables are not printed.
             _ => Some(()),
         };
-        if taken.is_none() {
-            let error = Error::new(ErrorKind::BadValue, record.offset, "record of the module that can't be read")
+        if parsed.is_none() {
+            let error = Error::new(ErrorKind::BadValue, record.offset, "module record can't be read")
                 .found(alloc::format!("code {} of {} operands", record.code, values.len()));
             self.diagnostics.error("llvm-module", error);
-            if Kind::of(record.code) == Kind::Symbol {
-                // It has a number all the same.
+            if RecordKind::of(record.code) == RecordKind::Symbol {
+                // The record defines a value number even if it can't be read.
                 self.values.push(Value { kind: ValueKind::Unresolved, ty: crate::ids::TypeId::NONE });
             }
         }
     }
 
-    /// Tells of what a record refers to and is not there, or can't be: names, comdats, alignments.
-    fn check(&mut self, record: &Record) {
-        let names = matches!(
+    /// Reports names and comdats that do not exist, and alignments that are invalid.
+    fn check_record(&mut self, record: &Record) {
+        let has_name = matches!(
             record.code,
             code::GLOBALVAR | code::FUNCTION | code::ALIAS | code::IFUNC | code::COMDAT
         );
-        let (mut rest, mut wrong) = (record.values.as_slice(), None);
-        if names
+        let (mut rest, mut problem) = (record.values.as_slice(), None);
+        if has_name
             && self.version >= 2
             && let Some((&[offset, size], fields)) = rest.split_first_chunk::<2>()
         {
             rest = fields;
             if offset.saturating_add(size) > self.strings.len() as u64 {
-                wrong = Some("a name outside of the string table");
+                problem = Some("symbol name is outside of the string table");
             }
         }
         let comdat = match record.code {
@@ -331,7 +344,7 @@ impl<'a> Module<'a> {
             _ => None,
         };
         if comdat.is_some_and(|&number| number > self.comdats.len() as u64) {
-            wrong = Some("a comdat that does not exist");
+            problem = Some("symbol refers to a comdat that does not exist");
         }
         let alignment = match record.code {
             code::GLOBALVAR => rest.get(4),
@@ -339,25 +352,25 @@ impl<'a> Module<'a> {
             _ => None,
         };
         if alignment.is_some_and(|&exponent| exponent > MAX_ALIGNMENT) {
-            wrong = Some("an alignment that is too large");
+            problem = Some("alignment of a symbol is larger than 4 GiB");
         }
         if record.code == code::DATALAYOUT && !DataLayout::is_sound(&text(&record.values)) {
-            wrong = Some("a data layout with an alignment that is no power of two");
+            problem = Some("data layout has an alignment that is not a power of two");
         }
-        if let Some(message) = wrong {
+        if let Some(message) = problem {
             self.diagnostics.error("llvm-module", Error::new(ErrorKind::OutOfRange, record.offset, message));
         }
     }
 
-    /// `[value, characters…]`, or `[value, offset, characters…]` for functions.
-    fn take_name(&mut self, record: &Record) {
+    /// Parses a symbol table entry: `[value, characters…]`, or `[value, offset, characters…]` for functions.
+    fn parse_name(&mut self, record: &Record) {
         let skip = match record.code {
             1 => 1,
             3 => 2,
-            // Indices of summaries have numbers instead of names.
+            // A combined index has GUIDs instead of names.
             5 => {
                 if let &[value, number] = record.values.as_slice() {
-                    self.summary_parts.add_number(value, number);
+                    self.summary_parts.add_guid(value, number);
                 }
                 return;
             }
@@ -370,19 +383,19 @@ impl<'a> Module<'a> {
             Some(ValueKind::Function(index)) => self.functions.get_mut(index as usize).map(|f| &mut f.symbol),
             Some(ValueKind::Alias(index)) => self.aliases.get_mut(index as usize).map(|a| &mut a.symbol),
             _ => {
-                let message = "a name of a value that does not exist";
+                let message = "symbol table names a value that does not exist";
                 let error = Error::new(ErrorKind::OutOfRange, record.offset, message);
                 self.diagnostics.error("llvm-module", error);
                 return;
             }
         };
-        // Later versions have the names in a table.
+        // From version 2 on names are in the string table.
         if let Some(symbol) = symbol.filter(|_| self.version < 2) {
             symbol.name = name;
         }
     }
 
-    fn finish(&mut self, extras: Extras, bodies: &[usize]) {
+    fn finish(&mut self, extras: MetadataExtras, bodies: &[usize]) {
         self.named_metadata = extras.named;
         self.metadata_kinds = extras.kinds;
         for (value, attachments) in extras.globals {
@@ -401,85 +414,67 @@ impl<'a> Module<'a> {
         }
         let missing = self.functions.iter().filter(|f| !f.declaration && f.body.is_none()).count();
         if missing > 0 || positions.next().is_some() {
-            let message = "the functions with bodies and the bodies are not equal in number";
+            let message = "number of function bodies differs from the number of defined functions";
             self.diagnostics.error("llvm-module", Error::new(ErrorKind::BadValue, self.base, message));
         }
     }
 
-    /// A cursor at the module's block, which knows no abbreviations yet.
+    /// Returns a cursor at the module's block, without abbreviations.
     pub(crate) fn cursor_at_module(&self) -> Cursor<'a> {
         Cursor::resume(self.stream, self.base, &Abbreviations::default(), self.position)
     }
 
-    /// A cursor at a block of the stream.
+    /// Returns a cursor at a block of the stream.
     pub(crate) fn cursor_at(&self, position: usize) -> Cursor<'a> {
         Cursor::resume(self.stream, self.base, &self.abbreviations, position)
     }
 
-    /// Types that old metadata records treat apart.
+    /// Returns the types that old metadata records treat specially.
     pub(crate) fn metadata_types(&self) -> MetadataTypes {
         let find = |ty| self.types.find(ty).map_or(u32::MAX, |id| id.0);
         MetadataTypes { metadata: find(Type::Metadata), void: find(Type::Void) }
     }
 
-    /// Reads the body of a function, given by its index in [`Module::functions`].
-    ///
-    /// # Errors
-    /// If the function has no body. What can't be read inside of it is told in [`FunctionBody::diagnostics`].
-    pub fn body(&self, function: usize) -> Result<FunctionBody> {
-        let mut body = FunctionBody::default();
-        self.read_body(function, &mut body)?;
-        Ok(body)
-    }
-
-    /// As [`Module::body`], into a body whose buffers are used again: reading many functions takes memory once.
-    ///
-    /// # Errors
-    /// As [`Module::body`].
-    pub fn read_body(&self, function: usize, body: &mut FunctionBody) -> Result<()> {
-        BodyReader::read(self, narrow(function as u64), body)
-    }
-
-    /// A value of the module, or of a function of it.
+    /// Returns a value of the module, or of one of its functions.
     #[inline]
     pub fn value(&self, body: Option<&FunctionBody>, id: ValueId) -> Option<Value> {
         match self.values.get(id.index()) {
             Some(value) => Some(*value),
-            None => body.and_then(|body| body.value(id)).or_else(|| self.extra_value(id)),
+            None => body.and_then(|body| body.value(id)).or_else(|| self.upgrade_value(id)),
         }
     }
 
-    /// Where the numbers of values start that no record defines: above those of every function.
-    pub(crate) const EXTRA: u32 = 3 << 28;
+    /// The id of the first value that an upgrade adds, above those of every function.
+    pub(crate) const UPGRADE_BASE: u32 = 3 << 28;
 
     #[cold]
-    fn extra_value(&self, id: ValueId) -> Option<Value> {
-        self.extra.get(id.0.checked_sub(Self::EXTRA)? as usize).copied()
+    fn upgrade_value(&self, id: ValueId) -> Option<Value> {
+        self.upgrade_values.get(id.0.checked_sub(Self::UPGRADE_BASE)? as usize).copied()
     }
 
-    /// Adds a value that no record defines.
-    pub(crate) fn add_extra(&mut self, value: Value) -> ValueId {
-        let id = ValueId(Self::EXTRA.saturating_add(narrow(self.extra.len() as u64)));
-        self.extra.push(value);
+    /// Adds a value that no record defines, and returns its id.
+    pub(crate) fn add_upgrade_value(&mut self, value: Value) -> ValueId {
+        let id = ValueId(Self::UPGRADE_BASE.saturating_add(narrow(self.upgrade_values.len() as u64)));
+        self.upgrade_values.push(value);
         id
     }
 
-    /// The value of this number among those that no function defines.
+    /// Returns a module-level or added value for modification.
     pub(crate) fn value_mut(&mut self, id: ValueId) -> Option<&mut Value> {
-        match id.0.checked_sub(Self::EXTRA) {
-            Some(at) => self.extra.get_mut(at as usize),
+        match id.0.checked_sub(Self::UPGRADE_BASE) {
+            Some(at) => self.upgrade_values.get_mut(at as usize),
             None => self.values.get_mut(id.index()),
         }
     }
 
-    /// The constant that a value is, with the table it belongs to.
+    /// Returns the constant that a value is, with the table that it belongs to.
     #[inline]
     pub fn constant<'s>(&'s self, body: Option<&'s FunctionBody>, id: ValueId) -> Option<(Constant, &'s Constants)> {
         let (value, constants) = match self.values.get(id.index()) {
             Some(value) => (*value, &self.constants),
             None => match body.and_then(|body| Some((body.value(id)?, &body.constants))) {
                 Some(local) => local,
-                None => (self.extra_value(id)?, &self.constants),
+                None => (self.upgrade_value(id)?, &self.constants),
             },
         };
         match value.kind {
@@ -488,12 +483,12 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// The value of an integer constant of at most 64 bits.
+    /// Returns the value of an integer constant of at most 64 bits; for a vector, that of its first lane.
     pub fn integer(&self, body: Option<&FunctionBody>, id: ValueId) -> Option<u64> {
         match self.constant(body, id)?.0 {
             Constant::Integer(value) => Some(value),
             Constant::Null => Some(0),
-            // Indices of vectors are the same in every lane.
+            // Struct indices in vectors are the same in every lane.
             Constant::Aggregate(slice) => {
                 let (_, constants) = self.constant(body, id)?;
                 match self.constant(body, *constants.values(slice).first()?)?.0 {
@@ -510,7 +505,7 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// Metadata of the module, or of a function of it.
+    /// Returns metadata of the module, or of one of its functions, with the table that it belongs to.
     #[inline]
     pub fn metadata<'s>(
         &'s self,
@@ -526,12 +521,12 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// The nodes of a named list, such as `air.kernel`.
+    /// Returns the nodes of named metadata, such as `air.kernel`.
     pub fn named(&self, name: &[u8]) -> &[MetadataId] {
-        self.named_metadata.iter().find(|one| one.name == name).map_or(&[], |one| &one.nodes)
+        self.named_metadata.iter().find(|named| named.name == name).map_or(&[], |named| &named.nodes)
     }
 
-    /// A node of the module.
+    /// Returns a metadata node of the module.
     pub fn node(&self, id: MetadataId) -> Option<Node> {
         match self.metadata.get(id)? {
             Metadata::Node(node) => Some(node),
@@ -539,13 +534,13 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// The operands of a node of the module.
+    /// Returns the operands of a metadata node of the module.
     pub fn node_operands(&self, id: MetadataId) -> impl Iterator<Item = Option<MetadataId>> + '_ {
         let references = self.node(id).map_or(&[][..], |node| self.metadata.references(node));
         references.iter().map(|&reference| reference.checked_sub(1).map(|id| MetadataId(narrow(id))))
     }
 
-    /// A metadata string of the module.
+    /// Returns a metadata string of the module.
     pub fn metadata_string(&self, id: MetadataId) -> Option<&[u8]> {
         match self.metadata.get(id)? {
             Metadata::String(string) => Some(self.metadata.string(string)),
@@ -553,7 +548,7 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// What compiled the module, from `!llvm.ident`.
+    /// Returns the compiler that built the module, from `!llvm.ident`.
     pub fn ident(&self) -> Option<&[u8]> {
         let &node = self.named(b"llvm.ident").first()?;
         let first = self.node_operands(node).next()??;
@@ -561,38 +556,38 @@ impl<'a> Module<'a> {
     }
 }
 
-/// The modules of a stream, which are read one by one.
+/// An iterator over the modules of a stream, which parses each on demand.
 #[derive(Clone, Debug)]
 pub struct Modules<'a> {
     stream: &'a [u8],
     base: u64,
-    found: alloc::vec::IntoIter<Found<'a>>,
+    locations: alloc::vec::IntoIter<ModuleLocation<'a>>,
 }
 
-/// Where a module stands, and what belongs to it outside of its block.
+/// The position of a module, and what belongs to it outside of its block.
 #[derive(Clone, Debug)]
-struct Found<'a> {
+struct ModuleLocation<'a> {
     position: usize,
     producer: Vec<u8>,
     strings: Option<&'a [u8]>,
 }
 
 impl<'a> Modules<'a> {
-    /// Passes over the top level. A string table belongs to all modules before it that have none yet.
+    /// Scans the top-level blocks. A string table belongs to all preceding modules that have none yet.
     fn find(bytes: &'a [u8], base: u64) -> Result<Self> {
         let range = bitstream::locate(bytes, base)?;
         let base = base.saturating_add(range.start as u64);
         let stream = bytes.get(range).unwrap_or_default();
         let mut cursor = Cursor::new(stream, base);
-        let mut found: Vec<Found<'a>> = Vec::new();
+        let mut locations: Vec<ModuleLocation<'a>> = Vec::new();
         let mut producer = Vec::new();
         while !cursor.at_end() {
             let block = match cursor.advance_entry() {
                 Ok(Entry::Block(block)) => block,
-                // Padding, or a damaged tail: what was found before it stands.
-                _ if !found.is_empty() => break,
+                // Padding or a damaged tail: keep the modules found so far.
+                _ if !locations.is_empty() => break,
                 Ok(_) => {
-                    let message = "bitcode that does not start with a block";
+                    let message = "bitcode does not start with a block";
                     return Err(Error::new(ErrorKind::BadValue, cursor.offset(), message));
                 }
                 Err(error) => return Err(error),
@@ -600,11 +595,11 @@ impl<'a> Modules<'a> {
             let outcome = match block {
                 blocks::MODULE => {
                     let position = cursor.position();
-                    found.push(Found { position, producer: core::mem::take(&mut producer), strings: None });
+                    locations.push(ModuleLocation { position, producer: core::mem::take(&mut producer), strings: None });
                     cursor.skip_block()
                 }
                 blocks::STRTAB => read_strings(&mut cursor).map(|strings| {
-                    for module in found.iter_mut().rev().take_while(|module| module.strings.is_none()) {
+                    for module in locations.iter_mut().rev().take_while(|module| module.strings.is_none()) {
                         module.strings = Some(strings);
                     }
                 }),
@@ -613,14 +608,14 @@ impl<'a> Modules<'a> {
             };
             match outcome {
                 Ok(()) => {}
-                Err(error) if found.is_empty() => return Err(error),
+                Err(error) if locations.is_empty() => return Err(error),
                 Err(_) => break,
             }
         }
-        if found.is_empty() {
+        if locations.is_empty() {
             return Err(Error::new(ErrorKind::BadValue, base, "bitcode without a module"));
         }
-        Ok(Self { stream, base, found: found.into_iter() })
+        Ok(Self { stream, base, locations: locations.into_iter() })
     }
 }
 
@@ -628,12 +623,12 @@ impl<'a> Iterator for Modules<'a> {
     type Item = Result<Module<'a>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let found = self.found.next()?;
-        Some(Module::read(self.stream, self.base, found))
+        let location = self.locations.next()?;
+        Some(Module::read(self.stream, self.base, location))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.found.size_hint()
+        self.locations.size_hint()
     }
 }
 

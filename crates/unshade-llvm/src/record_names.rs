@@ -1,12 +1,12 @@
-//! The names of blocks and records, for whoever looks at a stream without understanding it.
+//! Names of blocks and records, for tools that list a stream without decoding it.
 //!
 //! Knowledge: `BlockIDs` and the enumerations of codes in LLVM's `LLVMBitCodes.h` (3.2 to 19).
 
-/// A block: its number, its name, and the names of its records by their code.
+/// A block: its id, its name, and the names of its records by code.
 struct Block {
     id: u32,
     name: &'static str,
-    /// From code 1 on; an empty name is a code that means nothing.
+    /// Starts at code 1; an empty name is an unassigned code.
     records: &'static [&'static str],
 }
 
@@ -67,12 +67,12 @@ const METADATA: &[&str] = &[
     "ASSIGN_ID",
 ];
 
-/// The name of a block.
+/// Returns the name of a block.
 pub fn block_name(id: u32) -> Option<&'static str> {
     BLOCKS.iter().find(|block| block.id == id).map(|block| block.name)
 }
 
-/// The name of a record, by its block and its code. Of the summaries for ThinLTO none are named.
+/// Returns the name of a record, by block id and code. Records of ThinLTO summaries have no names here.
 ///
 /// ```
 /// use unshade_llvm::{block_name, record_name};
@@ -81,9 +81,9 @@ pub fn block_name(id: u32) -> Option<&'static str> {
 /// assert_eq!(record_name(12, 14), None);
 /// ```
 pub fn record_name(block: u32, code: u32) -> Option<&'static str> {
-    let block = BLOCKS.iter().find(|one| one.id == block)?;
-    let place = usize::try_from(code).ok()?.checked_sub(1)?;
-    block.records.get(place).copied().filter(|name| !name.is_empty())
+    let block = BLOCKS.iter().find(|block_names| block_names.id == block)?;
+    let index = usize::try_from(code).ok()?.checked_sub(1)?;
+    block.records.get(index).copied().filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_stand_at_their_place() {
+    fn names_are_at_the_index_of_their_code() {
         let known = [
             (8, 18, "IFUNC"),
             (11, 22, "DATA"),

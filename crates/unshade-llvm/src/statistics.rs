@@ -1,7 +1,7 @@
-//! What a function is made of: instructions, calls, accesses to memory and types, counted.
+//! Counts of instructions, calls, memory accesses and types in function bodies.
 //!
-//! Numbers only, by the tables of the module, so that a library of thousands of modules is counted as fast as its
-//! bodies are read. What they are called is the business of whoever shows them.
+//! Everything is counted by the module's own ids, so that a library of thousands of modules is counted as fast as
+//! its bodies are read. The caller looks up names where it shows them.
 
 use crate::body::FunctionBody;
 use crate::control_flow::ControlFlow;
@@ -13,7 +13,7 @@ use crate::value::Operand;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// How memory is used.
+/// A kind of memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
     /// `load`
@@ -25,7 +25,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// The access in one word.
+    /// Returns the kind as one word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Load => "load",
@@ -35,16 +35,16 @@ impl Access {
     }
 }
 
-/// How often memory is used in one way, and of how many bytes all these accesses are.
+/// Accesses of one kind: their number and total size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccessCount {
-    /// How many instructions.
+    /// The number of instructions.
     pub count: u64,
-    /// The sum of the sizes of what they load or store.
+    /// The total size in bytes of what they load or store.
     pub bytes: u64,
 }
 
-/// What is called: the callee and, for DXIL's operations, the number of the operation.
+/// A callee, with the operation code if it is a DXIL operation.
 pub type CallKey = (Callee, Option<u32>);
 
 /// Counts of one or several functions of a module.
@@ -64,21 +64,21 @@ pub type CallKey = (Callee, Option<u32>);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Statistics {
-    /// How many functions were added.
+    /// The number of functions added.
     pub functions: u64,
-    /// How many basic blocks.
+    /// The number of basic blocks.
     pub blocks: u64,
-    /// How many instructions.
+    /// The number of instructions.
     pub instructions: u64,
-    /// How many natural loops.
+    /// The number of natural loops.
     pub loops: u64,
-    /// How many loops nest at most.
+    /// The depth of the deepest loop nest.
     pub loop_depth: u32,
-    /// How many bytes `alloca` instructions of a known size take.
+    /// The total size in bytes of `alloca` instructions whose size is constant.
     pub stack_bytes: u64,
     /// Accesses by kind and address space.
     pub memory: BTreeMap<(Access, u32), AccessCount>,
-    /// Calls by what is called.
+    /// Calls by callee.
     pub calls: BTreeMap<CallKey, u64>,
     opcodes: Vec<u64>,
     types: Vec<u64>,
@@ -91,7 +91,7 @@ fn count(list: &mut [u64], at: usize) {
 }
 
 impl Statistics {
-    /// Nothing yet, of this module.
+    /// Creates empty counts for a module.
     pub fn new(module: &Module<'_>) -> Self {
         Self {
             opcodes: alloc::vec![0; Opcode::ALL.len()],
@@ -100,22 +100,22 @@ impl Statistics {
         }
     }
 
-    /// How many instructions there are of an opcode.
+    /// Returns the number of instructions with an opcode.
     pub fn opcode(&self, opcode: Opcode) -> u64 {
         self.opcodes.get(opcode as usize).copied().unwrap_or(0)
     }
 
-    /// Opcodes that occur, with how often.
+    /// Returns the opcodes that occur, with their counts.
     pub fn opcodes(&self) -> impl Iterator<Item = (Opcode, u64)> + '_ {
         Opcode::ALL.iter().zip(&self.opcodes).filter(|(_, count)| **count > 0).map(|(opcode, count)| (*opcode, *count))
     }
 
-    /// Types of what instructions compute or store, with how often.
+    /// Returns the types that instructions compute or store, with their counts.
     pub fn types(&self) -> impl Iterator<Item = (TypeId, u64)> + '_ {
         (0u32..).zip(&self.types).filter(|(_, count)| **count > 0).map(|(id, count)| (TypeId(id), *count))
     }
 
-    /// Counts what a body holds.
+    /// Adds the counts of a body.
     pub fn add(&mut self, module: &Module<'_>, body: &FunctionBody) {
         self.functions = self.functions.saturating_add(1);
         self.blocks = self.blocks.saturating_add(body.blocks.len() as u64);
@@ -132,11 +132,11 @@ impl Statistics {
                 *calls = calls.saturating_add(1);
             }
         }
-        // A function of one block has no loop but over itself, which is not worth a search.
+        // A function of one block can only loop to its entry, which is invalid, so it has no loops.
         if body.blocks.len() > 1 {
             let flow = ControlFlow::new(body);
             self.loops = self.loops.saturating_add(flow.loops().all().len() as u64);
-            let depth = flow.loops().all().iter().map(|one| one.depth).max().unwrap_or(0);
+            let depth = flow.loops().all().iter().map(|natural_loop| natural_loop.depth).max().unwrap_or(0);
             self.loop_depth = self.loop_depth.max(depth);
         }
     }
@@ -175,7 +175,7 @@ impl Statistics {
     }
 }
 
-/// The number of the operation that a call of `dx.op.…` names in its first argument.
+/// Returns the DXIL operation code, which is the first argument of a call to a `dx.op.…` function.
 fn operation(
     module: &Module<'_>,
     body: &FunctionBody,

@@ -1,18 +1,18 @@
 //! The type table (`TYPE_BLOCK_ID_NEW`).
 //!
-//! Types are numbered in the order of their records; a record may name types that come later. `STRUCT_NAME`
-//! gives the name of the next identified struct. Instruction results such as comparisons have types that follow
-//! from their operands, so the table is closed over the few that a file need not list.
+//! Types are numbered in the order of their records; a record may refer to later types. `STRUCT_NAME` gives the
+//! name of the next identified struct. The result types of some instructions, such as comparisons, follow from
+//! their operands; the table adds those that a file need not list.
 //!
 //! Knowledge: `TypeCodes` of LLVM's `LLVMBitCodes.h`, versions 3.7, 14 and 19.
 
 use crate::bitstream::{Cursor, Entry, Record};
-use crate::hash::{Hash, Index};
+use crate::hash::{Hash, HashIndex};
 use crate::ids::{Slice, TypeId, narrow};
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Result};
 
-/// One type.
+/// A type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// `void`
@@ -43,48 +43,48 @@ pub enum Type {
     Token,
     /// An integer of this width in bits.
     Integer(u32),
-    /// A pointer that knows what it points to.
+    /// A typed pointer.
     Pointer {
-        /// What it points to.
+        /// The pointee type.
         pointee: TypeId,
-        /// Where that lies.
+        /// The address space.
         address_space: u32,
     },
     /// `ptr`
     OpaquePointer {
-        /// Where it points into.
+        /// The address space.
         address_space: u32,
     },
     /// A function.
     Function {
-        /// What it returns.
+        /// The type of the result.
         result: TypeId,
         /// Its parameters, in [`TypeTable::elements`].
         parameters: Slice,
-        /// Whether further arguments may follow.
+        /// Whether it takes further arguments.
         variadic: bool,
     },
-    /// A struct, by structure or by name.
+    /// A struct, literal or identified.
     Struct(StructType),
     /// An array.
     Array {
-        /// How many elements.
+        /// The number of elements.
         count: u64,
-        /// Their type.
+        /// The type of the elements.
         element: TypeId,
     },
     /// A vector.
     Vector {
-        /// How many elements, or the least number of a scalable vector.
+        /// The number of elements; for a scalable vector, the minimum number.
         count: u32,
-        /// Their type.
+        /// The type of the elements.
         element: TypeId,
-        /// Whether the count is a multiple of a number that the machine knows.
+        /// Whether the number of elements is a multiple of `count` that depends on the machine.
         scalable: bool,
     },
     /// `target("name", types, numbers)`
     Target {
-        /// The name, see [`TypeTable::name`].
+        /// The name, for [`TypeTable::name`].
         name: u32,
         /// Type parameters.
         types: Slice,
@@ -100,13 +100,13 @@ pub enum Type {
 pub struct StructType {
     /// The types of its fields, in [`TypeTable::elements`].
     pub fields: Slice,
-    /// Whether fields follow one another without padding.
+    /// Whether the fields have no padding.
     pub packed: bool,
-    /// Whether it is equal to every struct of the same fields.
+    /// Whether it is a literal struct, equal to every literal struct with the same fields.
     pub literal: bool,
-    /// Whether nothing is known of its fields.
+    /// Whether it is opaque: its fields are unknown.
     pub opaque: bool,
-    /// The name, see [`TypeTable::name`]; none for literal and unnamed structs.
+    /// The name, for [`TypeTable::name`]; none for literal and unnamed structs.
     pub name: Option<u32>,
 }
 
@@ -117,8 +117,8 @@ pub struct TypeTable {
     elements: Vec<TypeId>,
     numbers: Vec<u32>,
     names: Vec<Vec<u8>>,
-    index: Index,
-    /// How many types the file itself lists.
+    index: HashIndex,
+    /// The number of types that the file lists.
     listed: usize,
 }
 
@@ -138,12 +138,12 @@ mod code {
     pub(super) const TARGET_TYPE: u32 = 26;
 }
 
-/// Whether a record of this code is the next type.
+/// Returns whether a record of this code defines the next type.
 pub(crate) fn is_entry(code: u32) -> bool {
     !matches!(code, code::NUMENTRY | code::STRUCT_NAME)
 }
 
-/// Types without parameters, by their record's code.
+/// Types without parameters, by the code of their record.
 const SIMPLE: &[(u32, Type)] = &[
     (2, Type::Void),
     (3, Type::Float),
@@ -161,49 +161,49 @@ const SIMPLE: &[(u32, Type)] = &[
 ];
 
 impl TypeTable {
-    /// The type of this number; [`Type::Unknown`] for numbers outside of the table.
+    /// Returns a type; [`Type::Unknown`] for ids outside of the table.
     #[inline]
     pub fn get(&self, id: TypeId) -> Type {
         self.types.get(id.index()).copied().unwrap_or(Type::Unknown)
     }
 
-    /// Whether the number is in the table.
+    /// Returns whether an id is in the table.
     pub fn contains(&self, id: TypeId) -> bool {
         id.index() < self.types.len()
     }
 
-    /// How many types there are.
+    /// Returns the number of types.
     pub fn len(&self) -> usize {
         self.types.len()
     }
 
-    /// Whether there is no type at all.
+    /// Returns whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()
     }
 
-    /// The types in a slice: fields, parameters.
+    /// Returns the types in a slice: fields or parameters.
     #[inline]
     pub fn elements(&self, slice: Slice) -> &[TypeId] {
         slice.of(&self.elements)
     }
 
-    /// The numbers in a slice: parameters of target types.
+    /// Returns the numbers in a slice: integer parameters of a target type.
     pub fn numbers(&self, slice: Slice) -> &[u32] {
         slice.of(&self.numbers)
     }
 
-    /// A struct's or target type's name.
+    /// Returns the name of a struct or target type.
     pub fn name(&self, name: u32) -> &[u8] {
         self.names.get(name as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The names of all structs.
+    /// Returns the names of all structs.
     pub(crate) fn struct_names(&self) -> impl Iterator<Item = &[u8]> {
         self.names.iter().map(Vec::as_slice)
     }
 
-    /// What a pointer points to, where it knows.
+    /// Returns the pointee of a typed pointer.
     pub fn pointee(&self, id: TypeId) -> Option<TypeId> {
         match self.get(id) {
             Type::Pointer { pointee, .. } => Some(pointee),
@@ -211,7 +211,7 @@ impl TypeTable {
         }
     }
 
-    /// The address space of a pointer, or of a vector of pointers.
+    /// Returns the address space of a pointer, or of a vector of pointers.
     pub fn address_space(&self, id: TypeId) -> Option<u32> {
         match self.get(self.scalar(id)) {
             Type::Pointer { address_space, .. } | Type::OpaquePointer { address_space } => Some(address_space),
@@ -219,7 +219,7 @@ impl TypeTable {
         }
     }
 
-    /// The element of a vector; every other type itself.
+    /// Returns the element type of a vector; any other type unchanged.
     #[inline]
     pub fn scalar(&self, id: TypeId) -> TypeId {
         match self.get(id) {
@@ -228,7 +228,7 @@ impl TypeTable {
         }
     }
 
-    /// Whether it is a floating-point number, or a vector of them.
+    /// Returns whether a type is a floating-point type, or a vector of one.
     #[inline]
     pub fn is_float(&self, id: TypeId) -> bool {
         matches!(
@@ -243,17 +243,17 @@ impl TypeTable {
         )
     }
 
-    /// Whether it is a pointer.
+    /// Returns whether a type is a pointer.
     pub fn is_pointer(&self, id: TypeId) -> bool {
         matches!(self.get(id), Type::Pointer { .. } | Type::OpaquePointer { .. })
     }
 
-    /// Whether it is a function type.
+    /// Returns whether a type is a function type.
     pub fn is_function(&self, id: TypeId) -> bool {
         matches!(self.get(id), Type::Function { .. })
     }
 
-    /// The field of a struct or the element of an array or vector.
+    /// Returns the type of a field of a struct, or of the elements of an array or vector.
     pub fn child(&self, id: TypeId, at: u64) -> Option<TypeId> {
         match self.get(id) {
             Type::Struct(structure) => {
@@ -264,9 +264,9 @@ impl TypeTable {
         }
     }
 
-    /// The struct with a name that a pointer, array or vector is made of, or that the type is itself.
+    /// Returns the identified struct that a type is, or that it points to or has as elements.
     pub fn named_struct(&self, mut id: TypeId) -> Option<TypeId> {
-        // Types can be made of themselves.
+        // Types can contain themselves.
         for _ in 0..64 {
             id = match self.get(id) {
                 Type::Struct(structure) => return (!structure.literal).then_some(id),
@@ -278,13 +278,13 @@ impl TypeTable {
         None
     }
 
-    /// The number of a type that is equal by structure.
+    /// Returns the id of a structurally equal type.
     pub fn find(&self, wanted: Type) -> Option<TypeId> {
         let found = self.index.find(Self::hash_of(wanted), |id| self.get(TypeId(id)) == wanted)?;
         Some(TypeId(found))
     }
 
-    /// The number of a literal struct of these fields.
+    /// Returns the id of a literal struct with these fields.
     pub fn find_literal(&self, fields: &[TypeId]) -> Option<TypeId> {
         let found = self.index.find(Self::hash_of_fields(fields), |id| match self.get(TypeId(id)) {
             Type::Struct(structure) => {
@@ -299,7 +299,8 @@ impl TypeTable {
         fields.iter().fold(Hash::new().word(77), |hash, field| hash.word(u64::from(field.0))).0
     }
 
-    /// Hash of types that are equal when their fields are; the others are not looked for.
+    /// Returns the hash of a type for [`TypeTable::find`], which only looks up types that are equal if their parts
+    /// are.
     fn hash_of(ty: Type) -> u64 {
         let hash = Hash::new();
         match ty {
@@ -329,7 +330,7 @@ impl TypeTable {
             Type::Struct(structure) if structure.literal => {
                 Self::hash_of_fields(self.elements(structure.fields))
             }
-            // Not looked for; but if many had one hash, adding them would take long.
+            // Never looked up; but if many had the same hash, inserting them would be slow.
             Type::Struct(_) | Type::Function { .. } | Type::Target { .. } | Type::Unknown => {
                 Hash::new().word(14).word(u64::from(id)).0
             }
@@ -337,7 +338,7 @@ impl TypeTable {
         }
     }
 
-    /// A struct whose fields all are the struct itself, for tests.
+    /// Adds a struct whose fields all have the type of the struct itself, for tests.
     #[cfg(test)]
     pub(crate) fn push_cyclic_struct(&mut self, fields: usize) {
         let own = TypeId(narrow(self.types.len() as u64));
@@ -354,17 +355,18 @@ impl TypeTable {
         id
     }
 
+    /// Returns the id of a type, which is added if there is no equal one.
     pub(crate) fn intern(&mut self, ty: Type) -> TypeId {
         self.find(ty).unwrap_or_else(|| self.push(ty))
     }
 
-    /// Adds a function type.
+    /// Adds a function type and returns its id.
     pub(crate) fn add_function(&mut self, result: TypeId, parameters: &[TypeId], variadic: bool) -> TypeId {
         let parameters = Slice::extend(&mut self.elements, parameters.iter().copied());
         self.push(Type::Function { result, parameters, variadic })
     }
 
-    /// The number of a literal struct, which is added if there is none.
+    /// Returns the id of a literal struct, which is added if there is no equal one.
     pub(crate) fn intern_literal(&mut self, fields: &[TypeId]) -> TypeId {
         self.find_literal(fields).unwrap_or_else(|| {
             let fields = Slice::extend(&mut self.elements, fields.iter().copied());
@@ -372,9 +374,10 @@ impl TypeTable {
         })
     }
 
-    /// Adds what instructions may need and a file need not list: `i1`, `i8`, `i32`, `i64`, `void`, `label`,
-    /// `metadata`, vectors of `i1` as long as the vectors that there are, and the results of `cmpxchg`.
-    fn close(&mut self) {
+    /// Adds the types that instructions may need but a file need not list: `i1`, `i8`, `i32`, `i64`, `void`,
+    /// `label`, `metadata`, `token`, vectors of `i1` with the length of each vector type, and the results of
+    /// `cmpxchg`.
+    fn add_implicit_types(&mut self) {
         self.listed = self.types.len();
         let bit = self.intern(Type::Integer(1));
         for width in [8, 32, 64] {
@@ -397,10 +400,11 @@ impl TypeTable {
         }
     }
 
-    /// Reads the block that `cursor` stands before.
+    /// Reads the block that `cursor` is at.
     ///
     /// # Errors
-    /// If the stream is damaged. Records that make no sense become [`Type::Unknown`], with a finding.
+    /// If the stream is damaged. Records that can't be decoded become [`Type::Unknown`] and are reported in
+    /// `findings`.
     pub(crate) fn read(cursor: &mut Cursor<'_>, block: u32, findings: &mut Diagnostics) -> Result<Self> {
         let mut table = Self::default();
         let mut name = None;
@@ -412,23 +416,23 @@ impl TypeTable {
                 Entry::Block(_) => cursor.skip_block()?,
                 Entry::Record(id) => {
                     cursor.read_record(id, &mut record)?;
-                    table.take(&record, &mut name, findings);
+                    table.read_record(&record, &mut name, findings);
                 }
             }
         }
         table.check_references(findings);
-        table.close();
+        table.add_implicit_types();
         Ok(table)
     }
 
-    fn take(&mut self, record: &Record, name: &mut Option<u32>, findings: &mut Diagnostics) {
+    fn read_record(&mut self, record: &Record, name: &mut Option<u32>, findings: &mut Diagnostics) {
         match record.code {
             code::STRUCT_NAME => *name = Some(self.add_name(&record.values)),
             code if !is_entry(code) => {}
             _ => {
                 let ty = self.decode(record, name);
                 let ty = ty.unwrap_or_else(|| {
-                    let error = Error::new(ErrorKind::BadValue, record.offset, "type that can't be read")
+                    let error = Error::new(ErrorKind::BadValue, record.offset, "type record can't be read")
                         .found(alloc::format!("code {} of {} operands", record.code, record.values.len()));
                     findings.error("llvm-type", error);
                     Type::Unknown
@@ -463,7 +467,7 @@ impl TypeTable {
                 Some(Type::OpaquePointer { address_space: u32::try_from(*values.first()?).ok()? })
             }
             code::FUNCTION | code::FUNCTION_OLD => {
-                // The old form holds a number of attributes, unused since, before the result.
+                // The old form has an unused attribute id before the result.
                 let result = if record.code == code::FUNCTION { 1usize } else { 2 };
                 let parameters = self.add_elements(values.get(result.wrapping_add(1)..)?);
                 Some(Type::Function { result: ty(result)?, parameters, variadic: *values.first()? != 0 })
@@ -506,7 +510,7 @@ impl TypeTable {
         Slice::extend(&mut self.elements, ids.iter().map(|&id| TypeId(narrow(id))))
     }
 
-    /// Tells of references to types that do not exist; they print as unknown.
+    /// Reports references to types that do not exist; they print as unknown.
     fn check_references(&self, findings: &mut Diagnostics) {
         let missing = |id: TypeId| !self.contains(id);
         let bad = self.elements.iter().any(|&id| missing(id))

@@ -1,9 +1,9 @@
-//! Who uses what: the uses of values, blocks and metadata, and which functions call which.
+//! The uses of values, blocks and metadata, and the call graph.
 //!
-//! A body or module refers from users to what they use; here it is the other way round. As in LLVM, constants are
-//! users, too: that an instruction uses an address inside of a global is two uses, of the global by a constant
-//! expression and of that by the instruction. So everything is as large as what the file stores, and whoever wants to
-//! look through constants follows [`User::Constant`].
+//! A body or module refers from users to what they use; this module inverts the references. As in LLVM, constants
+//! are users, too: an instruction that uses an address inside a global makes two uses, of the global by a constant
+//! expression and of the expression by the instruction. So the size of the table is linear in what the file
+//! stores. To look through constants, follow [`User::Constant`].
 
 use crate::body::FunctionBody;
 use crate::constants::{Constant, Constants};
@@ -14,10 +14,10 @@ use crate::module::Module;
 use crate::value::{OperandKind, Value, ValueKind};
 use alloc::vec::Vec;
 
-/// How many casts and aliases may stand between a call and the function that it calls.
+/// Maximum number of casts and aliases between a call and its callee.
 const MAX_STEPS: usize = 64;
 
-/// What uses something.
+/// A user of a value, block or metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum User {
@@ -25,14 +25,14 @@ pub enum User {
     Instruction {
         /// Its index in [`FunctionBody::instructions`].
         index: u32,
-        /// Which of its operands; those of operand bundles are counted on from its own.
+        /// The index of the operand; the operands of bundles follow the instruction's own.
         operand: u32,
     },
     /// A constant of the same body or module.
     Constant(ValueId),
-    /// Metadata of the same body or module that wraps a value.
+    /// Metadata of the same body or module: a wrapped value, or a node.
     Metadata(MetadataId),
-    /// The initial value of a variable, as an index into [`Module::globals`].
+    /// The initializer of a global variable, as an index into [`Module::globals`].
     Global(u32),
     /// The target of an alias or ifunc, as an index into [`Module::aliases`].
     Alias(u32),
@@ -40,7 +40,7 @@ pub enum User {
     Function(u32),
 }
 
-/// All uses of a body, or of the module outside of bodies.
+/// All uses in a body, or in the module outside of bodies.
 ///
 /// ```
 /// use unshade_llvm::uses::{User, Uses};
@@ -62,11 +62,11 @@ pub enum User {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Uses {
-    /// What is used and by whom, sorted.
+    /// Pairs of what is used and its user, sorted.
     uses: Vec<(u64, User)>,
 }
 
-/// A number for what is used, different for different things.
+/// Returns a number that identifies what is used.
 fn key(kind: OperandKind) -> u64 {
     let (tag, number) = match kind {
         OperandKind::Value(id) => (0u64, id.0),
@@ -77,7 +77,7 @@ fn key(kind: OperandKind) -> u64 {
 }
 
 impl Uses {
-    /// What the instructions, constants and metadata of a body use.
+    /// Collects the uses by instructions, constants and metadata of a body.
     pub fn of_body(body: &FunctionBody) -> Self {
         let mut uses = Self::default();
         for (index, instruction) in (0u32..).zip(&body.instructions) {
@@ -87,12 +87,12 @@ impl Uses {
         uses.add_constants(numbered, &body.constants);
         uses.add_constants((FunctionBody::UNNUMBERED..).zip(&body.unnumbered), &body.constants);
         uses.add_metadata(&body.metadata);
-        // Old files name the personality inside of the body.
+        // Old files name the personality function in the body.
         body.personality.into_iter().for_each(|value| uses.add_value(value, User::Function(body.function)));
         uses.finish()
     }
 
-    /// What constants, metadata, variables, aliases and the heads of functions use.
+    /// Collects the uses by module-level constants and metadata, global variables, aliases and function headers.
     pub fn of_module(module: &Module<'_>) -> Self {
         let mut uses = Self::default();
         uses.add_constants((0..).zip(&module.values), &module.constants);
@@ -145,7 +145,7 @@ impl Uses {
                     let operands = operands.map_or(&[][..], |operands| constants.values(operands));
                     operands.iter().for_each(|&used| self.add_value(used, user));
                 }
-                // The block is one of that function, whose numbers mean nothing here.
+                // The block belongs to that function, so its number means nothing here.
                 Constant::BlockAddress { function, .. } => self.add_value(function, user),
                 Constant::DsoLocalEquivalent(used) | Constant::NoCfi(used) => self.add_value(used, user),
                 _ => {}
@@ -173,7 +173,7 @@ impl Uses {
         self
     }
 
-    /// The users of a value, block or piece of metadata: instructions first, in their order.
+    /// Returns the users of a value, block or metadata: instructions first, in their order.
     pub fn of(&self, used: OperandKind) -> impl Iterator<Item = User> + '_ {
         let wanted = key(used);
         let start = self.uses.partition_point(|(used, _)| *used < wanted);
@@ -181,25 +181,25 @@ impl Uses {
         rest.iter().take_while(move |(used, _)| *used == wanted).map(|(_, user)| *user)
     }
 
-    /// Whether nothing uses it.
+    /// Returns whether there are no users.
     pub fn is_unused(&self, used: OperandKind) -> bool {
         self.of(used).next().is_none()
     }
 }
 
-/// What a call calls.
+/// The target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Callee {
-    /// A function, as an index into [`Module::functions`]; casts and aliases are looked through.
+    /// A function, as an index into [`Module::functions`], possibly through casts and aliases.
     Function(u32),
     /// Inline assembly.
     Assembly,
-    /// A function that is only known when the program runs.
+    /// A function pointer that is only known at run time.
     Indirect,
 }
 
 impl Callee {
-    /// What an instruction calls; nothing if it is no call.
+    /// Returns the target of a call instruction; `None` for other instructions.
     pub fn of(module: &Module<'_>, body: &FunctionBody, instruction: &Instruction) -> Option<Self> {
         if !matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr) {
             return None;
@@ -233,33 +233,33 @@ impl Callee {
     }
 }
 
-/// One call.
+/// A call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallSite {
-    /// The function that calls, as an index into [`Module::functions`].
+    /// The calling function, as an index into [`Module::functions`].
     pub caller: u32,
-    /// Which of its instructions.
+    /// The index of the call in the caller's instructions.
     pub instruction: u32,
-    /// What is called.
+    /// The target.
     pub callee: Callee,
 }
 
-/// Which functions of a module call which.
+/// The call graph of a module.
 #[derive(Clone, Debug, Default)]
 pub struct CallGraph {
-    /// By caller and instruction.
+    /// Sorted by caller and instruction.
     sites: Vec<CallSite>,
-    /// Indices into `sites`, by callee.
+    /// Indices into `sites`, sorted by callee.
     by_callee: Vec<u32>,
 }
 
 impl CallGraph {
-    /// Finds the calls in these bodies.
+    /// Collects the calls in these bodies.
     pub fn new<'b>(module: &Module<'_>, bodies: impl IntoIterator<Item = &'b FunctionBody>) -> Self {
         let mut sites = Vec::new();
         for body in bodies {
-            for (instruction, one) in (0u32..).zip(&body.instructions) {
-                if let Some(callee) = Callee::of(module, body, one) {
+            for (instruction, call) in (0u32..).zip(&body.instructions) {
+                if let Some(callee) = Callee::of(module, body, call) {
                     sites.push(CallSite { caller: body.function, instruction, callee });
                 }
             }
@@ -270,19 +270,19 @@ impl CallGraph {
         Self { sites, by_callee }
     }
 
-    /// All calls, by caller and in the order of its instructions.
+    /// Returns all calls, sorted by caller and instruction.
     pub fn sites(&self) -> &[CallSite] {
         &self.sites
     }
 
-    /// The calls that a function makes.
+    /// Returns the calls that a function makes.
     pub fn calls_of(&self, caller: u32) -> &[CallSite] {
         let start = self.sites.partition_point(|site| site.caller < caller);
         let end = self.sites.partition_point(|site| site.caller <= caller);
         self.sites.get(start..end).unwrap_or_default()
     }
 
-    /// The calls of a function.
+    /// Returns the calls to a target.
     pub fn calls_to(&self, callee: Callee) -> impl Iterator<Item = &CallSite> {
         let site = |at: u32| self.sites.get(at as usize);
         let start = self.by_callee.partition_point(|&at| site(at).is_some_and(|site| site.callee < callee));
@@ -290,7 +290,7 @@ impl CallGraph {
         rest.iter().filter_map(move |&at| site(at)).take_while(move |site| site.callee == callee)
     }
 
-    /// What a function calls, each once.
+    /// Returns the targets that a function calls, without duplicates.
     pub fn callees(&self, caller: u32) -> Vec<Callee> {
         let mut callees: Vec<Callee> = self.calls_of(caller).iter().map(|site| site.callee).collect();
         callees.sort_unstable();
@@ -298,7 +298,7 @@ impl CallGraph {
         callees
     }
 
-    /// The functions that call a function, each once.
+    /// Returns the functions that call a target, without duplicates.
     pub fn callers(&self, callee: Callee) -> Vec<u32> {
         let mut callers: Vec<u32> = self.calls_to(callee).map(|site| site.caller).collect();
         callers.dedup();

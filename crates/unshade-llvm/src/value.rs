@@ -1,17 +1,17 @@
-//! Values: what a number in an instruction can stand for.
+//! Values and operands: what a value number in an instruction refers to.
 
 use crate::ids::{MetadataId, BlockId, TypeId, ValueId};
 
-/// One value.
+/// A value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
     /// What it is.
     pub kind: ValueKind,
-    /// Its type; that of a global is the pointer to it.
+    /// Its type; for a global, the type of the pointer to it.
     pub ty: TypeId,
 }
 
-/// What a value is.
+/// What defines a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// An index into [`crate::Module::globals`].
@@ -20,17 +20,17 @@ pub enum ValueKind {
     Function(u32),
     /// An index into [`crate::Module::aliases`], of aliases and ifuncs.
     Alias(u32),
-    /// An index into the constants of the module, or of the function if the value is one of a function.
+    /// An index into the constants of the module, or of the function if the value belongs to a function.
     Constant(u32),
     /// A parameter of the function, by position.
     Argument(u32),
     /// The result of an instruction of the function.
     Instruction(u32),
-    /// A number that nothing defines.
+    /// A number that no record defines.
     Unresolved,
 }
 
-/// An operand of an instruction, in four bytes.
+/// An operand of an instruction, packed into four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand(u32);
 
@@ -50,24 +50,24 @@ const BLOCK: u32 = 1 << 30;
 const METADATA: u32 = 2 << 30;
 
 impl Operand {
-    /// A value; numbers past 2^30 do not exist and become the highest.
+    /// Packs a value. Numbers from 2^30 on are never valid; they are clamped to the highest one.
     #[inline]
     pub fn value(id: ValueId) -> Self {
         Self(id.0.min(!TAG))
     }
 
-    /// A block.
+    /// Packs a basic block.
     #[inline]
     pub fn block(id: BlockId) -> Self {
         Self(BLOCK | id.0.min(!TAG))
     }
 
-    /// Metadata.
+    /// Packs metadata.
     pub fn metadata(id: MetadataId) -> Self {
         Self(METADATA | id.0.min(!TAG))
     }
 
-    /// What it refers to.
+    /// Returns what the operand refers to.
     #[inline(always)]
     pub fn kind(self) -> OperandKind {
         let number = self.0 & !TAG;
@@ -78,7 +78,7 @@ impl Operand {
         }
     }
 
-    /// The value, if it is one.
+    /// Returns the value, if it is one.
     pub fn as_value(self) -> Option<ValueId> {
         match self.kind() {
             OperandKind::Value(id) => Some(id),
@@ -86,7 +86,7 @@ impl Operand {
         }
     }
 
-    /// The block, if it is one.
+    /// Returns the block, if it is one.
     pub fn as_block(self) -> Option<BlockId> {
         match self.kind() {
             OperandKind::Block(id) => Some(id),

@@ -1,4 +1,4 @@
-//! What follows from bodies: control flow, uses, calls and counts, of the fixtures.
+//! Analyses of the fixtures: control flow, uses, calls and counts.
 
 use std::path::PathBuf;
 use unshade_core::graph::Graph;
@@ -24,7 +24,7 @@ fn bodies(module: &Module<'_>) -> Vec<FunctionBody> {
     defined.map(|at| module.body(at).unwrap()).collect()
 }
 
-/// The edges of a function: from, to, kind.
+/// Returns the edges of a function: from, to, kind.
 fn edges(name: &str, function: &str) -> Vec<(u32, u32, &'static str)> {
     let bytes = read(name);
     let module = Module::parse(&bytes, 0).unwrap();
@@ -105,7 +105,7 @@ fn uses_of_a_global_go_through_constants() {
     let body = module.body(find(&module, "itanium")).unwrap();
     let global = module.globals.iter().find(|global| global.symbol.name == b"type_info").unwrap();
     let used = OperandKind::Value(global.symbol.value);
-    // The landing pad names it, and a constant that casts it.
+    // The landing pad uses it, and a constant that casts it.
     let in_body: Vec<User> = Uses::of_body(&body).of(used).collect();
     let by_constants: Vec<User> = in_body
         .iter()
@@ -136,7 +136,7 @@ fn uses_of_the_module() {
 }
 
 #[test]
-fn who_calls_whom() {
+fn call_graph() {
     let bytes = read("air_like");
     let module = Module::parse(&bytes, 0).unwrap();
     let bodies = bodies(&module);

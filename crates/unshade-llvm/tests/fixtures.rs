@@ -1,4 +1,4 @@
-//! Our text against committed texts of `llvm-dis` 14, and what the model says of the same modules.
+//! Compares our text with texts of `llvm-dis` in the repository, and checks the model of the same modules.
 
 use std::path::PathBuf;
 use unshade_core::{Token, TokenKind, TokenSink};
@@ -32,14 +32,14 @@ fn compare(ours: &str, name: &str, extension: &str) {
 }
 
 #[test]
-fn as_llvm_14_prints_them() {
+fn matches_llvm_14() {
     for name in NAMES {
         compare(&text(&read(name, "bc"), Dialect::Llvm14, Some(&format!("{name}.bc"))), name, "ll");
     }
 }
 
 #[test]
-fn as_llvm_19_prints_them() {
+fn matches_llvm_19() {
     for name in NAMES_19 {
         compare(&text(&read(name, "bc"), Dialect::Llvm19, Some(&format!("{name}.bc"))), name, "19.ll");
     }
@@ -60,7 +60,7 @@ fn all_modules_of_a_stream() {
     assert!(summary.symbols.values().any(|symbol| symbol.name == b"once" && !symbol.summaries.is_empty()));
 }
 
-/// The part of a text from the comment on a function's attributes to its closing brace.
+/// Returns the part of a text from the comment with a function's attributes to its closing brace.
 fn part_of<'t>(text: &'t str, function: &str) -> &'t str {
     let head = text.find(&format!("@{function}(")).unwrap();
     let start = text[..head].rfind("\n\n").unwrap() + 2;
@@ -79,7 +79,7 @@ fn one_function_of_a_module() {
         for (index, function) in module.functions.iter().enumerate().filter(|(_, one)| !one.declaration) {
             let mut ours = String::new();
             assert!(print::function(&module, index, &options, &mut ours).unwrap().is_empty());
-            // Groups that only calls have are numbered anew.
+            // Attribute groups that only calls use have other numbers.
             let plain = |text: &str| -> String {
                 text.lines().map(|line| line.split(" #").next().unwrap_or(line).to_owned() + "\n").collect()
             };
@@ -93,13 +93,13 @@ fn one_function_of_a_module() {
 }
 
 #[test]
-fn what_llvm_aborts_on_is_printed() {
+fn module_on_which_llvm_aborts_is_printed() {
     let ours = text(&read("broken_dominance", "bc"), Dialect::Llvm14, Some("broken_dominance.bc"));
     assert_eq!(ours, String::from_utf8(read("broken_dominance", "ll")).unwrap());
 }
 
 #[test]
-fn debug_info_that_llvm_drops_is_printed_with_a_finding() {
+fn debug_info_that_llvm_drops_is_printed_and_reported() {
     let bytes = read("wrong_subprogram", "bc");
     let mut text = String::new();
     let options = PrintOptions { dialect: Dialect::Llvm14, module_id: Some("wrong_subprogram.bc") };
@@ -121,7 +121,7 @@ fn a_wrapper_changes_nothing() {
 }
 
 #[test]
-fn the_model_can_be_walked() {
+fn model_of_a_module() {
     let bytes = read("air_like", "bc");
     let module = Module::parse(&bytes, 0).unwrap();
     assert_eq!(module.triple, b"air64_v26-apple-macosx14.0.0");
@@ -168,7 +168,7 @@ impl TokenSink for Tokens {
 }
 
 #[test]
-fn tokens_say_what_they_are() {
+fn tokens_have_kinds() {
     let bytes = read("air_like", "bc");
     let module = Module::parse(&bytes, 0).unwrap();
     let mut tokens = Tokens::default();

@@ -1,6 +1,6 @@
-//! Damaged modules: whatever happens to the bytes, reading and printing end, without a panic and in bounded space.
+//! Damaged modules: reading and printing must end without a panic and in bounded memory.
 //!
-//! `UNSHADE_ROUNDS` sets how often each module is damaged, `UNSHADE_MODULES` a folder of further modules to damage.
+//! `UNSHADE_ROUNDS` sets the number of rounds per module, `UNSHADE_MODULES` names a folder of further modules.
 
 use std::path::PathBuf;
 use unshade_llvm::control_flow::ControlFlow;
@@ -25,8 +25,8 @@ const NAMES: [&str; 11] = [
     "use_lists",
 ];
 const DIALECTS: [Dialect; 3] = [Dialect::Llvm14, Dialect::Dxc, Dialect::Llvm19];
-/// More than any fixture's text by far; constants and types that nest may make text long.
-const MOST_TEXT: usize = 64 << 20;
+/// Maximum size of the text, far above that of any fixture: nested constants and types make text long.
+const MAX_TEXT: usize = 64 << 20;
 
 fn read(name: &str) -> Vec<u8> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
@@ -38,18 +38,18 @@ fn run(bytes: &[u8], dialect: Dialect) {
     for module in Module::parse_all(bytes, 0).into_iter().flatten().flatten() {
         let mut text = String::new();
         print::module(&module, &options, &mut text);
-        assert!(text.len() < MOST_TEXT);
+        assert!(text.len() < MAX_TEXT);
         text.clear();
         for index in 0..module.functions.len().min(2) {
             let _ = print::function(&module, index, &options, &mut text);
         }
-        assert!(text.len() < MOST_TEXT);
-        analyse(&module);
+        assert!(text.len() < MAX_TEXT);
+        run_analyses(&module);
     }
 }
 
-/// Everything that follows from a module besides its text.
-fn analyse(module: &Module<'_>) {
+/// Runs all analyses on a module.
+fn run_analyses(module: &Module<'_>) {
     let bodies: Vec<_> = (0..module.functions.len()).filter_map(|at| module.body(at).ok()).collect();
     let mut statistics = Statistics::new(module);
     for body in &bodies {
@@ -64,7 +64,7 @@ fn analyse(module: &Module<'_>) {
     bodies.iter().for_each(|body| map.add(module, body));
 }
 
-/// Xorshift, so that every run is the same.
+/// A xorshift generator, so that all runs are the same.
 struct Random(u64);
 
 impl Random {
@@ -76,11 +76,11 @@ impl Random {
     }
 }
 
-fn rounds(usual: usize) -> usize {
-    std::env::var("UNSHADE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+fn rounds(default: usize) -> usize {
+    std::env::var("UNSHADE_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
-/// The fixtures, and the modules of a folder that was asked for.
+/// Returns the fixtures and the modules of `UNSHADE_MODULES`.
 fn modules() -> Vec<Vec<u8>> {
     let mut modules: Vec<Vec<u8>> = NAMES.iter().map(|name| read(name)).collect();
     if let Ok(folder) = std::env::var("UNSHADE_MODULES") {
@@ -121,7 +121,7 @@ fn overwritten_words() {
 }
 
 #[test]
-fn cut_short() {
+fn truncated() {
     for original in modules() {
         for length in (0..original.len()).step_by(original.len() / 200 + 1) {
             run(&original[..length], DIALECTS[length % 3]);
@@ -130,7 +130,7 @@ fn cut_short() {
 }
 
 #[test]
-fn parts_of_one_in_another() {
+fn spliced() {
     let all = modules();
     let mut random = Random(1_442_695_040_888_963_407);
     for round in 0..rounds(300) * all.len() / NAMES.len() {
@@ -145,7 +145,7 @@ fn parts_of_one_in_another() {
 }
 
 #[test]
-fn no_bitcode_at_all() {
+fn not_bitcode() {
     for bytes in [&b""[..], b"BC", b"BC\xC0\xDE", b"\xDE\xC0\x17\x0B", b"MTLB0123456789", &[0xFF; 100]] {
         assert!(Module::parse(bytes, 0).is_err());
     }

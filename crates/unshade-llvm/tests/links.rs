@@ -1,4 +1,4 @@
-//! Tokens of listings: what they define and refer to.
+//! Links of tokens in listings: definitions and references.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ fn read(name: &str) -> Vec<u8> {
     std::fs::read(folder.join(format!("{name}.bc"))).unwrap()
 }
 
-/// Tokens with links.
+/// Collects tokens with links.
 #[derive(Default)]
 struct Linked(Vec<(TokenKind, String, Link)>);
 
@@ -58,7 +58,7 @@ impl Linked {
 }
 
 #[test]
-fn what_is_referred_to_is_defined_once() {
+fn references_have_one_definition() {
     for name in NAMES {
         let bytes = read(name);
         let module = Module::parse(&bytes, 0).unwrap();
@@ -79,7 +79,7 @@ fn what_is_referred_to_is_defined_once() {
                     }
                     Entity::Block { .. } => {
                         let label = definitions.get(number).unwrap_or_else(|| panic!("{name}: {text}"));
-                        // A label is written without %, if at all.
+                        // A label is written without `%`, and may be empty.
                         assert!(label.is_empty() || text.strip_prefix('%') == Some(label), "{text} {label}");
                     }
                     _ => assert_eq!(definitions.get(number), Some(&text.as_str()), "{name}: {link:?}"),
@@ -106,7 +106,7 @@ fn every_block_is_defined() {
 }
 
 #[test]
-fn entities_are_those_of_the_model() {
+fn entities_match_the_model() {
     let bytes = read("air_like");
     let module = Module::parse(&bytes, 0).unwrap();
     let tokens = Linked::of(&module, Dialect::Llvm14);

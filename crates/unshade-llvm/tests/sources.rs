@@ -1,4 +1,4 @@
-//! Which bytes of the file lines of a listing were decoded from.
+//! The byte ranges of the file that the lines of a listing were decoded from.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use unshade_llvm::source_map::SourceMap;
 use unshade_llvm::{FunctionBody, Module, Opcode};
 
 const NAMES: [&str; 5] = ["instructions", "exceptions", "symbols", "debug_info", "air_like"];
-/// Where in a larger file the module is said to stand.
+/// The offset of the module in a larger file.
 const BASE: u64 = 0x1_0000;
 
 fn read(name: &str) -> Vec<u8> {
@@ -16,7 +16,7 @@ fn read(name: &str) -> Vec<u8> {
     std::fs::read(folder.join(format!("{name}.bc"))).unwrap()
 }
 
-/// Lines with the range that was set when they began.
+/// Collects lines with the range that was set at their start.
 #[derive(Default)]
 struct Lines {
     lines: Vec<(Range<u64>, String)>,
@@ -47,7 +47,7 @@ impl TokenSink for Lines {
     }
 
     fn mark(&self) -> usize {
-        assert!(self.line.is_empty(), "a mark inside of a line");
+        assert!(self.line.is_empty(), "a mark inside a line");
         self.lines.len()
     }
 
@@ -76,7 +76,7 @@ fn lines(bytes: &[u8], dialect: Dialect) -> Vec<(Range<u64>, String)> {
 }
 
 #[test]
-fn lines_have_the_bytes_of_their_records() {
+fn lines_have_the_range_of_their_record() {
     for name in NAMES {
         let bytes = read(name);
         let file = BASE..BASE + bytes.len() as u64;
@@ -102,10 +102,10 @@ fn bodies(module: &Module<'_>) -> Vec<FunctionBody> {
     defined.map(|at| module.body(at).unwrap()).collect()
 }
 
-/// Nothing stands between the records of instructions that have neither locations nor bundles.
+/// Records of instructions without locations and bundles are adjacent.
 #[test]
-fn instructions_follow_one_another() {
-    let mut neighbours = 0;
+fn instruction_records_are_adjacent() {
+    let mut adjacent = 0;
     for name in ["instructions", "air_like"] {
         let bytes = read(name);
         let module = Module::parse(&bytes, BASE).unwrap();
@@ -121,19 +121,19 @@ fn instructions_follow_one_another() {
                 if instruction.opcode == Opcode::Call || instruction.location != 0 {
                     continue;
                 }
-                neighbours += 1;
-                // The last byte of one may hold the first bits of the other.
+                adjacent += 1;
+                // Adjacent records may share a byte.
                 assert!(before.end == after.start || before.end == after.start + 1, "{name}: {index}");
             }
             let past = body.instructions.len() as u32;
             assert!(map.instruction(body.function, past).is_empty());
         }
     }
-    assert!(neighbours > 60);
+    assert!(adjacent > 60);
 }
 
 #[test]
-fn nodes_have_bytes() {
+fn nodes_have_ranges() {
     let with_bytes = |name: &str| {
         let lines = lines(&read(name), Dialect::Llvm14);
         let nodes = lines.into_iter().filter(|(_, line)| line.starts_with('!'));
@@ -142,19 +142,19 @@ fn nodes_have_bytes() {
     for (has_bytes, line) in with_bytes("air_like") {
         assert!(has_bytes, "{line}");
     }
-    // Locations of instructions are no nodes of the file.
+    // Locations of instructions are not nodes in the file.
     for (has_bytes, line) in with_bytes("debug_info") {
         assert!(has_bytes || line.contains("!DILocation("), "{line}");
     }
 }
 
 #[test]
-fn a_name_is_where_the_bytes_say() {
+fn range_of_the_source_filename() {
     let bytes = read("air_like");
     let source = b"kernel.metal";
     let lines = lines(&bytes, Dialect::Llvm14);
     let (range, _) = lines.iter().find(|(_, line)| line.starts_with("source_filename")).unwrap();
-    // Characters of 7 or 8 bits each, and the head of the record.
+    // 7 or 8 bits for each character, and the start of the record.
     let least = source.len() as u64 * 7 / 8;
     assert!((least..least + 8).contains(&(range.end - range.start)), "{range:?}");
 }

@@ -1,40 +1,42 @@
 //! The LLVM bitstream container: blocks, records and abbreviations.
 //!
-//! A stream is a sequence of bits, least significant first. Every item starts with an abbreviation number whose
-//! width the surrounding block sets: 0 ends the block (then aligned to 32 bits), 1 enters a block (id vbr8, new
-//! width vbr4, align 32, length in 32-bit words), 2 defines an abbreviation, 3 is an unabbreviated record (code,
-//! count and operands, all vbr6), and every higher number stands for an abbreviation of this block. Block 0
-//! (`BLOCKINFO`) defines abbreviations on behalf of other blocks. A Darwin wrapper (`0x0B17C0DE`, version,
-//! offset, size, CPU) may stand before the stream.
+//! A stream is a sequence of bits, least significant first. Every item starts with an abbreviation id whose width
+//! the enclosing block sets: 0 ends the block (and aligns to 32 bits), 1 enters a block (block id vbr8, new
+//! abbreviation width vbr4, align to 32 bits, length in 32-bit words), 2 defines an abbreviation, 3 is an
+//! unabbreviated record (code, count and operands, all vbr6), and every higher id is an abbreviation of this
+//! block. Block 0 (`BLOCKINFO`) defines abbreviations for other blocks. A Darwin wrapper (`0x0B17C0DE`, version,
+//! offset, size, CPU type) may precede the stream.
 //!
-//! Knowledge: LLVM's *Bitcode File Format* manual; the behaviour of real AIR and DXIL files (widths of zero bits,
-//! sizes that are no multiple of four bytes) by observation.
+//! Knowledge: LLVM's *Bitcode File Format* manual; observation of real AIR and DXIL files (operands of zero bits,
+//! sizes that are not a multiple of four bytes).
 //!
-//! No length that a file claims is ever allocated before it was read.
+//! No memory is allocated for a length that a file claims until that much data has been read.
 
-mod bits;
+mod bit_reader;
 
 use alloc::vec::Vec;
-use bits::BitReader;
+use bit_reader::BitReader;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Result};
 
-/// `BC C0 DE` with a leading `B`, the first four bytes of a stream.
+/// The first four bytes of a stream: `BC` and `C0 DE`.
 pub const MAGIC: [u8; 4] = *b"BC\xC0\xDE";
 /// The first four bytes of Darwin's wrapper.
 pub const WRAPPER_MAGIC: [u8; 4] = [0xDE, 0xC0, 0x17, 0x0B];
 
-/// The block that describes abbreviations of other blocks.
+/// The block that defines abbreviations for other blocks.
 const BLOCKINFO: u32 = 0;
-/// How many abbreviations a file may define in all: real files have a few dozen.
+/// Maximum number of abbreviations in a file. Real files have a few dozen.
 const MAX_ABBREVIATIONS: usize = 1 << 16;
-/// How many operands one abbreviation may have.
+/// Maximum number of operands of an abbreviation.
 const MAX_ABBREVIATION_OPERANDS: u64 = 1 << 12;
 
-/// Where the stream of a file lies: after the wrapper, if there is one, and no longer than the wrapper says.
+/// Returns the range of the stream in a file: after the wrapper, if there is one, and no longer than the wrapper
+/// says.
 ///
 /// # Errors
-/// [`ErrorKind::BadMagic`] if this is no bitcode, [`ErrorKind::OutOfRange`] if the wrapper points outside.
+/// [`ErrorKind::BadMagic`] if this is not bitcode, [`ErrorKind::OutOfRange`] if the wrapper's offset is outside of
+/// the file.
 pub fn locate(bytes: &[u8], base: u64) -> Result<Range<usize>> {
     if bytes.starts_with(&MAGIC) {
         return Ok(0..bytes.len());
@@ -47,70 +49,71 @@ pub fn locate(bytes: &[u8], base: u64) -> Result<Range<usize>> {
         let field = bytes.get(at..)?.first_chunk::<4>()?;
         usize::try_from(u32::from_le_bytes(*field)).ok()
     };
-    let outside = || Error::new(ErrorKind::OutOfRange, base, "the wrapper's offset lies outside of the file");
+    let outside = || Error::new(ErrorKind::OutOfRange, base, "the offset in the wrapper is outside of the file");
     let start = word(8).ok_or_else(outside)?;
     let size = word(12).ok_or_else(outside)?;
-    // A wrapper that claims more than there is: take what there is, the records will tell.
+    // If the wrapper claims more than the file holds, read what is there: a record that is cut off is reported
+    // when it is read.
     let end = start.saturating_add(size).min(bytes.len());
     match bytes.get(start..end) {
         Some(stream) if stream.starts_with(&MAGIC) => Ok(start..end),
         Some(_) => {
-            Err(Error::new(ErrorKind::BadMagic, base.saturating_add(start as u64), "no bitcode in the wrapper"))
+            Err(Error::new(ErrorKind::BadMagic, base.saturating_add(start as u64), "no bitcode at the offset in the wrapper"))
         }
         None => Err(outside()),
     }
 }
 
-/// An operand of an abbreviation that stands for one number.
+/// An abbreviation operand that encodes one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scalar {
+enum ScalarEncoding {
     Literal(u64),
     Fixed(u32),
     Variable(u32),
     Char6,
 }
 
-impl Scalar {
+impl ScalarEncoding {
     #[inline(always)]
     fn read(self, bits: &mut BitReader<'_>) -> u64 {
         match self {
-            Scalar::Literal(value) => value,
-            Scalar::Fixed(width) => bits.fixed(width),
-            Scalar::Variable(width) => bits.variable(width),
-            Scalar::Char6 => u64::from(char6(bits.small(6))),
+            ScalarEncoding::Literal(value) => value,
+            ScalarEncoding::Fixed(width) => bits.fixed(width),
+            ScalarEncoding::Variable(width) => bits.variable(width),
+            ScalarEncoding::Char6 => u64::from(char6(bits.fixed57(6))),
         }
     }
 }
 
-/// An operand of an abbreviation.
-enum Operand {
-    Scalar(Scalar),
-    /// The operand after this one is the element.
+/// An abbreviation operand.
+enum AbbreviationOperand {
+    Scalar(ScalarEncoding),
+    /// The next operand is the element's encoding.
     Array,
     Blob,
 }
 
-/// What may follow the scalars of an abbreviation.
+/// What follows the scalars of an abbreviation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tail {
+enum AbbreviationTail {
     None,
-    Array(Scalar),
+    Array(ScalarEncoding),
     Blob,
 }
 
-/// One abbreviation: its scalars are a range of [`Abbreviations::scalars`].
+/// An abbreviation; its scalars are a range of [`Abbreviations::scalars`].
 #[derive(Clone, Copy, Debug)]
-struct Definition {
+struct Abbreviation {
     start: u32,
     end: u32,
-    tail: Tail,
+    tail: AbbreviationTail,
 }
 
-/// All abbreviations that were met, and those that `BLOCKINFO` assigns to blocks.
+/// All abbreviations defined so far, and those that `BLOCKINFO` assigns to blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Abbreviations {
-    scalars: Vec<Scalar>,
-    definitions: Vec<Definition>,
+    scalars: Vec<ScalarEncoding>,
+    definitions: Vec<Abbreviation>,
     block_info: Vec<(u32, Vec<u32>)>,
 }
 
@@ -130,20 +133,20 @@ impl Abbreviations {
 /// What comes next in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// The end of the current block; it has been left.
+    /// The end of the current block; the cursor is after it.
     EndBlock,
-    /// A block of this id, not yet entered.
+    /// A block with this id, not yet entered.
     Block(u32),
-    /// A record, to be read with [`Cursor::read_record`].
+    /// A record with this abbreviation id, not yet read: see [`Cursor::read_record`].
     Record(u32),
 }
 
-/// One record: its code and operands. The buffers are reused from record to record.
+/// A record: code and operands. The buffers are reused from record to record.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     /// The record's code.
     pub code: u32,
-    /// The operands; bytes of a blob are not among them.
+    /// The operands, without the bytes of a blob.
     pub values: Operands,
     /// The bytes of a blob, as a range of the stream.
     pub blob: Range<usize>,
@@ -151,7 +154,7 @@ pub struct Record {
     pub offset: u64,
 }
 
-/// The operands of a record, a slice of numbers. The buffer behind it only grows.
+/// The operands of a record, a slice of a buffer that only grows.
 #[derive(Clone, Debug, Default)]
 pub struct Operands {
     buffer: Vec<u64>,
@@ -159,13 +162,13 @@ pub struct Operands {
 }
 
 impl Operands {
-    /// The operands.
+    /// Returns the operands.
     #[inline(always)]
     pub fn as_slice(&self) -> &[u64] {
         self.buffer.get(..self.count).unwrap_or_default()
     }
 
-    /// Room for so many more operands, to be filled.
+    /// Adds `more` operands and returns their slots, to be filled.
     #[inline(always)]
     fn add(&mut self, more: usize) -> &mut [u64] {
         let start = self.count;
@@ -186,9 +189,9 @@ impl core::ops::Deref for Operands {
     }
 }
 
-/// What has to be restored when a block ends.
+/// The state of the enclosing block, restored when a block ends.
 #[derive(Clone, Debug)]
-struct Scope {
+struct EnclosingBlock {
     width: u32,
     abbreviations: Vec<u32>,
 }
@@ -201,117 +204,118 @@ pub struct Cursor<'a> {
     base: u64,
     width: u32,
     current: Vec<u32>,
-    scopes: Vec<Scope>,
+    enclosing: Vec<EnclosingBlock>,
     abbreviations: Abbreviations,
 }
 
 impl<'a> Cursor<'a> {
-    /// How deep blocks may nest: LLVM's own writers reach four.
+    /// Maximum nesting depth of blocks. LLVM's own writer reaches four.
     pub const MAX_DEPTH: usize = 32;
 
-    /// A cursor at the first item after the magic number of a stream.
+    /// Creates a cursor at the first item after the magic number of a stream.
     pub fn new(stream: &'a [u8], base: u64) -> Self {
         Self {
             bits: BitReader::new(stream, 32),
             base,
             width: 2,
             current: Vec::new(),
-            scopes: Vec::new(),
+            enclosing: Vec::new(),
             abbreviations: Abbreviations::default(),
         }
     }
 
-    /// A cursor of the same stream at `position` (as [`Cursor::position`] gave it, just before a block's body),
-    /// with the abbreviations that were known then.
+    /// Creates a cursor of the same stream at `position`, which [`Cursor::position`] returned just before the
+    /// block was entered, with the abbreviations known at that point.
     #[must_use]
     pub fn resume(stream: &'a [u8], base: u64, abbreviations: &Abbreviations, position: usize) -> Self {
         Self { bits: BitReader::new(stream, position), abbreviations: abbreviations.clone(), ..Self::new(stream, base) }
     }
 
-    /// All abbreviations known by now.
+    /// Returns all abbreviations defined so far.
     pub fn abbreviations(&self) -> &Abbreviations {
         &self.abbreviations
     }
 
-    /// The stream's bytes.
+    /// Returns the bytes of the stream.
     pub fn data(&self) -> &'a [u8] {
         self.bits.data()
     }
 
-    /// The next bit's position.
+    /// Returns the position of the next bit.
     pub fn position(&self) -> usize {
         self.bits.position()
     }
 
-    /// The file offset of the byte that holds the next bit.
+    /// Returns the file offset of the byte that holds the next bit.
     pub fn offset(&self) -> u64 {
         self.base.saturating_add((self.bits.position() >> 3) as u64)
     }
 
-    /// The file offset of the byte that holds the first bit of the item that [`Cursor::advance_entry`] gave last.
+    /// Returns the file offset of the byte that holds the first bit of the item that [`Cursor::advance_entry`]
+    /// returned last.
     pub fn item_offset(&self) -> u64 {
         let start = self.position().saturating_sub(self.width as usize);
         self.base.saturating_add((start >> 3) as u64)
     }
 
-    /// The file offset behind the byte that holds the last bit that was read.
+    /// Returns the file offset after the byte that holds the last bit read.
     pub fn end_offset(&self) -> u64 {
         self.base.saturating_add(self.position().div_ceil(8) as u64)
     }
 
-    /// Whether fewer than 32 bits are left, which holds no further block.
+    /// Returns whether fewer than 32 bits are left, too few for another block.
     pub fn at_end(&self) -> bool {
         self.bits.remaining() < 32
     }
 
     #[cold]
-    fn fault(&self, kind: ErrorKind, message: &'static str) -> Error {
+    fn error(&self, kind: ErrorKind, message: &'static str) -> Error {
         Error::new(kind, self.offset(), message)
     }
 
     fn check(&self) -> Result<()> {
-        if self.bits.overrun() { Err(self.fault(ErrorKind::Truncated, "bitstream ends inside of an item")) } else { Ok(()) }
+        if self.bits.overrun() { Err(self.error(ErrorKind::Truncated, "bitstream ends inside an item")) } else { Ok(()) }
     }
 
-    /// The abbreviation number of the next item.
+    /// Reads the abbreviation id of the next item.
     #[inline(always)]
-    fn item(&mut self) -> Result<u32> {
-        // At most 32 bits wide, as `enter_block` saw to.
-        let item = self.bits.small(self.width);
+    fn read_abbreviation_id(&mut self) -> Result<u32> {
+        // `enter_block` has checked that the width is at most 32 bits.
+        let id = self.bits.fixed57(self.width);
         if self.bits.overrun() {
-            return Err(self.fault(ErrorKind::Truncated, "bitstream ends inside of a block"));
+            return Err(self.error(ErrorKind::Truncated, "bitstream ends inside a block"));
         }
-        Ok(u32::try_from(item).unwrap_or(u32::MAX))
+        Ok(u32::try_from(id).unwrap_or(u32::MAX))
     }
 
     fn leave_block(&mut self) -> Result<()> {
         self.bits.align();
-        match self.scopes.pop() {
-            Some(scope) => {
-                self.width = scope.width;
-                self.current = scope.abbreviations;
+        match self.enclosing.pop() {
+            Some(outer) => {
+                self.width = outer.width;
+                self.current = outer.abbreviations;
                 Ok(())
             }
-            None => Err(self.fault(ErrorKind::BadValue, "end of a block outside of any block")),
+            None => Err(self.error(ErrorKind::BadValue, "END_BLOCK outside of any block")),
         }
     }
 
-    /// What comes next. Abbreviation definitions are taken in silently.
+    /// Reads up to the next block or record, or to the end of the block, and returns which it is. Abbreviations defined on the way are added.
     ///
     /// # Errors
     /// If the stream ends or an abbreviation is malformed.
     #[inline(always)]
     pub fn advance_entry(&mut self) -> Result<Entry> {
-        match self.item()? {
+        match self.read_abbreviation_id()? {
             id @ 3.. => Ok(Entry::Record(id)),
             id => self.advance_special(id),
         }
     }
 
-    /// What comes next, if that is no record.
-    fn advance_special(&mut self, mut item: u32) -> Result<Entry> {
+    /// Continues [`Cursor::advance_entry`] with an item that is not a record.
+    fn advance_special(&mut self, mut abbreviation: u32) -> Result<Entry> {
         loop {
-            match item {
+            match abbreviation {
                 0 => {
                     self.leave_block()?;
                     return Ok(Entry::EndBlock);
@@ -327,42 +331,42 @@ impl<'a> Cursor<'a> {
                 }
                 id => return Ok(Entry::Record(id)),
             }
-            item = self.item()?;
+            abbreviation = self.read_abbreviation_id()?;
         }
     }
 
-    /// Goes into the block that [`Cursor::advance_entry`] announced.
+    /// Enters the block that [`Cursor::advance_entry`] returned.
     ///
     /// # Errors
-    /// If the block's header is malformed, or blocks nest too deep.
+    /// If the block's header is malformed, or blocks nest too deeply.
     pub fn enter_block(&mut self, block: u32) -> Result<()> {
         self.enter_sized_block(block).map(|_| ())
     }
 
-    /// Goes into a block, and tells its size in bits: what it claims, but no more than there is.
+    /// Enters a block and returns its size in bits: what its header claims, but no more than is left.
     ///
     /// # Errors
     /// As [`Cursor::enter_block`].
     pub fn enter_sized_block(&mut self, block: u32) -> Result<usize> {
         let (width, words) = self.block_header()?;
         if !(2..=32).contains(&width) {
-            return Err(self.fault(ErrorKind::BadValue, "block with an impossible abbreviation width"));
+            return Err(self.error(ErrorKind::BadValue, "abbreviation width of a block is not in 2..=32"));
         }
-        if self.scopes.len() >= Self::MAX_DEPTH {
-            return Err(self.fault(ErrorKind::Limit, "blocks nest too deep"));
+        if self.enclosing.len() >= Self::MAX_DEPTH {
+            return Err(self.error(ErrorKind::Limit, "blocks nest too deeply"));
         }
         let inherited = self.abbreviations.of_block(block).to_vec();
         let abbreviations = core::mem::replace(&mut self.current, inherited);
-        self.scopes.push(Scope { width: self.width, abbreviations });
+        self.enclosing.push(EnclosingBlock { width: self.width, abbreviations });
         self.width = width;
         Ok(words.saturating_mul(32).min(self.bits.remaining()))
     }
 
-    /// Goes into the block that [`Cursor::advance_entry`] announced, calls `take` for each of its records, and passes
-    /// over the blocks in it.
+    /// Enters the block that [`Cursor::advance_entry`] returned, calls `take` for each of its records, and skips
+    /// the blocks in it.
     ///
     /// # Errors
-    /// If the stream is damaged, and the first that `take` returns.
+    /// If the stream is damaged, or the first error that `take` returns.
     pub fn for_records(&mut self, block: u32, mut take: impl FnMut(&Self, &Record) -> Result<()>) -> Result<()> {
         self.enter_block(block)?;
         let mut record = Record::default();
@@ -378,7 +382,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes over the block that [`Cursor::advance_entry`] announced.
+    /// Skips the block that [`Cursor::advance_entry`] returned.
     ///
     /// # Errors
     /// If its length reaches past the end of the stream.
@@ -386,7 +390,7 @@ impl<'a> Cursor<'a> {
         let (_, words) = self.block_header()?;
         let bits = words.saturating_mul(32);
         if bits > self.bits.remaining() {
-            return Err(self.fault(ErrorKind::Truncated, "block is longer than the stream"));
+            return Err(self.error(ErrorKind::Truncated, "block is longer than the stream"));
         }
         self.bits.seek(self.position().saturating_add(bits));
         Ok(())
@@ -400,7 +404,7 @@ impl<'a> Cursor<'a> {
         Ok((u32::try_from(width).unwrap_or(u32::MAX), usize::try_from(words).unwrap_or(usize::MAX)))
     }
 
-    /// Takes in a `BLOCKINFO` block that [`Cursor::advance_entry`] announced.
+    /// Reads the `BLOCKINFO` block that [`Cursor::advance_entry`] returned.
     ///
     /// # Errors
     /// If it is malformed.
@@ -409,17 +413,17 @@ impl<'a> Cursor<'a> {
         let mut record = Record::default();
         let mut target = None;
         loop {
-            match self.item()? {
+            match self.read_abbreviation_id()? {
                 0 => return self.leave_block(),
                 1 => {
                     self.bits.variable(8);
                     self.skip_block()?;
                 }
-                // Definitions in here belong to the block named last, not to this one.
+                // Definitions here belong to the block that SETBID named last, not to BLOCKINFO.
                 2 => {
                     let definition = self.define_abbreviation()?;
                     let Some(block) = target else {
-                        return Err(self.fault(ErrorKind::BadValue, "abbreviation in BLOCKINFO before a block id"));
+                        return Err(self.error(ErrorKind::BadValue, "abbreviation in BLOCKINFO before SETBID"));
                     };
                     self.abbreviations.add_to_block(block, definition);
                 }
@@ -436,67 +440,67 @@ impl<'a> Cursor<'a> {
     fn define_abbreviation(&mut self) -> Result<u32> {
         let count = self.bits.variable(5);
         if count > MAX_ABBREVIATION_OPERANDS || self.abbreviations.definitions.len() >= MAX_ABBREVIATIONS {
-            return Err(self.fault(ErrorKind::Limit, "too many abbreviations"));
+            return Err(self.error(ErrorKind::Limit, "too many abbreviations"));
         }
         if self.abbreviations.definitions.is_empty() {
-            // As many as most files have.
+            // The number that most files have.
             self.abbreviations.definitions.reserve(32);
             self.abbreviations.scalars.reserve(96);
         }
         let position = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let start = position(self.abbreviations.scalars.len());
-        let mut tail = Tail::None;
+        let mut tail = AbbreviationTail::None;
         let mut left = count;
         while left > 0 {
             left = left.wrapping_sub(1);
-            match (self.operand()?, left) {
-                (Operand::Scalar(scalar), _) => self.abbreviations.scalars.push(scalar),
-                (Operand::Array, 1) => {
+            match (self.read_operand()?, left) {
+                (AbbreviationOperand::Scalar(scalar), _) => self.abbreviations.scalars.push(scalar),
+                (AbbreviationOperand::Array, 1) => {
                     left = 0;
-                    let Operand::Scalar(element) = self.operand()? else {
-                        return Err(self.fault(ErrorKind::BadValue, "array of arrays in an abbreviation"));
+                    let AbbreviationOperand::Scalar(element) = self.read_operand()? else {
+                        return Err(self.error(ErrorKind::BadValue, "abbreviation with an array of arrays or blobs"));
                     };
-                    tail = Tail::Array(element);
+                    tail = AbbreviationTail::Array(element);
                 }
-                (Operand::Blob, 0) => tail = Tail::Blob,
-                _ => return Err(self.fault(ErrorKind::BadValue, "array or blob that does not end an abbreviation")),
+                (AbbreviationOperand::Blob, 0) => tail = AbbreviationTail::Blob,
+                _ => return Err(self.error(ErrorKind::BadValue, "array or blob is not the last operand of an abbreviation")),
             }
         }
         let end = position(self.abbreviations.scalars.len());
-        self.abbreviations.definitions.push(Definition { start, end, tail });
+        self.abbreviations.definitions.push(Abbreviation { start, end, tail });
         Ok(position(self.abbreviations.definitions.len().saturating_sub(1)))
     }
 
-    /// One operand of an abbreviation that is being defined.
-    fn operand(&mut self) -> Result<Operand> {
+    /// Reads an operand of an abbreviation definition.
+    fn read_operand(&mut self) -> Result<AbbreviationOperand> {
         let operand = if self.bits.fixed(1) == 1 {
-            Operand::Scalar(Scalar::Literal(self.bits.variable(8)))
+            AbbreviationOperand::Scalar(ScalarEncoding::Literal(self.bits.variable(8)))
         } else {
             match self.bits.fixed(3) {
-                1 => Operand::Scalar(Scalar::Fixed(self.width_of_operand(64)?)),
-                2 => Operand::Scalar(Scalar::Variable(self.width_of_operand(32)?)),
-                3 => Operand::Array,
-                4 => Operand::Scalar(Scalar::Char6),
-                5 => Operand::Blob,
-                _ => return Err(self.fault(ErrorKind::BadValue, "unknown encoding in an abbreviation")),
+                1 => AbbreviationOperand::Scalar(ScalarEncoding::Fixed(self.read_width(64)?)),
+                2 => AbbreviationOperand::Scalar(ScalarEncoding::Variable(self.read_width(32)?)),
+                3 => AbbreviationOperand::Array,
+                4 => AbbreviationOperand::Scalar(ScalarEncoding::Char6),
+                5 => AbbreviationOperand::Blob,
+                _ => return Err(self.error(ErrorKind::BadValue, "unknown operand encoding in an abbreviation")),
             }
         };
         self.check()?;
         Ok(operand)
     }
 
-    fn width_of_operand(&mut self, most: u64) -> Result<u32> {
+    fn read_width(&mut self, max: u64) -> Result<u32> {
         let width = self.bits.variable(5);
         match u32::try_from(width) {
-            Ok(width_u32) if width <= most => Ok(width_u32),
-            _ => Err(self.fault(ErrorKind::BadValue, "operand of an abbreviation is too wide")),
+            Ok(width_u32) if width <= max => Ok(width_u32),
+            _ => Err(self.error(ErrorKind::BadValue, "abbreviation operand is too wide")),
         }
     }
 
-    /// Reads the record that [`Cursor::advance_entry`] announced.
+    /// Reads the record that [`Cursor::advance_entry`] returned.
     ///
     /// # Errors
-    /// If the abbreviation is unknown or the stream ends.
+    /// If the abbreviation is unknown or the stream ends early.
     #[inline]
     pub fn read_record(&mut self, id: u32, record: &mut Record) -> Result<()> {
         record.values.count = 0;
@@ -510,7 +514,7 @@ impl<'a> Cursor<'a> {
         record.code = u32::try_from(bits.variable(6)).unwrap_or(u32::MAX);
         let count = bits.variable(6);
         if count > bits.remaining() as u64 / 6 {
-            return Err(self.fault(ErrorKind::Truncated, "record is longer than the stream"));
+            return Err(self.error(ErrorKind::Truncated, "record is longer than the stream"));
         }
         for slot in record.values.add(usize::try_from(count).unwrap_or(0)) {
             *slot = bits.variable(6);
@@ -523,8 +527,8 @@ impl<'a> Cursor<'a> {
         let index = usize::try_from(id).unwrap_or(usize::MAX).wrapping_sub(4);
         let abbreviations = &self.abbreviations;
         let definition = self.current.get(index).and_then(|&at| abbreviations.definitions.get(at as usize));
-        let Some(&Definition { start, end, tail }) = definition else {
-            return Err(self.fault(ErrorKind::BadValue, "record with an unknown abbreviation"));
+        let Some(&Abbreviation { start, end, tail }) = definition else {
+            return Err(self.error(ErrorKind::BadValue, "record uses an undefined abbreviation"));
         };
         let scalars = abbreviations.scalars.get(start as usize..end as usize).unwrap_or_default();
         let mut bits = self.bits;
@@ -535,30 +539,30 @@ impl<'a> Cursor<'a> {
                     *slot = scalar.read(&mut bits);
                 }
             }
-            None if tail == Tail::None => {
-                return Err(self.fault(ErrorKind::BadValue, "abbreviation without a code"));
+            None if tail == AbbreviationTail::None => {
+                return Err(self.error(ErrorKind::BadValue, "abbreviation without operands"));
             }
             None => record.code = u32::MAX,
         }
         self.bits = bits;
         match tail {
-            Tail::None => self.check(),
-            Tail::Array(element) => self.read_array(element, record),
-            Tail::Blob => self.read_blob(record),
+            AbbreviationTail::None => self.check(),
+            AbbreviationTail::Array(element) => self.read_array(element, record),
+            AbbreviationTail::Blob => self.read_blob(record),
         }
     }
 
-    fn read_array(&mut self, element: Scalar, record: &mut Record) -> Result<()> {
+    fn read_array(&mut self, element: ScalarEncoding, record: &mut Record) -> Result<()> {
         let mut bits = self.bits;
         let count = bits.variable(6);
-        // Every element of one bit or more; elements of no bits are limited by the same figure.
+        // An element takes at least one bit; elements of zero bits are held to the same limit.
         if count > bits.remaining() as u64 {
-            return Err(self.fault(ErrorKind::Truncated, "array is longer than the stream"));
+            return Err(self.error(ErrorKind::Truncated, "array is longer than the stream"));
         }
         let slots = record.values.add(usize::try_from(count).unwrap_or(0));
         match element {
-            Scalar::Fixed(width) if width <= 57 => slots.iter_mut().for_each(|slot| *slot = bits.small(width)),
-            Scalar::Char6 => slots.iter_mut().for_each(|slot| *slot = u64::from(char6(bits.small(6)))),
+            ScalarEncoding::Fixed(width) if width <= 57 => slots.iter_mut().for_each(|slot| *slot = bits.fixed57(width)),
+            ScalarEncoding::Char6 => slots.iter_mut().for_each(|slot| *slot = u64::from(char6(bits.fixed57(6)))),
             element => slots.iter_mut().for_each(|slot| *slot = element.read(&mut bits)),
         }
         self.bits = bits;
@@ -571,7 +575,7 @@ impl<'a> Cursor<'a> {
         let start = self.position() >> 3;
         let end = start.saturating_add(size);
         if end > self.data().len() {
-            return Err(self.fault(ErrorKind::Truncated, "blob is longer than the stream"));
+            return Err(self.error(ErrorKind::Truncated, "blob is longer than the stream"));
         }
         record.blob = start..end;
         self.bits.seek(end.saturating_mul(8));
@@ -580,7 +584,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The characters of a `char6`.
+/// Decodes a `char6`.
 fn char6(value: u64) -> u8 {
     const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
     LETTERS.get((value & 63) as usize).copied().unwrap_or(b'_')
@@ -590,11 +594,11 @@ fn char6(value: u64) -> u8 {
 mod tests {
     use super::*;
 
-    /// Writes bits, to build streams for tests.
+    /// Builds streams for tests.
     #[derive(Default)]
-    struct Bits(Vec<u8>, usize);
+    struct BitWriter(Vec<u8>, usize);
 
-    impl Bits {
+    impl BitWriter {
         fn fixed(&mut self, value: u64, width: usize) -> &mut Self {
             for bit in 0..width {
                 if self.1.is_multiple_of(8) {
@@ -623,14 +627,14 @@ mod tests {
         }
     }
 
-    fn stream() -> Bits {
-        let mut bits = Bits::default();
+    fn stream() -> BitWriter {
+        let mut bits = BitWriter::default();
         bits.fixed(u64::from(u32::from_le_bytes(MAGIC)), 32);
         bits
     }
 
     #[test]
-    fn widths_of_no_bits_and_all_encodings() {
+    fn zero_width_operands_and_all_encodings() {
         let mut bits = stream();
         bits.fixed(1, 2).vbr(8, 8).vbr(3, 4).align().fixed(0, 32);
         // Literal 7, Fixed(0), VBR(0), VBR(6), Array of Char6.
@@ -656,7 +660,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_past_the_end_are_refused() {
+    fn lengths_past_the_end_are_refused() {
         let mut bits = stream();
         bits.fixed(1, 2).vbr(8, 8).vbr(2, 4).align().fixed(1 << 30, 32);
         bits.fixed(3, 2).vbr(1, 6).vbr(u64::from(u32::MAX), 6);

@@ -1,4 +1,4 @@
-//! Calls, branches and what handles exceptions.
+//! Reads calls, branches and exception handling.
 
 use super::{BodyReader, Fields, code};
 use crate::body::{Bundle, Call, FunctionBody};
@@ -9,9 +9,9 @@ use crate::types::Type;
 use crate::value::{Operand, Value, ValueKind};
 use alloc::vec::Vec;
 
-/// Old `switch` records with constants inside of the record carry this in the upper half of the first operand.
+/// The upper half of the first operand of old `switch` records, which hold their case values in the record.
 const SWITCH_MAGIC: u64 = 0x4B5;
-/// How many cases the ranges of an old `switch` may expand to.
+/// Maximum number of cases that a range of an old `switch` expands to.
 const MAX_SWITCH_RANGE: u64 = 1 << 16;
 
 impl BodyReader<'_, '_> {
@@ -40,7 +40,7 @@ impl BodyReader<'_, '_> {
         self.body.operands.push(Operand::value(condition));
         self.body.operands.push(default);
         while fields.len() >= 2 {
-            // Case values are constants, stored by their absolute numbers.
+            // Case values are constants, stored as absolute value numbers.
             let value = Operand::value(ValueId(narrow(fields.next()?)));
             let block = self.block_operand(fields.next()?)?;
             self.body.operands.push(value);
@@ -56,7 +56,8 @@ impl BodyReader<'_, '_> {
         self.push(self.plain(Opcode::Switch, self.types.void, operands));
     }
 
-    /// LLVM 3.2's form: `[magic, type, condition, default, cases, (items, (single, low, high?)…, block)…]`.
+    /// Reads LLVM 3.2's form of `switch`: `[magic, type, condition, default, cases, (items, (single, low, high?)…,
+    /// block)…]`.
     pub(super) fn switch_with_constants(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let ty = self.ty(fields.next()?)?;
         let Type::Integer(width) = self.module.types.get(ty) else { return None };
@@ -69,7 +70,7 @@ impl BodyReader<'_, '_> {
         self.body.operands.push(Operand::value(condition));
         self.body.operands.push(default);
         for _ in 0..fields.next()? {
-            let mut items = Vec::new();
+            let mut case_values = Vec::new();
             for _ in 0..fields.next()? {
                 let single = fields.next()? != 0;
                 let low = unrotate(fields.next()?);
@@ -77,11 +78,11 @@ impl BodyReader<'_, '_> {
                 if high.wrapping_sub(low) > MAX_SWITCH_RANGE {
                     return None;
                 }
-                items.extend(low..=high);
+                case_values.extend(low..=high);
             }
             let block = self.block_operand(fields.next()?)?;
-            for item in items {
-                let value = self.add_constant(Constant::Integer(item), ty);
+            for case_value in case_values {
+                let value = self.add_constant(Constant::Integer(case_value), ty);
                 self.body.operands.push(Operand::value(value));
                 self.body.operands.push(block);
             }
@@ -90,7 +91,7 @@ impl BodyReader<'_, '_> {
         Some(())
     }
 
-    /// A constant that the file has no number for.
+    /// Adds a constant that has no number in the file.
     pub(super) fn add_constant(&mut self, constant: Constant, ty: TypeId) -> ValueId {
         let kind = ValueKind::Constant(self.body.constants.add(constant));
         let id = FunctionBody::UNNUMBERED.saturating_add(narrow(self.body.unnumbered.len() as u64));
@@ -135,7 +136,7 @@ impl BodyReader<'_, '_> {
         index
     }
 
-    /// The function type of a call: stored, or that of the callee.
+    /// Returns the function type of a call: the stored type, or that of the callee.
     pub(super) fn callee_type(&self, explicit: Option<TypeId>, callee: TypeId) -> Option<TypeId> {
         let ty = match explicit {
             Some(ty) => ty,
@@ -144,7 +145,7 @@ impl BodyReader<'_, '_> {
         self.module.types.is_function(ty).then_some(ty)
     }
 
-    /// Appends the arguments of a call to the operands.
+    /// Appends the arguments of a call to the operands, and returns the type of its result.
     pub(super) fn arguments(&mut self, fields: &mut Fields<'_>, function_type: TypeId) -> Option<TypeId> {
         let module = self.module;
         let Type::Function { result, parameters, variadic } = module.types.get(function_type) else {

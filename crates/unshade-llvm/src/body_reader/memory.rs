@@ -1,4 +1,4 @@
-//! Memory: addresses, accesses, variables and atomic operations.
+//! Reads memory instructions: `getelementptr`, `alloca`, loads, stores, fences and atomic operations.
 
 use super::{BodyReader, Fields, code};
 use crate::ids::{Slice, TypeId, ValueId, narrow};
@@ -7,7 +7,7 @@ use crate::types::Type;
 use crate::value::Operand;
 use unshade_core::{Error, ErrorKind};
 
-/// An alignment as stored, which is the exponent plus one: 4 GiB at most.
+/// Checks a stored alignment, which is the exponent plus one: at most 4 GiB.
 fn checked_alignment(stored: u64) -> Option<u64> {
     const MOST: u64 = 33;
     (stored <= MOST).then_some(stored)
@@ -37,7 +37,7 @@ impl BodyReader<'_, '_> {
             self.body.operands.push(Operand::value(index));
             lanes = lanes.or_else(|| self.lanes(index_type));
             if !first {
-                element = self.step(element, index).unwrap_or(TypeId::NONE);
+                element = self.index_type_by(element, index).unwrap_or(TypeId::NONE);
             }
             first = false;
         }
@@ -51,16 +51,17 @@ impl BodyReader<'_, '_> {
         Some(())
     }
 
-    /// The result of an address whose type the file lacks, which only a damaged one does: the type of its base.
+    /// Returns the type of the base for a `getelementptr` whose result type the file lacks; only a damaged file
+    /// lacks it.
     #[cold]
     fn mistyped_pointer(&mut self, base: TypeId) -> Option<TypeId> {
         self.module.types.address_space(base)?;
-        let error = Error::without_offset(ErrorKind::BadValue, "an address of a type that the file lacks");
+        let error = Error::without_offset(ErrorKind::BadValue, "result type of getelementptr is not in the type table");
         self.body.diagnostics.error("llvm-function", error);
         Some(base)
     }
 
-    /// The number of elements of a vector.
+    /// Returns the number of elements of a vector, and whether it is scalable.
     pub(super) fn lanes(&self, ty: TypeId) -> Option<(u32, bool)> {
         match self.module.types.get(ty) {
             Type::Vector { count, scalable, .. } => Some((count, scalable)),
@@ -68,8 +69,8 @@ impl BodyReader<'_, '_> {
         }
     }
 
-    /// The part of a type that an index selects.
-    pub(super) fn step(&self, ty: TypeId, index: ValueId) -> Option<TypeId> {
+    /// Returns the type that an index of `getelementptr` selects.
+    pub(super) fn index_type_by(&self, ty: TypeId, index: ValueId) -> Option<TypeId> {
         match self.module.types.get(ty) {
             Type::Struct(_) => self.module.types.child(ty, self.module.integer(Some(self.body), index)?),
             _ => self.module.types.child(ty, 0),
@@ -132,8 +133,8 @@ impl BodyReader<'_, '_> {
         Some(())
     }
 
-    /// Bits of the last operand: 0 to 4 and 8 to 10 the alignment, 5 `inalloca`, 6 the type is that of the
-    /// variable and not of the pointer, 7 `swifterror`.
+    /// Reads `alloca`. Bits of the last operand: 0 to 4 and 8 to 10 alignment, 5 `inalloca`, 6 the type is that of
+    /// the variable, not of the pointer, 7 `swifterror`.
     pub(super) fn alloca(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let mut ty = self.ty(fields.next()?)?;
         let _size_type = fields.next()?;
@@ -185,14 +186,14 @@ impl BodyReader<'_, '_> {
         let scope = fields.next()?;
         let failure = match fields.next().filter(|_| code == code::CMPXCHG || length >= 7) {
             Some(failure) => failure,
-            // The strongest ordering that a failure may have.
+            // The strongest ordering that is valid on failure.
             None => match success {
                 4 => 2,
                 5 => 3,
                 other => other,
             },
         };
-        // A failure writes nothing.
+        // A failed exchange stores nothing, so it can't release.
         if !matches!(success, 2..=6) || !matches!(failure, 2 | 3 | 6) {
             return None;
         }
@@ -206,9 +207,9 @@ impl BodyReader<'_, '_> {
         instruction.detail = narrow(scope);
         instruction.extra = Memory::new(checked_alignment(alignment)?, success, failure).0;
         if code == code::CMPXCHG_OLD && length < 8 {
-            // Before LLVM 3.6 the result was the value alone.
-            let both = self.push_unnumbered(instruction);
-            let operands = self.operands(&[Operand::value(both)]);
+            // Before LLVM 3.6 the result was the loaded value without the success bit.
+            let result = self.push_unnumbered(instruction);
+            let operands = self.operands(&[Operand::value(result)]);
             let start = narrow(self.body.indices.len() as u64);
             self.body.indices.push(0);
             let mut instruction = self.plain(Opcode::ExtractValue, ty, operands);

@@ -1,8 +1,9 @@
-//! Reading a function's block (`FUNCTION_BLOCK_ID`).
+//! Reads a function's block (`FUNCTION_BLOCK_ID`).
 //!
-//! Values are numbered as they are defined; operands are stored relative to the number of the next value (module
-//! version 1 and later). An operand that points ahead carries its type, as nothing else tells it. Records that
-//! can't be read end the function, because every number after them is uncertain; what was read before stays.
+//! Values are numbered as they are defined. From module version 1 on, operands are stored relative to the number
+//! of the next value. A forward reference carries its type, because the value it refers to is not known yet. A
+//! record that can't be read ends the function, because all later value numbers are uncertain; the instructions
+//! before it are kept.
 //!
 //! Knowledge: `FunctionCodes` of LLVM's `LLVMBitCodes.h` (3.2 to 19).
 
@@ -14,7 +15,7 @@ use crate::blocks;
 use crate::body::{Bundle, DebugRecord, FunctionBody, Location, UseList};
 use crate::ids::{BlockId, MetadataId, Slice, TypeId, ValueId, narrow, unrotate};
 use crate::instruction::{Instruction, Opcode};
-use crate::metadata::{Extras, Metadata};
+use crate::metadata::{MetadataExtras, Metadata};
 use crate::module::Module;
 use crate::types::Type;
 use crate::value::{Operand, Value, ValueKind};
@@ -22,6 +23,25 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Result};
 
+impl Module<'_> {
+    /// Reads the body of a function, given by its index in [`Module::functions`].
+    ///
+    /// # Errors
+    /// If the function has no body. What can't be read is reported in [`FunctionBody::diagnostics`].
+    pub fn body(&self, function: usize) -> Result<FunctionBody> {
+        let mut body = FunctionBody::default();
+        self.read_body(function, &mut body)?;
+        Ok(body)
+    }
+
+    /// Reads the body of a function into `body`, whose buffers are reused: reading many functions allocates once.
+    ///
+    /// # Errors
+    /// If the function has no body.
+    pub fn read_body(&self, function: usize, body: &mut FunctionBody) -> Result<()> {
+        BodyReader::read(self, narrow(function as u64), body)
+    }
+}
 
 pub(crate) mod code {
     pub(crate) const DECLAREBLOCKS: u32 = 1;
@@ -80,7 +100,7 @@ pub(crate) mod code {
     pub(crate) const DEBUG_RECORD_LABEL: u32 = 65;
 }
 
-/// Whether a record of this code is an instruction, or what became several.
+/// Returns whether a record of this code defines an instruction, or several after an upgrade.
 pub(crate) fn is_instruction(code: u32) -> bool {
     !matches!(
         code,
@@ -93,7 +113,7 @@ pub(crate) fn is_instruction(code: u32) -> bool {
     )
 }
 
-/// The operands of the record being decoded, taken from the front.
+/// The remaining operands of the record being decoded.
 #[derive(Clone, Copy)]
 struct Fields<'r> {
     values: &'r [u64],
@@ -119,8 +139,8 @@ impl<'r> Fields<'r> {
 pub(crate) struct BodyReader<'m, 'a> {
     module: &'m Module<'a>,
     body: &'m mut FunctionBody,
-    /// The types that operands which point ahead carry.
-    ahead: BTreeMap<u32, TypeId>,
+    /// The types that forward references carry, by value number.
+    forward_types: BTreeMap<u32, TypeId>,
     declared_blocks: u64,
     block_start: u32,
     bundles: Vec<Bundle>,
@@ -128,7 +148,7 @@ pub(crate) struct BodyReader<'m, 'a> {
     types: CommonTypes,
 }
 
-/// Types that every function needs.
+/// Types that many instructions need, looked up once.
 #[derive(Clone, Copy)]
 struct CommonTypes {
     void: TypeId,
@@ -137,14 +157,14 @@ struct CommonTypes {
 }
 
 impl<'m, 'a> BodyReader<'m, 'a> {
-    /// Reads the body of a function.
+    /// Reads the body of a function into `body`, whose buffers are reused.
     ///
     /// # Errors
-    /// If the function has none, or its block can't even be entered.
+    /// If the function has no body, or its block can't be entered.
     pub(crate) fn read(module: &'m Module<'a>, function: u32, body: &'m mut FunctionBody) -> Result<()> {
         let declared = module.functions.get(function as usize);
         let Some((declared, position)) = declared.and_then(|f| Some((f, f.body?))) else {
-            return Err(Error::without_offset(ErrorKind::OutOfRange, "function without a body"));
+            return Err(Error::without_offset(ErrorKind::OutOfRange, "function has no body"));
         };
         let find = |ty| module.types.find(ty).unwrap_or(TypeId::NONE);
         let types =
@@ -159,7 +179,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         let mut reader = Self {
             module,
             body,
-            ahead: BTreeMap::new(),
+            forward_types: BTreeMap::new(),
             declared_blocks: 0,
             block_start: 0,
             bundles: Vec::new(),
@@ -176,7 +196,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         Ok(())
     }
 
-    /// Makes room for what a block of this size usually holds, so that tables need not grow step by step.
+    /// Reserves what a block of this size usually holds, so that the tables are not reallocated step by step.
     fn reserve(&mut self, bits: usize) {
         const BITS_PER_INSTRUCTION: usize = 64;
         let instructions = bits / BITS_PER_INSTRUCTION;
@@ -193,7 +213,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
                 Entry::Block(block) => self.read_inner_block(cursor, block)?,
                 Entry::Record(id) => {
                     cursor.read_record(id, &mut record)?;
-                    if self.take(&record).is_none() {
+                    if self.read_record(&record).is_none() {
                         return Err(Self::unreadable(&record));
                     }
                 }
@@ -203,7 +223,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
 
     #[cold]
     fn unreadable(record: &Record) -> Error {
-        Error::new(ErrorKind::BadValue, record.offset, "instruction that can't be read")
+        Error::new(ErrorKind::BadValue, record.offset, "instruction can't be read")
             .found(alloc::format!("code {} of {} operands", record.code, record.values.len()))
     }
 
@@ -215,7 +235,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
                 body.constants.read(cursor, block, types, &mut body.values, &mut body.diagnostics)
             }
             blocks::METADATA => {
-                let mut extras = Extras::default();
+                let mut extras = MetadataExtras::default();
                 let types = self.module.metadata_types();
                 body.metadata.read(cursor, block, types, &mut extras, &mut body.diagnostics)
             }
@@ -226,7 +246,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         }
     }
 
-    /// Calls `take` for every record of a block.
+    /// Calls `take` for every record of a block; `None` ends the block with an error.
     fn for_records(
         cursor: &mut Cursor<'a>,
         block: u32,
@@ -294,40 +314,41 @@ impl<'m, 'a> BodyReader<'m, 'a> {
             self.body.blocks.push(Slice { start: self.block_start, count: end.saturating_sub(self.block_start) });
         }
         if (self.body.blocks.len() as u64) < self.declared_blocks && self.body.diagnostics.is_empty() {
-            let error = Error::without_offset(ErrorKind::BadValue, "a function that lacks some of its blocks");
+            let error = Error::without_offset(ErrorKind::BadValue, "function has fewer blocks than it declares");
             self.body.diagnostics.error("llvm-function", error);
         }
-        self.check_types_ahead();
+        self.check_forward_types();
         let defined = u64::from(self.body.value_base).saturating_add(self.body.values.len() as u64);
-        if self.ahead.keys().next_back().is_some_and(|&id| u64::from(id) >= defined) {
-            let message = "a value is used that nothing defines";
+        if self.forward_types.keys().next_back().is_some_and(|&id| u64::from(id) >= defined) {
+            let message = "instruction uses a value that is never defined";
             let error = Error::without_offset(ErrorKind::OutOfRange, message);
             self.body.diagnostics.error("llvm-unresolved", error);
         }
     }
 
-    /// Tells of values that have another type than their use before them, or metadata, says.
-    fn check_types_ahead(&mut self) {
+    /// Reports values whose type differs from that of a forward reference or of metadata that wraps them.
+    fn check_forward_types(&mut self) {
         let types = &self.module.types;
-        let differs = |id: ValueId, said: TypeId| match self.body.value(id) {
-            Some(value) if value.ty != said => {
-                types.address_space(value.ty).is_none() || types.address_space(value.ty) != types.address_space(said)
+        let differs = |id: ValueId, expected: TypeId| match self.body.value(id) {
+            Some(value) if value.ty != expected => {
+                types.address_space(value.ty).is_none()
+                    || types.address_space(value.ty) != types.address_space(expected)
             }
             _ => false,
         };
-        let wrong = self.ahead.iter().any(|(&id, &said)| differs(ValueId(id), said))
+        let wrong = self.forward_types.iter().any(|(&id, &expected)| differs(ValueId(id), expected))
             || self.body.metadata.iter().any(|(_, entry)| match entry {
                 Metadata::Value { ty, value } => differs(value, ty),
                 _ => false,
             });
         if wrong {
-            let message = "a value of another type than its use before it says";
+            let message = "type of a value differs from the type of a forward reference to it";
             let error = Error::without_offset(ErrorKind::BadValue, message);
             self.body.diagnostics.error("llvm-function", error);
         }
     }
 
-    /// The number of the next value.
+    /// Returns the number of the next value.
     #[inline(always)]
     fn next_value(&self) -> u32 {
         self.body.value_base.wrapping_add(narrow(self.body.values.len() as u64))
@@ -344,17 +365,17 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         if let Some(value) = self.body.value(id) {
             return value.ty;
         }
-        self.ahead.get(&id.0).copied().unwrap_or(TypeId::NONE)
+        self.forward_types.get(&id.0).copied().unwrap_or(TypeId::NONE)
     }
 
-    /// A stored number as an absolute one.
+    /// Converts a stored value number to an absolute one.
     #[inline(always)]
     fn absolute(&self, stored: u64) -> u32 {
         let stored = (stored & 0xFFFF_FFFF) as u32;
         if self.module.version >= 1 { self.next_value().wrapping_sub(stored) } else { stored }
     }
 
-    /// An operand with its type, which is stored if the operand points ahead.
+    /// Reads an operand with its type, which is stored if the operand is a forward reference.
     #[inline]
     fn typed(&mut self, fields: &mut Fields<'_>) -> Option<(ValueId, TypeId)> {
         let id = self.absolute(fields.next()?);
@@ -362,26 +383,26 @@ impl<'m, 'a> BodyReader<'m, 'a> {
             return Some((ValueId(id), self.type_of(ValueId(id))));
         }
         let ty = TypeId(narrow(fields.next()?));
-        self.point_ahead(id, ty)?;
+        self.add_forward_reference(id, ty)?;
         Some((ValueId(id), ty))
     }
 
-    /// An operand whose type follows from the instruction.
+    /// Reads an operand whose type follows from the instruction.
     #[inline]
     fn untyped(&mut self, fields: &mut Fields<'_>, ty: TypeId) -> Option<ValueId> {
         let id = self.absolute(fields.next()?);
         if id >= self.next_value() {
-            self.point_ahead(id, ty)?;
+            self.add_forward_reference(id, ty)?;
         }
         Some(ValueId(id))
     }
 
-    /// Notes the type of a value that is not defined yet.
-    fn point_ahead(&mut self, id: u32, ty: TypeId) -> Option<()> {
+    /// Records the type of a forward reference.
+    fn add_forward_reference(&mut self, id: u32, ty: TypeId) -> Option<()> {
         if id >= FunctionBody::UNNUMBERED {
             return None;
         }
-        self.ahead.insert(id, ty);
+        self.forward_types.insert(id, ty);
         Some(())
     }
 
@@ -401,7 +422,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         self.module.types.contains(ty).then_some(ty)
     }
 
-    /// Appends an instruction; its result is the next value unless it is `void`.
+    /// Appends an instruction; unless it is `void`, its result is the next value.
     fn push(&mut self, mut instruction: Instruction) {
         if instruction.ty != self.types.void {
             instruction.result = ValueId(self.next_value());
@@ -411,7 +432,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         self.append(instruction);
     }
 
-    /// Appends an instruction whose result has no number in the file.
+    /// Appends an instruction whose result has no number in the file, and returns the id of the result.
     fn push_unnumbered(&mut self, mut instruction: Instruction) -> ValueId {
         let id = FunctionBody::UNNUMBERED.saturating_add(narrow(self.body.unnumbered.len() as u64));
         let kind = ValueKind::Instruction(narrow(self.body.instructions.len() as u64));
@@ -443,10 +464,10 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         }
     }
 
-    fn take(&mut self, record: &Record) -> Option<()> {
+    fn read_record(&mut self, record: &Record) -> Option<()> {
         let fields = Fields { values: &record.values };
         if record.code > code::DECLAREBLOCKS && self.body.blocks.len() as u64 >= self.declared_blocks {
-            // Only what belongs to the last instruction may follow the last block.
+            // After the last block, only records that belong to the last instruction are valid.
             if !matches!(
                 record.code,
                 code::DEBUG_LOC | code::DEBUG_LOC_AGAIN | code::BLOCKADDR_USERS | code::DEBUG_RECORD_VALUE..
@@ -495,12 +516,12 @@ impl<'m, 'a> BodyReader<'m, 'a> {
             code::FENCE => self.fence(fields),
             code::CMPXCHG | code::CMPXCHG_OLD => self.compare_exchange(fields, record.code),
             code::ATOMICRMW | code::ATOMICRMW_OLD => self.atomic_operation(fields, record.code),
-            code::RESUME => self.one_typed(fields, Opcode::Resume),
+            code::RESUME => self.one_operand(fields, Opcode::Resume),
             code::LANDINGPAD | code::LANDINGPAD_OLD => self.landing_pad(fields, record.code),
             code::CLEANUPRET | code::CATCHRET => self.pad_return(fields, record.code),
             code::CATCHPAD | code::CLEANUPPAD => self.pad(fields, record.code),
             code::CATCHSWITCH => self.catch_switch(fields),
-            // Lists functions that take addresses of blocks, which the reader needs no hint for.
+            // Lists the functions that take the address of a block of this one; the reader does not need it.
             code::BLOCKADDR_USERS => Some(()),
             code::DEBUG_RECORD_VALUE..=code::DEBUG_RECORD_LABEL => self.debug_record(record),
             _ => None,
@@ -544,7 +565,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         let mut operands = self.operands(&[Operand::value(value)]);
         let mut opcode = opcode;
         if opcode == Opcode::BitCast && self.changes_address_space(from, ty) {
-            // Such casts became invalid; LLVM goes through an integer.
+            // Such bitcasts are no longer valid; LLVM upgrades them to a pair of casts through an integer.
             let word = self.module.types.find(Type::Integer(64))?;
             let middle = self.push_unnumbered(self.plain(Opcode::PtrToInt, word, operands));
             operands = self.operands(&[Operand::value(middle)]);
@@ -558,7 +579,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
 
     fn changes_address_space(&self, from: TypeId, to: TypeId) -> bool {
         let types = &self.module.types;
-        matches!((types.address_space(from), types.address_space(to)), (Some(one), Some(two)) if one != two)
+        matches!((types.address_space(from), types.address_space(to)), (Some(a), Some(b)) if a != b)
     }
 
     fn phi(&mut self, mut fields: Fields<'_>) -> Option<()> {
@@ -572,7 +593,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
                 narrow(stored)
             };
             if id >= self.next_value() {
-                self.point_ahead(id, ty)?;
+                self.add_forward_reference(id, ty)?;
             }
             let block = self.block_operand(fields.next()?)?;
             self.body.operands.push(Operand::value(ValueId(id)));
@@ -641,18 +662,18 @@ impl<'m, 'a> BodyReader<'m, 'a> {
     }
 
     fn shuffle(&mut self, mut fields: Fields<'_>) -> Option<()> {
-        let (one, ty) = self.typed(&mut fields)?;
-        let two = self.untyped(&mut fields, ty)?;
+        let (first, ty) = self.typed(&mut fields)?;
+        let second = self.untyped(&mut fields, ty)?;
         let (mask, mask_type) = self.typed(&mut fields)?;
         let (count, scalable) = self.lanes(mask_type)?;
         let element = self.module.types.child(ty, 0)?;
         let result = self.module.types.find(Type::Vector { count, element, scalable })?;
-        let operands = self.operands(&[Operand::value(one), Operand::value(two), Operand::value(mask)]);
+        let operands = self.operands(&[Operand::value(first), Operand::value(second), Operand::value(mask)]);
         self.push(self.plain(Opcode::ShuffleVector, result, operands));
         Some(())
     }
 
-    /// Follows indices through an aggregate type and keeps them.
+    /// Stores indices into an aggregate, and returns the type that they select, their start and their number.
     fn take_indices(&mut self, fields: Fields<'_>, aggregate: TypeId) -> Option<(TypeId, u32, u32)> {
         let start = narrow(self.body.indices.len() as u64);
         let mut ty = aggregate;
@@ -704,7 +725,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         Some(())
     }
 
-    fn one_typed(&mut self, mut fields: Fields<'_>, opcode: Opcode) -> Option<()> {
+    fn one_operand(&mut self, mut fields: Fields<'_>, opcode: Opcode) -> Option<()> {
         let (value, _) = self.typed(&mut fields)?;
         let operands = self.operands(&[Operand::value(value)]);
         self.push(self.plain(opcode, self.types.void, operands));
@@ -716,7 +737,7 @@ impl<'m, 'a> BodyReader<'m, 'a> {
         Slice { start: narrow(start as u64), count }
     }
 
-    /// `[line, column, scope + 1, inlined-at + 1, implicit?]`
+    /// Reads `[line, column, scope + 1, inlined-at + 1, implicit?]`.
     fn debug_location(&mut self, mut fields: Fields<'_>) -> Option<()> {
         let line = narrow(fields.next()?);
         let column = narrow(fields.next()?);
@@ -736,14 +757,14 @@ impl<'m, 'a> BodyReader<'m, 'a> {
 
     fn debug_record(&mut self, record: &Record) -> Option<()> {
         let mut operands = record.values.to_vec();
-        // Only the simple form names a value; the others name metadata.
+        // Only the simple form refers to a value; the others refer to metadata.
         if record.code == code::DEBUG_RECORD_VALUE_SIMPLE {
             let mut fields = Fields { values: record.values.get(3..)? };
             let (value, _) = self.typed(&mut fields)?;
             operands.truncate(3);
             operands.push(u64::from(value.0));
         }
-        // Records follow the instruction that they stand before.
+        // A debug record precedes, in the text, the instruction that it follows in the file.
         let before = narrow(self.body.instructions.len().checked_sub(1)? as u64);
         self.body.debug_records.push(DebugRecord { before, code: record.code, operands });
         Some(())

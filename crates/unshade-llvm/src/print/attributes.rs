@@ -1,11 +1,11 @@
-//! Attributes as text, and the groups of functions and calls.
+//! Formats attributes, and numbers the attribute groups of functions and calls.
 //!
-//! Groups are numbered when they are first met: global variables and functions first, calls as their functions
-//! are printed. Equal text is one group, as sets are equal by content in LLVM.
+//! Groups are numbered on first use: global variables and functions first, calls as their functions are printed.
+//! Equal texts share a group, because LLVM unifies equal sets.
 
 use super::text::{push_escaped, push_number};
 use super::{Entity, Printer};
-use crate::attribute_names::{Order, name, rank};
+use crate::attribute_names::{AttributeOrder, name, rank};
 use crate::attributes::{Attribute, Attributes, index, kind};
 use crate::ids::{AttributeSetId, TypeId, narrow};
 use alloc::borrow::Cow;
@@ -15,17 +15,19 @@ use alloc::vec::Vec;
 use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
 
-/// Texts of sets, made when they are first needed.
+/// The texts of attribute sets, formatted on first use.
 pub(super) struct AttributeTexts {
+    /// The text of each set on a parameter or result.
     parameters: Vec<Option<String>>,
+    /// The group of each set, once known; an empty set has none.
     groups_of_sets: Vec<Option<Option<u32>>>,
-    groups: Vec<Group>,
+    groups: Vec<AttributeGroup>,
 }
 
-/// A numbered group.
-struct Group {
+/// An attribute group.
+struct AttributeGroup {
     text: String,
-    /// The attributes that are not strings, for the comment above functions.
+    /// The attributes other than strings, for the comment above functions.
     comment: String,
 }
 
@@ -34,7 +36,7 @@ impl AttributeTexts {
         Self { parameters: vec![None; sets], groups_of_sets: vec![None; sets], groups: Vec::new() }
     }
 
-    /// The number of a group of this text; empty sets have none.
+    /// Returns the number of the group with a text, which is added if it is new; an empty set has none.
     fn group(&mut self, text: Cow<'_, str>, comment: impl FnOnce() -> String) -> Option<u32> {
         if text.is_empty() {
             return None;
@@ -42,7 +44,7 @@ impl AttributeTexts {
         let at = match self.groups.iter().position(|group| group.text == text) {
             Some(at) => at,
             None => {
-                self.groups.push(Group { text: text.into_owned(), comment: comment() });
+                self.groups.push(AttributeGroup { text: text.into_owned(), comment: comment() });
                 self.groups.len() - 1
             }
         };
@@ -50,7 +52,7 @@ impl AttributeTexts {
     }
 }
 
-/// How a number behind an attribute is written in a group, where that differs.
+/// Kinds whose integer is written as `=n` in a group.
 const NUMBERED_IN_GROUPS: [u32; 4] = [kind::ALIGN, kind::STACK_ALIGNMENT, 41, 42];
 const ALLOC_SIZE: u32 = 51;
 const VSCALE_RANGE: u32 = 74;
@@ -60,14 +62,14 @@ const MEMORY: u32 = 86;
 const NO_FP_CLASS: u32 = 87;
 const INITIALIZES: u32 = 94;
 
-/// Attributes that only pointers may have: `align`, `byval`, `nest`, `noalias`, `nocapture`, `readnone`, `readonly`,
-/// `sret`, `inalloca`, `nonnull`, `dereferenceable`, `dereferenceable_or_null`, `swifterror`, `preallocated`, `byref`
-/// and `elementtype`.
+/// Attributes that are only valid on pointers: `align`, `byval`, `nest`, `noalias`, `nocapture`, `readnone`,
+/// `readonly`, `sret`, `inalloca`, `nonnull`, `dereferenceable`, `dereferenceable_or_null`, `swifterror`,
+/// `preallocated`, `byref` and `elementtype`.
 const POINTERS_ONLY: [u32; 16] = [1, 3, 8, 9, 11, 20, 21, 29, 38, 39, 41, 42, 47, 65, 69, 77];
 
-/// The words of `allockind`, by bit.
+/// The keywords of `allockind`, by bit.
 const ALLOC_KINDS: [&str; 6] = ["alloc", "realloc", "free", "uninitialized", "zeroed", "aligned"];
-/// The words of `memory`, by two bits.
+/// The keywords of `memory`, by the value of a two-bit field.
 const ACCESS: [&str; 4] = ["none", "read", "write", "readwrite"];
 /// Classes of floating-point numbers, widest first.
 const FP_CLASSES: [(u64, &str); 15] = [
@@ -89,17 +91,20 @@ const FP_CLASSES: [(u64, &str); 15] = [
 ];
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
+    /// Formats a set: for a group, for the comment above a function (`only_plain`, without strings), or on a
+    /// parameter or result of type `of`.
     fn write_set(&self, set: AttributeSetId, in_group: bool, only_plain: bool, of: Option<TypeId>) -> String {
         let mut text = String::new();
         let attributes = &self.module.attributes;
-        let upgraded = if self.rules.upgrades { upgrade(attributes, set) } else { Upgrade::default() };
+        let upgraded =
+            if self.rules.upgrades { upgrade(attributes, set) } else { AttributeUpgrade::default() };
         let mut list = attributes.set(set).to_vec();
         let pointee = of.and_then(|ty| self.module.types.pointee(ty));
         if let Some(ty) = of {
             list.retain(|attribute| !self.is_misplaced(attribute, ty));
         }
         let mut pending_frame = upgraded.frame_pointer;
-        if self.rules.order == Order::V19 && (in_group || only_plain) {
+        if self.rules.order == AttributeOrder::V19 && (in_group || only_plain) {
             let memory = memory_effects(&mut list);
             list.extend(memory);
         }
@@ -146,7 +151,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             Attribute::Integer(kind, value) => push_integer(text, kind, value, in_group),
             Attribute::Type(kind, ty) => {
                 push_kind(text, kind);
-                // Old files leave the type to the pointer.
+                // In old files the type is the pointee of the parameter.
                 let ty = ty.or(pointee.filter(|_| self.rules.upgrades));
                 if let Some(ty) = ty {
                     text.push('(');
@@ -172,8 +177,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Whether an attribute of pointers belongs to something that is none; LLVM drops those since version 12.
-    /// Vectors of pointers may be aligned.
+    /// Returns whether an attribute for pointers is on a type that is not a pointer. LLVM drops those since
+    /// version 12, except `align` on vectors of pointers.
     fn is_misplaced(&self, attribute: &Attribute, ty: TypeId) -> bool {
         let types = &self.module.types;
         self.rules.upgrades
@@ -182,7 +187,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             && !(attribute.kind() == Some(kind::ALIGN) && types.address_space(ty).is_some())
     }
 
-    /// The attributes of a parameter or result between two texts; nothing at all if there are none.
+    /// Writes the attributes of a parameter or result between two texts; nothing if there are none.
     pub(super) fn parameter_attributes(
         &mut self,
         set: AttributeSetId,
@@ -192,7 +197,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     ) {
         let untyped = |attribute: &Attribute| matches!(attribute, Attribute::Type(_, None));
         let misplaced = |attribute: &Attribute| self.is_misplaced(attribute, ty);
-        if self.module.attributes.set(set).iter().any(|one| untyped(one) || misplaced(one)) {
+        if self.module.attributes.set(set).iter().any(|attribute| untyped(attribute) || misplaced(attribute))
+        {
             let text = self.write_set(set, false, false, Some(ty));
             if !text.is_empty() {
                 self.punctuation(before);
@@ -201,8 +207,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             return;
         }
-        let known = self.attributes.parameters.get(set.index()).is_some_and(Option::is_some);
-        if !known {
+        let is_cached = self.attributes.parameters.get(set.index()).is_some_and(Option::is_some);
+        if !is_cached {
             let text = self.write_set(set, false, false, None);
             if let Some(slot) = self.attributes.parameters.get_mut(set.index()) {
                 *slot = Some(text);
@@ -217,7 +223,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// The group of a set, numbered if it was not met before.
+    /// Returns the group of a set, which is numbered on first use.
     pub(super) fn group_of_set(&mut self, set: AttributeSetId) -> Option<u32> {
         if let Some(Some(group)) = self.attributes.groups_of_sets.get(set.index()) {
             return *group;
@@ -231,7 +237,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         group
     }
 
-    /// The group of a function.
+    /// Returns the group of a function.
     pub(super) fn group_of_function(&mut self, function: usize) -> Option<u32> {
         if let Some(intrinsic) = self.symbols.intrinsic(function) {
             let text = intrinsic.function();
@@ -242,7 +248,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.group_of_set(set)
     }
 
-    /// ` #0`
+    /// Writes ` #0`.
     pub(super) fn group_reference(&mut self, group: Option<u32>) {
         if let Some(group) = group {
             self.group_token(group, Entity::Attributes(group).reference());
@@ -257,7 +263,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.sink.token(Token { kind: TokenKind::Attribute, text: &self.scratch, link });
     }
 
-    /// The comment above a function.
+    /// Writes the comment above a function.
     pub(super) fn group_comment(&mut self, group: Option<u32>) {
         let comment = group.and_then(|group| self.attributes.groups.get(group as usize));
         if let Some(comment) = comment.map(|group| &group.comment).filter(|comment| !comment.is_empty()) {
@@ -267,7 +273,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// All groups.
+    /// Writes the definitions of all groups.
     pub(super) fn attribute_groups(&mut self) {
         if self.attributes.groups.is_empty() {
             return;
@@ -286,15 +292,15 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 }
 
-/// What changes in a set of attributes when it is brought up to date.
+/// The changes that upgrade a set of attributes.
 #[derive(Default)]
-struct Upgrade {
+struct AttributeUpgrade {
     frame_pointer: Option<&'static str>,
     null_pointer: bool,
     drops_null_pointer: bool,
 }
 
-impl Upgrade {
+impl AttributeUpgrade {
     fn drops(&self, name: &[u8]) -> bool {
         let frame = matches!(name, b"no-frame-pointer-elim" | b"no-frame-pointer-elim-non-leaf");
         frame
@@ -303,8 +309,8 @@ impl Upgrade {
     }
 }
 
-fn upgrade(attributes: &Attributes, set: AttributeSetId) -> Upgrade {
-    let mut upgrade = Upgrade::default();
+fn upgrade(attributes: &Attributes, set: AttributeSetId) -> AttributeUpgrade {
+    let mut upgrade = AttributeUpgrade::default();
     for attribute in attributes.set(set) {
         let Attribute::Text { name, value } = *attribute else { continue };
         let yes = attributes.text(value) == b"true";
@@ -320,7 +326,7 @@ fn upgrade(attributes: &Attributes, set: AttributeSetId) -> Upgrade {
             _ => {}
         }
     }
-    // The two attributes come in any order; the one without "non-leaf" decides if it says so.
+    // The two attributes may be in any order; `no-frame-pointer-elim` takes precedence if it is true.
     let all = attributes.set(set).iter().any(|attribute| match *attribute {
         Attribute::Text { name, value } => {
             attributes.text(name) == b"no-frame-pointer-elim" && attributes.text(value) == b"true"
@@ -333,8 +339,8 @@ fn upgrade(attributes: &Attributes, set: AttributeSetId) -> Upgrade {
     upgrade
 }
 
-/// Attributes sort by rank; strings come last, by name.
-fn key<'t>(attributes: &'t Attributes, attribute: &Attribute, order: Order) -> (bool, u8, &'t [u8]) {
+/// Returns the sort key of an attribute: kinds by rank, then strings by name.
+fn key<'t>(attributes: &'t Attributes, attribute: &Attribute, order: AttributeOrder) -> (bool, u8, &'t [u8]) {
     match *attribute {
         Attribute::Text { name, .. } => (true, 0, attributes.text(name)),
         _ => (false, attribute.kind().map_or(u8::MAX, |kind| rank(kind, order)), &[]),
@@ -364,7 +370,7 @@ fn push_kind(text: &mut String, kind: u32) {
     }
 }
 
-/// Names of string attributes are not escaped by LLVM; what could do harm is escaped here.
+/// Appends the name of a string attribute. LLVM does not escape it; here special characters are escaped.
 fn push_raw(text: &mut String, bytes: &[u8]) {
     push_escaped(text, bytes);
 }
@@ -423,7 +429,7 @@ fn push_integer(text: &mut String, kind: u32, value: u64, in_group: bool) {
     }
 }
 
-/// `(i32 1, 4)`, or with a list of ranges `((0, 4), (8, 12))`.
+/// Appends a range `(i32 1, 4)`, or a list of ranges `((0, 4), (8, 12))`.
 fn push_ranges<'w>(text: &mut String, width: u32, mut bounds: impl Iterator<Item = &'w [u64]>, single: bool) {
     text.push('(');
     if single {
@@ -477,7 +483,8 @@ fn fp_classes(value: u64) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// `memory(…)`: bits 0 and 1 arguments, 2 and 3 inaccessible memory, 4 and 5 everything else.
+/// Appends `memory(…)`. Bits of the value: 0 and 1 argument memory, 2 and 3 inaccessible memory, 4 and 5 other
+/// memory.
 fn push_memory(text: &mut String, value: u64) {
     let access = |at: u32| ACCESS.get((value >> (at * 2) & 3) as usize).copied().unwrap_or("");
     let other = access(2);
@@ -487,33 +494,33 @@ fn push_memory(text: &mut String, value: u64) {
         text.push_str(other);
         first = false;
     }
-    for (at, place) in [(0, "argmem: "), (1, "inaccessiblemem: ")] {
+    for (at, location) in [(0, "argmem: "), (1, "inaccessiblemem: ")] {
         if access(at) != other {
             if !first {
                 text.push_str(", ");
             }
             first = false;
-            text.push_str(place);
+            text.push_str(location);
             text.push_str(access(at));
         }
     }
     text.push(')');
 }
 
-/// What the attributes that LLVM 16 folded into `memory` leave of all accesses: two bits (read, write) for each of
-/// arguments, inaccessible memory and the rest.
+/// The attributes that LLVM 16 folded into `memory`, with the accesses that each allows: two bits (read, write)
+/// each for argument memory, inaccessible memory and other memory.
 const FOLDED: [(u32, u64); 6] =
     [(20, 0b00_0000), (21, 0b01_0101), (52, 0b10_1010), (45, 0b00_0011), (49, 0b00_1100), (50, 0b00_1111)];
 const ALL_MEMORY: u64 = 0b11_1111;
 
-/// Takes these attributes out of a function's set.
+/// Removes the folded attributes from a function's set and returns the `memory` attribute that replaces them.
 fn memory_effects(list: &mut Vec<Attribute>) -> Option<Attribute> {
     let mut effects = ALL_MEMORY;
     list.retain(|attribute| {
         let Attribute::Flag(kind) = *attribute else { return true };
         match FOLDED.iter().find(|(folded, _)| *folded == kind) {
-            Some((_, left)) => {
-                effects &= left;
+            Some((_, allowed)) => {
+                effects &= allowed;
                 false
             }
             None => true,

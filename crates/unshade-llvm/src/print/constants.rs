@@ -1,4 +1,4 @@
-//! Constants and operands.
+//! Prints constants and operands.
 
 use super::text::{push_escaped_as, push_signed, push_wide};
 use super::{Bodies, Entity, Printer, links, symbols};
@@ -12,35 +12,35 @@ use alloc::string::String;
 use unshade_core::token::Token;
 use unshade_core::{TokenKind, TokenSink};
 
-/// How deep constants may nest.
+/// Maximum nesting depth of constants.
 const MAX_DEPTH: usize = 64;
-/// How many elements of nested constants a module may show for nothing, and how many for each that it stores: hostile
-/// files can nest constants so that text doubles with each level.
-const FREE_ELEMENTS: u64 = 1 << 19;
-const SHOWN_PER_STORED: u64 = 64;
+/// Maximum number of elements of nested constants that are printed: a base, and a number for each element that the
+/// module stores. Nested constants in hostile files can double the text at each level.
+const BASE_ELEMENTS: u64 = 1 << 19;
+const PRINTED_PER_STORED: u64 = 64;
 
-/// The constants that are being written, outermost first.
+/// The constants being written, outermost first, and the elements that may still be written.
 #[derive(Default)]
-pub(super) struct Nesting {
+pub(super) struct ConstantNesting {
     path: alloc::vec::Vec<ValueId>,
-    /// How many more elements may be shown.
+    /// The number of elements that may still be written.
     left: u64,
 }
 
-impl Nesting {
-    /// Allows for the constants of a module.
+impl ConstantNesting {
+    /// Creates the limits for the constants of a module.
     pub(super) fn new(constants: &Constants) -> Self {
-        let mut nesting = Self { path: alloc::vec::Vec::new(), left: FREE_ELEMENTS };
+        let mut nesting = Self { path: alloc::vec::Vec::new(), left: BASE_ELEMENTS };
         nesting.allow(constants);
         nesting
     }
 
-    /// Allows for the constants of a function.
+    /// Raises the limits for the constants of a function.
     pub(super) fn allow(&mut self, constants: &Constants) {
-        self.left = self.left.saturating_add(constants.stored_elements().saturating_mul(SHOWN_PER_STORED));
+        self.left = self.left.saturating_add(constants.stored_elements().saturating_mul(PRINTED_PER_STORED));
     }
 
-    /// Whether a constant may be written now.
+    /// Enters a constant; returns whether the limits allow it.
     fn enter(&mut self, id: ValueId) -> bool {
         if self.left == 0 || self.path.len() >= MAX_DEPTH || self.path.contains(&id) {
             return false;
@@ -51,7 +51,7 @@ impl Nesting {
     }
 }
 
-/// Fast-math flags in the order in which they are written, with their bits.
+/// Fast-math flags with their bits, in the order in which they are written.
 const FAST_MATH: [(u32, &str); 7] = [
     (1 << 7, " reassoc"),
     (1 << 1, " nnan"),
@@ -64,7 +64,7 @@ const FAST_MATH: [(u32, &str); 7] = [
 const ALL_FAST_MATH: u32 = 0b1111_1110;
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
-    /// A value without its type.
+    /// Writes a value without its type.
     #[inline]
     pub(super) fn value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
         if let Some((cached, text)) = self.symbols.get(id) {
@@ -86,14 +86,14 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.nested_value(body, id);
     }
 
-    /// The type of a value.
+    /// Writes the type of a value.
     #[inline]
     pub(super) fn type_of(&mut self, body: Option<&FunctionBody>, id: ValueId) {
         let ty = self.module.value(body, id).map_or(TypeId::NONE, |value| value.ty);
         self.ty(ty);
     }
 
-    /// A value with its type.
+    /// Writes a value with its type.
     #[inline]
     pub(super) fn typed_value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
         if let Some((cached, text)) = self.symbols.get(id).or_else(|| self.locals.get(id))
@@ -184,7 +184,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// What is left of casts between pointers and of element pointers that go nowhere, once pointers are opaque.
+    /// Removes casts between pointers and element pointers with zero indices, which LLVM folds once pointers are
+    /// opaque.
     pub(super) fn folded(&self, body: Option<&FunctionBody>, mut id: ValueId) -> ValueId {
         let types = &self.module.types;
         for _ in 0..MAX_DEPTH {
@@ -220,13 +221,15 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Aggregates whose parts are all zero, `undef` or `poison` are written as one word.
+    /// Returns the single word for an aggregate whose elements are all zero, `undef` or `poison`.
     fn uniform(&self, body: Option<&FunctionBody>, elements: &[ValueId]) -> Option<&'static str> {
         if elements.iter().all(|&id| self.is_zero(body, id)) {
             return Some("zeroinitializer");
         }
         let all = |wanted: Constant| {
-            let is = |&id: &ValueId| self.module.constant(body, id).is_some_and(|(one, _)| one == wanted);
+            let is = |&id: &ValueId| {
+                self.module.constant(body, id).is_some_and(|(constant, _)| constant == wanted)
+            };
             elements.iter().all(is)
         };
         if all(Constant::Poison) {
@@ -269,7 +272,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.punctuation(close);
     }
 
-    /// Arrays of bytes are strings, however they are stored.
+    /// Writes an array of bytes as a string; returns whether it is one.
     fn byte_array(&mut self, body: Option<&FunctionBody>, element: TypeId, elements: &[ValueId]) -> bool {
         if self.module.types.get(element) != Type::Integer(8) {
             return false;
@@ -307,7 +310,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.data(ty, &words);
     }
 
-    /// Plain elements.
+    /// Writes elements that are stored as numbers.
     fn data(&mut self, ty: TypeId, words: &[u64]) {
         let types = &self.module.types;
         let Some(element) = types.child(ty, 0) else { return self.out(TokenKind::Text, "<bad data>") };
@@ -355,12 +358,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.quoted(constants.bytes(assembly.constraints));
     }
 
-    /// How a block of another function is written: that function's values are numbered for the name alone.
+    /// Returns the text of a block of another function, whose values are numbered only for this.
     fn label_elsewhere(&self, function: usize, block: BlockId) -> Option<String> {
         let label = |body: &FunctionBody| super::function::label_of(self.module, body, block);
         match &self.bodies {
             Bodies::Upgraded(bodies) => bodies.get(function)?.as_ref().map(label),
-            Bodies::Read(_) => self.module.body(function).ok().as_ref().map(label),
+            Bodies::FromFile(_) => self.module.body(function).ok().as_ref().map(label),
         }
     }
 
@@ -409,7 +412,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         let operands = constants.values(expression.operands);
         let shown = match opcode {
             Opcode::ShuffleVector => operands.len().min(2),
-            // The discriminators are left out from the back while they are zero.
+            // Trailing discriminators that are zero are omitted.
             Opcode::PtrAuth => {
                 2 + operands.iter().skip(2).rposition(|&id| !self.is_zero(body, id)).map_or(0, |at| at + 1)
             }
@@ -419,7 +422,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             if at > 0 {
                 self.punctuation(", ");
             }
-            // LLVM 19 marks ranges of bytes, and drops the marks of indices.
+            // LLVM 19 has `inrange` for byte ranges only, and drops it on indices.
             if expression.in_range != 0 && at == expression.in_range as usize && !self.rules.opaque_pointers {
                 self.keyword("inrange ");
             }
@@ -448,7 +451,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         });
     }
 
-    /// What stands behind the name of an operation: `nuw`, `exact`, `inbounds` and the like.
+    /// Writes the flags after a mnemonic: `nuw`, `exact`, `inbounds` and the like.
     #[inline]
     pub(super) fn operation_flags(&mut self, opcode: Opcode, flags: u32) {
         if flags == 0 {
@@ -483,7 +486,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Flags that came after LLVM 14.
+    /// Writes flags that were added after LLVM 14.
     fn newer_flags(&mut self, opcode: Opcode, flags: u32) {
         match opcode {
             Opcode::Or if flags & 1 != 0 => self.keyword(" disjoint"),
@@ -500,7 +503,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Fast-math flags as stored; bit 0 meant all of them before LLVM 6.
+    /// Writes fast-math flags as stored; before LLVM 6 bit 0 means all of them.
     pub(super) fn fast_math(&mut self, flags: u32) {
         if flags & 0xFF == 0 {
             return;
@@ -515,7 +518,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// The mask of a `shufflevector`, which is written in its own way.
+    /// Writes the mask of a `shufflevector`, which has its own syntax.
     pub(super) fn shuffle_mask(&mut self, body: Option<&FunctionBody>, mask: ValueId) {
         let module = self.module;
         self.punctuation(", ");

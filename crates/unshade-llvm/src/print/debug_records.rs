@@ -1,6 +1,6 @@
-//! Debug records: what LLVM 19 writes in place of calls of `llvm.dbg.value` and the like.
+//! Debug records, which LLVM 19 writes in place of calls to `llvm.dbg.value` and the like.
 //!
-//! `#dbg_value(value, variable, expression, location)` stands on a line of its own before the instruction. Files of
+//! `#dbg_value(value, variable, expression, location)` is on a line of its own before the instruction. Files of
 //! that version store records; calls in older files become records when they are read.
 
 use super::Printer;
@@ -11,7 +11,7 @@ use crate::metadata::Metadata;
 use crate::value::OperandKind;
 use unshade_core::{TokenKind, TokenSink};
 
-/// Intrinsics that became records.
+/// Intrinsics that became records, and the start of their records.
 const RECORDS: [(&[u8], &str); 4] = [
     (b"llvm.dbg.value", "    #dbg_value("),
     (b"llvm.dbg.declare", "    #dbg_declare("),
@@ -27,13 +27,13 @@ mod code {
     pub(super) const LABEL: u32 = 65;
 }
 
-/// Whether a function is one of those that became records.
+/// Returns whether a function is an intrinsic that became a record.
 pub(super) fn is_record(name: &[u8]) -> bool {
     RECORDS.iter().any(|(record, _)| *record == name)
 }
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
-    /// The start of the record that a call becomes, if it does.
+    /// Returns the start of the record that a call becomes, if it becomes one.
     pub(super) fn record_of(&self, body: &FunctionBody, instruction: &Instruction) -> Option<&'static str> {
         if instruction.opcode != Opcode::Call || !self.rules.opaque_pointers {
             return None;
@@ -42,7 +42,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         RECORDS.iter().find(|(name, _)| *name == function.symbol.name).map(|(_, start)| *start)
     }
 
-    /// A call as a record.
+    /// Writes a call as a record.
     pub(super) fn call_as_record(&mut self, body: &FunctionBody, instruction: &Instruction, start: &str) {
         self.keyword(start);
         let arguments = body.operands_of(instruction).get(1..).unwrap_or_default();
@@ -63,10 +63,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.punctuation(")\n");
     }
 
-    /// Numbers what a stored record refers to.
+    /// Assigns slots to the metadata that a stored record refers to.
     pub(super) fn number_record(&mut self, body: &FunctionBody, record: &DebugRecord) {
         let operand = |at: usize| record.operands.get(at).map(|&id| MetadataId(narrow(id)));
-        // The location comes first in the file and last in the numbering.
+        // The location is first in the file but is numbered last.
         let first: &[usize] = match record.code {
             code::ASSIGN => &[3, 1, 4, 6],
             code::LABEL | code::VALUE_SIMPLE => &[1],
@@ -79,7 +79,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// A stored record: location, variable, expression, value, and for assignments identifier, expression, address.
+    /// Writes a stored record, whose operands are location, variable, expression, value, and for assignments id,
+    /// address expression, address.
     pub(super) fn stored_record(&mut self, body: &FunctionBody, record: &DebugRecord) {
         self.keyword(match record.code {
             code::DECLARE => "    #dbg_declare(",
@@ -92,8 +93,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             code::ASSIGN => &[3, 1, 2, 4, 6, 5, 0],
             _ => &[3, 1, 2, 0],
         };
-        for (place, &at) in order.iter().enumerate() {
-            if place > 0 {
+        for (index, &at) in order.iter().enumerate() {
+            if index > 0 {
                 self.punctuation(", ");
             }
             match record.operands.get(at) {

@@ -1,6 +1,6 @@
-//! Whether debug locations are where they can be.
+//! Checks that debug locations are in the subprogram of their function.
 //!
-//! Knowledge: the effect of `llvm-dis` 14 and 19, which print what they find wrong when they drop debug info.
+//! Knowledge: the messages of `llvm-dis` 14 and 19 when they drop debug info.
 
 use crate::body::FunctionBody;
 use crate::debug_info::NodeKind;
@@ -9,8 +9,8 @@ use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::module::Module;
 use unshade_core::{Diagnostics, Error, ErrorKind};
 
-/// Looks at whether the locations of a body are in the subprogram that its function is said to be. Where they are
-/// not, LLVM drops the debug info of the whole module.
+/// Reports a function whose locations are not in the subprogram attached to it. LLVM drops the debug info of the
+/// whole module in that case.
 pub(super) fn check(module: &Module<'_>, body: &FunctionBody, findings: &mut Diagnostics) {
     let Some(function) = module.functions.get(body.function as usize) else { return };
     let Some((kind, _)) = module.metadata_kinds.iter().find(|(_, name)| name == b"dbg") else { return };
@@ -28,7 +28,7 @@ pub(super) fn check(module: &Module<'_>, body: &FunctionBody, findings: &mut Dia
         if scopes.subprogram(scope).is_some_and(|subprogram| subprogram != own) {
             let name = alloc::string::String::from_utf8_lossy(&function.symbol.name).into_owned();
             let message =
-                "a location is in another subprogram than its function, for which LLVM drops all debug info";
+                "debug location is in a subprogram other than its function's; LLVM drops all debug info";
             findings.warning(
                 "llvm-debug-scope",
                 Error::without_offset(ErrorKind::BadValue, message).within(name),
@@ -38,18 +38,18 @@ pub(super) fn check(module: &Module<'_>, body: &FunctionBody, findings: &mut Dia
     }
 }
 
-/// References of a location.
+/// Indices of the references of a location node.
 const SCOPE: usize = 0;
 const INLINED_AT: usize = 1;
 
-/// Walks from a location to the subprogram that it is in.
+/// Finds the subprogram that a location is in.
 struct Scopes<'s, 'a> {
     module: &'s Module<'a>,
     body: &'s FunctionBody,
 }
 
 impl Scopes<'_, '_> {
-    /// Scopes nest less deep than this; more is a cycle.
+    /// Maximum nesting depth of scopes; deeper nesting is a cycle.
     const DEPTH: u32 = 10_000;
 
     fn node(&self, id: MetadataId) -> Option<(Node, &MetadataTable)> {
@@ -64,7 +64,7 @@ impl Scopes<'_, '_> {
         Some(MetadataId(narrow(table.references(node).get(at)?.checked_sub(1)?)))
     }
 
-    /// Scopes of the locations that loops have, each with where it was inlined.
+    /// Returns the scope and inlined-at location of every location in `llvm.loop` metadata.
     fn of_loops(&self) -> impl Iterator<Item = (MetadataId, MetadataId)> {
         let kind = self.module.metadata_kinds.iter().find(|(_, name)| name == b"llvm.loop");
         let kind = kind.map(|(kind, _)| *kind);
@@ -83,7 +83,7 @@ impl Scopes<'_, '_> {
         )
     }
 
-    /// The scope of the call that was inlined last, which is the function's own.
+    /// Follows inlined-at locations to the scope in the function itself.
     fn outermost(&self, scope: MetadataId, inlined_at: MetadataId) -> MetadataId {
         let (mut scope, mut call) = (scope, Some(inlined_at).filter(|&id| id != MetadataId::NONE));
         for _ in 0..Self::DEPTH {

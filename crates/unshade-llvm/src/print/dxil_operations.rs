@@ -1,8 +1,8 @@
-//! The operations of DXIL by number: name and parameters, as DXC's disassembler shows them.
+//! Names and parameters of DXIL operations, by operation code, as DXC's disassembler shows them.
 //!
 //! Knowledge: the tables of operations in DirectXShaderCompiler's description of DXIL (`hctdb`), version 1.10.
 
-/// Operations from 0 on.
+/// Operations with codes from 0 on.
 #[rustfmt::skip]
 pub(super) const CORE: &[(&str, &str)] = &[
     ("TempRegLoad", "(index)"),
@@ -319,7 +319,7 @@ pub(super) const CORE: &[(&str, &str)] = &[
     ("FDot", "(a,b)"),
 ];
 
-/// Operations from 0x8000_0000 on.
+/// Operations with codes from 0x8000_0000 on.
 #[rustfmt::skip]
 pub(super) const EXPERIMENTAL: &[(&str, &str)] = &[
     ("ExperimentalNop", "()"),

@@ -1,7 +1,8 @@
-//! Floating-point constants.
+//! Formats floating-point constants.
 //!
-//! `float` and `double` are written with six digits if that reads back as the same `double`, else as the
-//! hexadecimal bits of the `double`; the other types always as hexadecimal bits after a letter.
+//! `float` and `double` are written with six significant digits if that reads back as the same `double`, else as
+//! the bits of the `double` in hexadecimal. Other types are always written as a letter and their bits in
+//! hexadecimal.
 
 use super::text::{push_hex, push_short_hex};
 use crate::types::Type;
@@ -30,7 +31,7 @@ pub(crate) fn push_wide_float(text: &mut String, ty: Type, words: &[u64]) {
     let &[first, second] = words else { return };
     match ty {
         Type::X86Fp80 => {
-            // Stored with the sign and exponent in front.
+            // Sign and exponent are stored first.
             text.push_str("0xK");
             push_hex(text, first >> 48, 4);
             push_hex(text, first << 16 | second & 0xFFFF, 16);
@@ -43,7 +44,7 @@ pub(crate) fn push_wide_float(text: &mut String, ty: Type, words: &[u64]) {
     }
 }
 
-/// The bits of the `double` that a `float` equals; payloads of NaNs keep their place.
+/// Returns the bits of the `double` equal to a `float`; the payload of a NaN is kept.
 fn widen(bits: u32) -> u64 {
     let value = f32::from_bits(bits);
     if value.is_nan() {
@@ -67,8 +68,8 @@ fn push_double(text: &mut String, bits: u64, old: bool) {
     push_short_hex(text, bits);
 }
 
-/// Six significant digits, a zero behind them, and an exponent of at least two digits; LLVM 3.7 (`old`) took seven
-/// significant digits.
+/// Appends six significant digits, a zero, and an exponent of at least two digits; LLVM 3.7 (`old`) writes seven
+/// significant digits. Returns `None` if the text would not read back as the same number.
 fn push_decimal(text: &mut String, value: f64, old: bool) -> Option<()> {
     let mut digits = String::new();
     if old {
@@ -98,8 +99,8 @@ fn push_decimal(text: &mut String, value: f64, old: bool) -> Option<()> {
     Some(())
 }
 
-/// The odd significand of a number, and its power of two.
-fn parts(value: f64) -> (u64, i32) {
+/// Splits a number into an odd significand and a power of two.
+fn odd_significand(value: f64) -> (u64, i32) {
     let bits = value.to_bits();
     let stored = (bits >> 52 & 0x7FF) as i32;
     let fraction = bits & ((1 << 52) - 1);
@@ -109,32 +110,32 @@ fn parts(value: f64) -> (u64, i32) {
     (significand >> zeros, exponent + zeros as i32)
 }
 
-/// Whether a number that six digits tell is equal to them, so that there is nothing to round.
+/// Returns whether six decimal digits represent a number exactly, so that nothing is rounded.
 fn is_short(value: f64) -> bool {
-    let (significand, exponent) = parts(value);
+    let (significand, exponent) = odd_significand(value);
     match exponent {
         0.. => value.abs() < (1u64 << 53) as f64,
-        // In decimal it has as many digits behind the point as in binary.
+        // It has as many digits after the point in decimal as in binary.
         -8.. => significand.saturating_mul(5u64.pow(exponent.unsigned_abs())) < 1_000_000,
         _ => significand == 0,
     }
 }
 
-/// Six digits of a number as LLVM finds them, and the exponent of the first.
+/// Returns six digits of a number as LLVM computes them, and the exponent of the first digit.
 ///
-/// LLVM cuts the exact number down to what it takes for about six digits first, and rounds what is left: so it takes
-/// the `double` next to 1e-12, which is a little less, for 9.99999e-13, and in the end writes it in hexadecimal.
+/// LLVM first truncates the exact number to about six digits and then rounds the rest. So it converts the `double`
+/// closest to 1e-12, which is slightly smaller, to 9.99999e-13, and in the end writes it in hexadecimal.
 fn llvm_digits(value: f64) -> (u64, i32) {
     const DIGITS: u32 = 6;
-    /// The binary digits that LLVM takes six decimal ones to need.
+    /// The number of bits that LLVM assumes for six decimal digits.
     const BITS: u32 = (DIGITS * 196).div_ceil(59);
-    let (significand, binary) = parts(value);
-    let mut number = Big::new(significand);
+    let (significand, binary) = odd_significand(value);
+    let mut number = BigInteger::new(significand);
     let mut exponent = binary.min(0);
     let factor = if binary > 0 { 2 } else { 5 };
-    in_steps(binary.unsigned_abs(), factor, |factor| number.multiply(factor));
+    for_power_factors(binary.unsigned_abs(), factor, |factor| number.multiply(factor));
     let removable = number.bits().saturating_sub(BITS) * 59 / 196;
-    in_steps(removable, 10, |divisor| number.divide(divisor));
+    for_power_factors(removable, 10, |divisor| number.divide(divisor));
     exponent += removable as i32;
     let mut digits = number.low();
     let count = digits.checked_ilog10().map_or(1, |log| log + 1);
@@ -151,8 +152,8 @@ fn llvm_digits(value: f64) -> (u64, i32) {
     (digits, exponent)
 }
 
-/// Gives a power of `base` as factors of less than 32 bits.
-fn in_steps(mut exponent: u32, base: u32, mut step: impl FnMut(u32)) {
+/// Calls `step` with factors below 2^32 whose product is a power of `base`.
+fn for_power_factors(mut exponent: u32, base: u32, mut step: impl FnMut(u32)) {
     let most = u32::MAX.ilog(base);
     while exponent > 0 {
         let part = exponent.min(most);
@@ -161,12 +162,12 @@ fn in_steps(mut exponent: u32, base: u32, mut step: impl FnMut(u32)) {
     }
 }
 
-/// An integer of any size: digits of 32 bits, least significant first.
-struct Big {
+/// An integer of any size, as 32-bit digits, least significant first.
+struct BigInteger {
     digits: Vec<u32>,
 }
 
-impl Big {
+impl BigInteger {
     fn new(number: u64) -> Self {
         let mut big = Self { digits: Vec::from([number as u32, (number >> 32) as u32]) };
         big.trim();
@@ -201,13 +202,13 @@ impl Big {
         self.trim();
     }
 
-    /// How many bits it has, without leading zeros.
+    /// Returns the number of bits without leading zeros.
     fn bits(&self) -> u32 {
         let last = self.digits.last().map_or(0, |last| 32 - last.leading_zeros());
         (self.digits.len().saturating_sub(1) as u32) * 32 + last
     }
 
-    /// The lowest 64 bits.
+    /// Returns the low 64 bits.
     fn low(&self) -> u64 {
         let digit = |at: usize| u64::from(self.digits.get(at).copied().unwrap_or(0));
         digit(0) | digit(1) << 32
@@ -238,7 +239,7 @@ mod tests {
         assert_eq!(float(1.5e8), "1.500000e+08");
         assert_eq!(float(f32::INFINITY), "0x7FF0000000000000");
         assert_eq!(float(f32::from_bits(0x7F80_0001)), "0x7FF0000020000000");
-        // The first of these is a little less than its six digits, and LLVM gives up on it.
+        // The first of these is slightly smaller than its six digits, so LLVM writes it in hexadecimal.
         assert_eq!(double(1e-12), "0x3D719799812DEA11");
         assert_eq!(double(1e99), "0x547D42AEA2879F2E");
         assert_eq!(double(1e-10), "1.000000e-10");

@@ -1,7 +1,7 @@
-//! Functions: their heads, the numbers of their values, and their blocks.
+//! Prints functions: headers, local value numbers, and basic blocks.
 
-use super::instruction::Rebuilt;
-use super::symbols::{Cached, push_plain_constant};
+use super::instruction::RebuiltCall;
+use super::symbols::{CachedText, push_plain_constant};
 use super::text::{columns, push_name, push_number};
 use super::{Bodies, Dialect, Entity, Printer, debug_scopes, read_body};
 use crate::attributes::index;
@@ -18,29 +18,29 @@ use alloc::vec::Vec;
 use unshade_core::token::Token;
 use unshade_core::{TokenKind, TokenSink};
 
-/// The column in which LLVM lists the predecessors of a block.
+/// The column of the comment with a block's predecessors.
 const COMMENT_COLUMN: usize = 50;
 const SPACES: &str = "                                                  ";
 
-/// The texts of one function's values and blocks.
+/// The texts of the values and blocks of one function.
 #[derive(Default)]
 pub(super) struct Locals {
     pool: String,
     /// The function whose values these are.
     pub(super) function: u32,
     base: u32,
-    values: Vec<Cached>,
-    unnumbered: Vec<Cached>,
-    /// With `%`, as operands.
-    blocks: Vec<Cached>,
-    /// Whether a block has a name; others are headed by their number.
+    values: Vec<CachedText>,
+    unnumbered: Vec<CachedText>,
+    /// The texts of blocks as operands, with `%`.
+    blocks: Vec<CachedText>,
+    /// Whether each block has a name; the others have a number.
     named: Vec<bool>,
 }
 
 impl Locals {
-    /// The text of a value of the function.
+    /// Returns the text of a value of the function.
     #[inline(always)]
-    pub(super) fn get(&self, id: ValueId) -> Option<(Cached, &str)> {
+    pub(super) fn get(&self, id: ValueId) -> Option<(CachedText, &str)> {
         let cached = match self.values.get(id.0.wrapping_sub(self.base) as usize) {
             Some(cached) => *cached,
             None => *self.unnumbered.get(id.0.checked_sub(FunctionBody::UNNUMBERED)? as usize)?,
@@ -60,13 +60,13 @@ impl Locals {
         self.named.clear();
     }
 
-    /// Numbers parameters, blocks and results in the order of the text, and writes all texts.
+    /// Numbers parameters, blocks and results in the order of the text, and formats all of them.
     pub(super) fn fill(&mut self, module: &Module<'_>, body: &FunctionBody, old: bool) {
         self.clear();
         self.function = body.function;
         self.base = body.value_base;
         let mut next = 0u64;
-        let none = Cached::NONE;
+        let none = CachedText::NONE;
         self.values.resize(body.values.len(), none);
         self.unnumbered.resize(body.unnumbered.len(), none);
         for (at, value) in body.values.iter().enumerate() {
@@ -78,7 +78,7 @@ impl Locals {
                     let start = self.pool.len();
                     let constant = body.constants.get(constant);
                     push_plain_constant(&mut self.pool, &module.types, value, constant, old);
-                    let cached = Cached::since(&self.pool, start, TokenKind::Number, value.ty);
+                    let cached = CachedText::since(&self.pool, start, TokenKind::Number, value.ty);
                     if let Some(slot) = self.values.get_mut(at) {
                         *slot = cached;
                     }
@@ -106,7 +106,7 @@ impl Locals {
         } else {
             push_name(&mut self.pool, name);
         }
-        let cached = Cached::since(&self.pool, start, TokenKind::Register, ty);
+        let cached = CachedText::since(&self.pool, start, TokenKind::Register, ty);
         let slot = match self.values.get_mut(id.0.wrapping_sub(self.base) as usize) {
             Some(slot) => Some(slot),
             None => self.unnumbered.get_mut(id.0.wrapping_sub(FunctionBody::UNNUMBERED) as usize),
@@ -127,18 +127,18 @@ impl Locals {
             push_name(&mut self.pool, name);
         }
         self.named.push(!name.is_empty());
-        self.blocks.push(Cached::since(&self.pool, start, TokenKind::Label, TypeId::NONE));
+        self.blocks.push(CachedText::since(&self.pool, start, TokenKind::Label, TypeId::NONE));
     }
 }
 
-/// How a block is written as an operand of another function.
+/// Returns the text of a block as an operand in another function.
 pub(super) fn label_of(module: &Module<'_>, body: &FunctionBody, block: BlockId) -> String {
     let mut locals = Locals::default();
     locals.fill(module, body, false);
     String::from(locals.block(block))
 }
 
-/// Calling conventions that have names.
+/// The names of calling conventions.
 #[rustfmt::skip]
 const CONVENTIONS: &[(u32, &str)] = &[
     (8, "fastcc"), (9, "coldcc"), (10, "ghccc"), (11, "cc11"), (12, "webkit_jscc"), (13, "anyregcc"),
@@ -153,22 +153,22 @@ const CONVENTIONS: &[(u32, &str)] = &[
     (98, "aarch64_sve_vector_pcs"), (100, "amdgpu_gfx"),
 ];
 
-/// Those that LLVM 19 knows besides.
+/// Calling conventions that LLVM 19 added.
 #[rustfmt::skip]
 const LATER_CONVENTIONS: &[(u32, &str)] = &[
     (21, "preserve_nonecc"), (102, "aarch64_sme_preservemost_from_x0"), (103, "aarch64_sme_preservemost_from_x2"),
     (104, "amdgpu_cs_chain"), (105, "amdgpu_cs_chain_preserve"), (106, "m68k_rtdcc"), (107, "graalcc"),
     (110, "riscv_vector_cc"), (111, "aarch64_sme_preservemost_from_x1"),
 ];
-/// The one that it forgot: WebKit's.
-const FORGOTTEN_CONVENTION: u32 = 12;
+/// The calling convention that LLVM 19 removed: WebKit's.
+const REMOVED_CONVENTION: u32 = 12;
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
-    /// A calling convention other than that of C, with a space behind it.
+    /// Writes a calling convention other than C's.
     pub(super) fn convention(&mut self, convention: u32) {
         let newest = self.rules.dialect == Dialect::Llvm19;
         let later = LATER_CONVENTIONS.iter().filter(|_| newest);
-        let known = CONVENTIONS.iter().filter(|_| !newest || convention != FORGOTTEN_CONVENTION);
+        let known = CONVENTIONS.iter().filter(|_| !newest || convention != REMOVED_CONVENTION);
         match known.chain(later).find(|(number, _)| *number == convention) {
             Some((_, name)) if self.rules.dialect != Dialect::Dxc || *name != "cc11" => self.keyword(name),
             _ => self.built(TokenKind::Keyword, |text| {
@@ -192,8 +192,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.function_with(index, function, None);
         }
         match &mut self.bodies {
-            Bodies::Read(_) => self.body = body,
-            // Others may name its blocks.
+            Bodies::FromFile(_) => self.body = body,
+            // Other functions may refer to its blocks.
             Bodies::Upgraded(bodies) => {
                 if let Some(slot) = bodies.get_mut(index).filter(|_| is_loaded) {
                     *slot = Some(body);
@@ -202,21 +202,21 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Gets the body of a function, if there is one and it is up to date.
+    /// Loads the body of a function; returns whether it has one that needs no upgrade.
     fn load_body(&mut self, index: usize, body: &mut FunctionBody) -> bool {
         match &mut self.bodies {
             Bodies::Upgraded(bodies) => {
                 let upgraded = bodies.get_mut(index).and_then(Option::take);
-                let is_there = upgraded.is_some();
+                let is_loaded = upgraded.is_some();
                 *body = upgraded.unwrap_or_default();
-                is_there
+                is_loaded
             }
-            Bodies::Read(needs) => {
+            Bodies::FromFile(check) => {
                 if !read_body(self.module, index, body, &mut self.findings) {
                     return false;
                 }
-                needs.look_at(body);
-                self.is_outdated = needs.found();
+                check.check_body(body);
+                self.is_outdated = check.needs_upgrade();
                 !self.is_outdated
             }
         }
@@ -231,7 +231,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.number_function(body, function);
             self.locals.fill(module, body, self.rules.label_comments);
         } else {
-            self.number_attachments(super::slots::MODULE, &function.symbol.attachments);
+            self.number_attachments(super::metadata_slots::MODULE, &function.symbol.attachments);
         }
         self.source(|map| map.value(function.symbol.value));
         self.function_head(index, function, body, group);
@@ -259,10 +259,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     fn owner(body: Option<&FunctionBody>) -> u32 {
-        body.map_or(super::slots::MODULE, |body| body.function)
+        body.map_or(super::metadata_slots::MODULE, |body| body.function)
     }
 
-    /// Numbers metadata that the function uses, and groups of attributes of its calls.
+    /// Assigns slots to the metadata that a function uses, and numbers to the attribute groups of its calls.
     fn number_function(&mut self, body: &FunctionBody, function: &'m Function) {
         let owner = body.function;
         let all = Self::all_attachments(body, function);
@@ -290,7 +290,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Numbers the group of attributes of a call.
+    /// Numbers the attribute group of a call.
     fn number_call(&mut self, body: &FunctionBody, instruction: &Instruction) {
         if self.rebuilt_call(body, instruction).is_some() || self.record_of(body, instruction).is_some() {
             return;
@@ -302,11 +302,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Nodes passed to intrinsics are numbered; to other functions LLVM does not expect them.
+    /// Assigns slots to nodes passed to intrinsics; LLVM does not expect nodes as arguments of other functions.
     fn number_arguments(&mut self, body: &FunctionBody, operands: Slice) {
         let operands = operands.of(&body.operands);
         let Some((callee, arguments)) = operands.split_first() else { return };
-        let is_metadata = |one: &crate::value::Operand| matches!(one.kind(), OperandKind::Metadata(_));
+        let is_metadata =
+            |operand: &crate::value::Operand| matches!(operand.kind(), OperandKind::Metadata(_));
         if !arguments.iter().any(is_metadata) {
             return;
         }
@@ -389,7 +390,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.function_tail(function, body, group);
     }
 
-    /// The attributes of a function's result, with a space behind them.
+    /// Writes the attributes of a function's result, followed by a space.
     fn result_attributes(&mut self, index: usize, function: &Function, ty: TypeId) {
         if let Some(intrinsic) = self.symbols.intrinsic(index) {
             let text = intrinsic.result();
@@ -448,7 +449,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// A block as an operand, without its type.
+    /// Writes a block as an operand, without its type.
     pub(super) fn block(&mut self, id: BlockId) {
         self.block_reference(TokenKind::Label, id);
     }
@@ -458,7 +459,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.sink.token(Token { kind, text: self.locals.block(id), link });
     }
 
-    /// A value where it is defined.
+    /// Writes a value where it is defined.
     #[inline]
     pub(super) fn definition(&mut self, body: &FunctionBody, id: ValueId) {
         let link = Entity::Value { function: body.function, id }.definition();
@@ -490,14 +491,14 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
                 self.records_before(body, at, records);
             }
             if let Some(start) = record {
-                if self.rebuilt_call(body, instruction) == Some(Rebuilt::Dropped) {
+                if self.rebuilt_call(body, instruction) == Some(RebuiltCall::Removed) {
                     continue;
                 }
                 self.source(|map| map.instruction(body.function, at));
                 self.call_as_record(body, instruction, start);
                 continue;
             }
-            if self.rebuilt_call(body, instruction) == Some(Rebuilt::Dropped) {
+            if self.rebuilt_call(body, instruction) == Some(RebuiltCall::Removed) {
                 continue;
             }
             self.source(|map| map.instruction(body.function, at));
@@ -521,7 +522,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.no_source();
     }
 
-    /// What is attached to an instruction; what belongs to earlier ones, which were not printed, is passed over.
+    /// Writes the attachments of an instruction, and skips those of earlier instructions, which were not printed.
     #[inline]
     fn instruction_attachments(&mut self, body: &FunctionBody, at: u32, next: &mut usize) {
         while let Some((of, list)) = body.attachments.get(*next) {
@@ -535,7 +536,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// The stored records that stand before an instruction.
+    /// Writes the stored records that precede an instruction.
     #[inline]
     fn records_before(&mut self, body: &FunctionBody, at: u32, next: &mut usize) {
         while let Some(record) = body.debug_records.get(*next) {
@@ -558,9 +559,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     fn block_head(&mut self, id: BlockId, predecessors: &Predecessors) {
         let entry = id.0 == 0;
         let named = self.locals.named.get(id.index()).copied().unwrap_or(false);
-        let label = self.locals.blocks.get(id.index()).copied().unwrap_or(Cached::NONE);
+        let label = self.locals.blocks.get(id.index()).copied().unwrap_or(CachedText::NONE);
         let mut width = 0;
-        // LLVM 3.7 writes no label for blocks that nothing names.
+        // LLVM 3.7 writes no label for unnamed blocks without predecessors.
         let labelled = named || !self.rules.label_comments || !predecessors.of(id).is_empty();
         if entry || labelled {
             self.sink.put(TokenKind::Punctuation, "\n");
@@ -586,7 +587,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             return;
         }
-        // At least one space stands before the comment.
+        // At least one space precedes the comment.
         let padding = COMMENT_COLUMN.saturating_sub(width).max(1);
         self.sink.put(TokenKind::Space, SPACES.get(..padding).unwrap_or(" "));
         let list = predecessors.of(id);
@@ -601,8 +602,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 }
 
-/// The predecessors of all blocks in the order in which LLVM keeps uses: the last added first, unless the file
-/// stores another order.
+/// The predecessors of all blocks, in use-list order: last added first, unless the file stores another order.
 struct Predecessors {
     starts: Vec<u32>,
     blocks: Vec<BlockId>,
@@ -623,7 +623,7 @@ impl Predecessors {
             *start = sum;
         }
         let mut blocks = alloc::vec![BlockId::NONE; sum as usize];
-        // Filled from the back, so that the last edge comes first.
+        // Fill each list from its end, so that the last edge comes first.
         let mut ends: Vec<u32> = starts.iter().skip(1).copied().collect();
         Self::for_edges(body, |from, to| {
             if let Some(end) = ends.get_mut(to.index()) {
@@ -664,18 +664,18 @@ impl Predecessors {
         self.blocks.get(self.range(id)).unwrap_or_default()
     }
 
-    /// Use `n` of the list as it stands belongs at place `order[n]`.
+    /// Applies a stored use-list order: use `n` moves to index `order[n]`.
     fn reorder(&mut self, id: BlockId, order: &[u32]) {
         let range = self.range(id);
         let Some(list) = self.blocks.get_mut(range) else { return };
-        // The block's address is a use too, the oldest, if anything takes it.
+        // If the block's address is taken, that is a use, too, and the oldest.
         let address = usize::from(order.len() == list.len() + 1);
         if list.len() + address != order.len() {
             return;
         }
         let uses = list.iter().copied().chain([BlockId::NONE]);
         let mut pairs: Vec<(u32, BlockId)> = order.iter().copied().zip(uses).collect();
-        pairs.sort_by_key(|(place, _)| *place);
+        pairs.sort_by_key(|(index, _)| *index);
         let blocks = pairs.into_iter().map(|(_, block)| block).filter(|block| block.is_some());
         for (slot, block) in list.iter_mut().zip(blocks) {
             *slot = block;

@@ -1,4 +1,4 @@
-//! Instructions.
+//! Prints instructions.
 
 use super::text::push_escaped;
 use super::{Dialect, Printer};
@@ -10,11 +10,11 @@ use crate::types::Type;
 use crate::value::{Operand, OperandKind, ValueKind};
 use unshade_core::{TokenKind, TokenSink};
 
-/// The scope of everything that runs on the machine, which is not written.
+/// The system-wide synchronisation scope, which is not written.
 const SYSTEM_SCOPE: u32 = 1;
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
-    /// An instruction, without what is attached to it.
+    /// Writes an instruction, without its attachments.
     pub(super) fn instruction(&mut self, body: &FunctionBody, instruction: &Instruction) {
         if instruction.result.is_some() {
             self.definition(body, instruction.result);
@@ -78,7 +78,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.block(id);
     }
 
-    /// Operands with types, separated by commas.
+    /// Writes operands with types, separated by commas.
     fn typed_list(&mut self, body: &FunctionBody, operands: &[Operand]) {
         for (at, &operand) in operands.iter().enumerate() {
             if at > 0 {
@@ -94,13 +94,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.module.value(Some(body), id).map_or(TypeId::NONE, |value| value.ty)
     }
 
-    /// Whether two types are written alike.
+    /// Returns whether two types have the same text.
     #[inline]
-    fn same_type(&self, one: TypeId, two: TypeId) -> bool {
-        one == two || (self.rules.opaque_pointers && self.types.get(one) == self.types.get(two))
+    fn same_type(&self, a: TypeId, b: TypeId) -> bool {
+        a == b || (self.rules.opaque_pointers && self.types.get(a) == self.types.get(b))
     }
 
-    /// Operations whose operands have one type write it once.
+    /// Writes an instruction without special syntax. If all operands have the same type, it is written once.
     fn plain(&mut self, body: &FunctionBody, instruction: &Instruction, operands: &[Operand]) {
         let opcode = instruction.opcode;
         let Some((&first, rest)) = operands.split_first() else { return self.keyword(opcode.mnemonic()) };
@@ -130,7 +130,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Whether the flags of an instruction are fast-math flags.
+    /// Returns whether the flags of an instruction are fast-math flags.
     fn has_fast_math(&self, instruction: &Instruction) -> bool {
         if instruction.opcode.is_float_operation() {
             return true;
@@ -220,7 +220,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.alignment(memory, ty);
     }
 
-    /// The alignment of an access, which follows from the type if the file has none.
+    /// Writes the alignment of an access, which follows from the type if the file has none.
     fn alignment(&mut self, memory: Memory, ty: TypeId) {
         let bytes = match memory.alignment() {
             Some(exponent) => 1u64.checked_shl(exponent).unwrap_or(0),
@@ -242,7 +242,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Scope and ordering of an atomic access.
+    /// Writes the scope and ordering of an atomic access.
     fn ordering(&mut self, instruction: &Instruction) {
         let memory = instruction.memory();
         if memory.ordering() != 0 {
@@ -264,7 +264,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             Some(name) if name.is_empty() => return,
             Some(name) => name,
             None if scope == 0 => b"singlethread",
-            // Unknown scopes are taken for that of the machine.
+            // Unknown scopes are treated as system-wide.
             None => return,
         };
         self.built(TokenKind::Attribute, |text| {
@@ -365,9 +365,9 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.ty(ty);
         let types = &self.module.types;
         if let Some(&size) = operands.first() {
-            let one = size.as_value().and_then(|id| self.module.integer(Some(body), id)) == Some(1);
+            let is_one = size.as_value().and_then(|id| self.module.integer(Some(body), id)) == Some(1);
             let usual = types.get(self.operand_type(body, size)) == Type::Integer(32);
-            if !one || !usual {
+            if !is_one || !usual {
                 self.punctuation(", ");
                 self.typed_operand(body, size);
             }
@@ -469,7 +469,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.fast_math(u32::from(instruction.flags));
         }
         let Some((&callee, arguments)) = operands.split_first() else { return };
-        if let Some(Rebuilt::Without(at)) = self.rebuilt_call(body, instruction) {
+        if let Some(RebuiltCall::WithoutArgument(at)) = self.rebuilt_call(body, instruction) {
             let mut kept = arguments.to_vec();
             kept.remove(at);
             let call = Call { attributes: AttributeListId::NONE, ..*call };
@@ -478,7 +478,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
         self.callee(body, call, callee, arguments);
         if call.tail & 2 != 0 && self.is_variadic(body) {
-            // Earlier versions write the comma even if nothing stands before it.
+            // Earlier versions write the comma even if there are no arguments.
             let alone = arguments.is_empty() && self.rules.opaque_pointers;
             self.punctuation(if alone { "..." } else { ", ..." });
         }
@@ -492,7 +492,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         matches!(self.module.types.get(ty), Type::Function { variadic: true, .. })
     }
 
-    /// Everything from the calling convention to the last argument.
+    /// Writes a call from the calling convention to the last argument.
     fn callee(&mut self, body: &FunctionBody, call: &Call, callee: Operand, arguments: &[Operand]) {
         let module = self.module;
         self.punctuation(" ");
@@ -542,7 +542,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.operand(body, argument);
     }
 
-    /// The group of attributes and the bundles of a call.
+    /// Writes the attribute group and the operand bundles of a call.
     fn call_tail(&mut self, body: &FunctionBody, call: &Call) {
         if let Some(set) = self.module.attributes.of(call.attributes, index::FUNCTION) {
             let group = self.group_of_set(set);
@@ -590,7 +590,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// The function that a call calls by name.
+    /// Returns the function that a call calls directly.
     pub(super) fn called_function(&self, body: &FunctionBody, instruction: &Instruction) -> Option<usize> {
         let &callee = body.operands_of(instruction).first()?;
         match self.module.value(Some(body), callee.as_value()?)?.kind {
@@ -599,23 +599,24 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Calls of intrinsics that lost a parameter are made anew, without attributes; nothing for other instructions.
-    pub(super) fn rebuilt_call(&self, body: &FunctionBody, instruction: &Instruction) -> Option<Rebuilt> {
+    /// Returns how a call of an intrinsic that lost a parameter is rebuilt, without attributes; `None` for other
+    /// instructions.
+    pub(super) fn rebuilt_call(&self, body: &FunctionBody, instruction: &Instruction) -> Option<RebuiltCall> {
         if instruction.opcode != Opcode::Call || !self.symbols.any_dropped() {
             return None;
         }
         let dropped = self.symbols.dropped_parameter(self.called_function(body, instruction)?)?;
         let argument = body.operands_of(instruction).get(dropped + 1)?.as_value()?;
         let zero = self.module.integer(Some(body), argument) == Some(0);
-        Some(if zero { Rebuilt::Without(dropped) } else { Rebuilt::Dropped })
+        Some(if zero { RebuiltCall::WithoutArgument(dropped) } else { RebuiltCall::Removed })
     }
 }
 
-/// What becomes of a call of an intrinsic that lost a parameter.
+/// How a call of an intrinsic that lost a parameter is rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rebuilt {
-    /// The argument at this place is gone.
-    Without(usize),
-    /// The argument meant something, and LLVM drops the call.
-    Dropped,
+pub(super) enum RebuiltCall {
+    /// The call loses the argument at this index.
+    WithoutArgument(usize),
+    /// The argument was not zero, so LLVM removes the call.
+    Removed,
 }

@@ -1,23 +1,23 @@
-//! What a reader makes of the declarations of intrinsics.
+//! Attributes of intrinsic declarations.
 //!
-//! LLVM replaces the attributes of every intrinsic that it knows by its own.
+//! When LLVM reads a module, it replaces the attributes of every intrinsic that it knows.
 
 use super::Dialect;
 use super::{intrinsics_14, intrinsics_19, intrinsics_targets};
 
-/// A row of the tables.
-type Row = (&'static str, &'static str, &'static str);
+/// A row of the tables: name, attributes of the function, attributes of parameters and result.
+type IntrinsicRow = (&'static str, &'static str, &'static str);
 
 /// The attributes of an intrinsic, as text.
 #[derive(Clone, Copy)]
 pub(super) struct Intrinsic {
-    row: Row,
+    row: IntrinsicRow,
 }
 
 impl Intrinsic {
-    /// The intrinsic of a function's name, without the types that are mangled into it.
+    /// Finds the intrinsic with a function's name, ignoring the types mangled into it.
     pub(super) fn find(dialect: Dialect, name: &[u8]) -> Option<Self> {
-        let table: &'static [Row] = match dialect {
+        let table: &'static [IntrinsicRow] = match dialect {
             Dialect::Llvm14 => intrinsics_14::TABLE,
             Dialect::Llvm19 => intrinsics_19::TABLE,
             Dialect::Dxc => return None,
@@ -35,24 +35,24 @@ impl Intrinsic {
         }
     }
 
-    /// The name, without `llvm.` and types.
+    /// Returns the name, without `llvm.` and types.
     pub(super) fn name(self) -> &'static str {
         self.row.0
     }
 
-    /// The attributes of the function.
+    /// Returns the attributes of the function.
     pub(super) fn function(self) -> &'static str {
         self.row.1
     }
 
-    /// The attributes of the result.
+    /// Returns the attributes of the result.
     pub(super) fn result(self) -> &'static str {
         self.part("r").unwrap_or("")
     }
 
-    /// The attributes of a parameter.
+    /// Returns the attributes of a parameter.
     pub(super) fn parameter(self, at: usize) -> &'static str {
-        self.part(super::text::small(u32::try_from(at).unwrap_or(999).min(999))).unwrap_or("")
+        self.part(super::text::short_number(u32::try_from(at).unwrap_or(999).min(999))).unwrap_or("")
     }
 
     fn part(self, of: &str) -> Option<&'static str> {

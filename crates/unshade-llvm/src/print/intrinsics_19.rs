@@ -1,9 +1,9 @@
 //! The attributes of LLVM 19's target-independent intrinsics.
 //!
-//! Rows: the name without `llvm.`, the attributes of the function, and those of parameters (`0:nocapture`) and of
-//! the result (`r:noalias`), separated by `|`.
+//! One row per intrinsic: the name without `llvm.`, the attributes of the function, and those of parameters
+//! (`0:nocapture`) and of the result (`r:noalias`), separated by `|`.
 //!
-//! Knowledge: what `llvm-as` and `llvm-dis` 19 make of declarations of all of them.
+//! Knowledge: declarations of all intrinsics, passed through `llvm-as` and `llvm-dis` 19.
 
 #[rustfmt::skip]
 pub(super) const TABLE: &[(&str, &str, &str)] = &[

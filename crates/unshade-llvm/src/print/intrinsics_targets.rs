@@ -1,9 +1,10 @@
-//! The attributes of those intrinsics of targets that LLVM makes of older ones.
+//! The attributes of target-specific intrinsics that LLVM creates when it upgrades older ones.
 //!
-//! Files written by the version that prints them have the right attributes anyway; these are for older files. Rows:
-//! the name without `llvm.` and the attributes of the function in LLVM 14 and 19. No parameter has any.
+//! Files written by the version that prints them already have the right attributes; this table is for older files.
+//! One row per intrinsic: the name without `llvm.` and the attributes of the function in LLVM 14 and 19. No
+//! parameter has attributes.
 //!
-//! Knowledge: what `llvm-as` and `llvm-dis` 14 and 19 make of declarations of them.
+//! Knowledge: declarations of these intrinsics, passed through `llvm-as` and `llvm-dis` 14 and 19.
 
 use super::Dialect;
 
@@ -38,7 +39,7 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("arm.strex", "nounwind", "nounwind"),
 ];
 
-/// The name and the attributes of an intrinsic, whose name may have types behind it.
+/// Returns the name and attributes of an intrinsic; types may follow its name.
 pub(super) fn find(dialect: Dialect, name: &str) -> Option<(&'static str, &'static str)> {
     let types = |rest: &str| rest.is_empty() || rest.starts_with('.');
     let &(name, of_14, of_19) =

@@ -1,10 +1,10 @@
-//! What the links of tokens stand for.
+//! The entities that token links refer to.
 //!
-//! A [`Link`] carries a number that means something only within one listing. The printer makes it of what it refers
-//! to, so that a reader of tokens can tell one kind from another, and go on in the model: the lowest 32 bits are the
-//! number of the thing, the highest three its kind, those in between the function whose value or block it is.
+//! A [`Link`] carries a number that is only meaningful within one listing. The printer encodes the entity in it,
+//! so that a consumer of tokens can look the entity up in the model: the low 32 bits are the id, the high 3 bits
+//! the kind of entity, and the bits between them the function that the value or block belongs to.
 
-use super::symbols::Cached;
+use super::symbols::CachedText;
 use crate::ids::{BlockId, TypeId, ValueId};
 use unshade_core::TokenKind;
 use unshade_core::token::Link;
@@ -28,7 +28,7 @@ pub enum Entity {
         /// The value.
         id: ValueId,
     },
-    /// A basic block of a function. A block that has no label in the text is defined by a token without text.
+    /// A basic block of a function. A block without a label in the text is defined by an empty token.
     Block {
         /// The function, as an index into [`crate::Module::functions`].
         function: u32,
@@ -37,20 +37,20 @@ pub enum Entity {
     },
     /// A global variable, function or alias.
     Symbol(ValueId),
-    /// A node of metadata, by its number in the text.
+    /// A metadata node, by its slot: its number in the text.
     Metadata(u32),
-    /// A type. Only structs with a name are defined somewhere; [`crate::TypeTable::named_struct`] finds the one that
-    /// a pointer or array is made of.
+    /// A type. Only identified structs have a definition; [`crate::TypeTable::named_struct`] finds the one that a
+    /// pointer or array refers to.
     Type(TypeId),
-    /// A group of attributes, by its number in the text.
+    /// An attribute group, by its number in the text.
     Attributes(u32),
 }
 
-/// Functions past this number share links, which no file that fits into memory has.
-const FUNCTIONS: u64 = (1 << 29) - 1;
+/// Mask of function numbers in links. A file with more functions does not fit into memory.
+const FUNCTION_MASK: u64 = (1 << 29) - 1;
 
 impl Entity {
-    /// The number that links carry.
+    /// Returns the number that links carry.
     #[inline(always)]
     pub fn number(self) -> u64 {
         let (kind, function, number) = match self {
@@ -61,12 +61,12 @@ impl Entity {
             Self::Type(id) => (4, 0, id.0),
             Self::Attributes(group) => (5, 0, group),
         };
-        kind << 61 | (u64::from(function) & FUNCTIONS) << 32 | u64::from(number)
+        kind << 61 | (u64::from(function) & FUNCTION_MASK) << 32 | u64::from(number)
     }
 
-    /// What a link's number stands for.
+    /// Decodes the number of a link.
     pub fn from_number(number: u64) -> Option<Self> {
-        let function = (number >> 32 & FUNCTIONS) as u32;
+        let function = (number >> 32 & FUNCTION_MASK) as u32;
         let low = (number & 0xFFFF_FFFF) as u32;
         match number >> 61 {
             0 => Some(Self::Value { function, id: ValueId(low) }),
@@ -79,7 +79,7 @@ impl Entity {
         }
     }
 
-    /// What a link of a listing defines or refers to.
+    /// Returns the entity that a link defines or refers to.
     pub fn of(link: Link) -> Option<Self> {
         let (Link::Definition(number) | Link::Reference(number)) = link;
         Self::from_number(number)
@@ -96,9 +96,10 @@ impl Entity {
     }
 }
 
-/// The link of a value whose text was made: symbols and the function's own values have one, constants none.
+/// Returns the link of a value with a cached text: symbols and the function's own values have one, constants do
+/// not.
 #[inline(always)]
-pub(super) fn of_value(cached: Cached, function: u32, id: ValueId) -> Option<Link> {
+pub(super) fn of_value(cached: CachedText, function: u32, id: ValueId) -> Option<Link> {
     match cached.kind {
         TokenKind::Register => Entity::Value { function, id }.reference(),
         TokenKind::Variable | TokenKind::Function => Entity::Symbol(id).reference(),

@@ -1,9 +1,10 @@
-//! Intrinsics whose declarations LLVM rewrites when it reads old files.
+//! Mangled names of intrinsics, which LLVM rewrites when it reads old files.
 //!
-//! Names of overloaded intrinsics end in the types that they are used with. Some were not overloaded once, and with
-//! opaque pointers the names of all pointers changed. A rewritten function goes to the end of the module.
+//! The names of overloaded intrinsics end in the types that they are used with. Some intrinsics became overloaded
+//! later, and opaque pointers changed the names of all pointer types. A rewritten function moves to the end of the
+//! module.
 //!
-//! Knowledge: the Language Reference on overloaded intrinsics; the effect of `llvm-dis` 14 and 19.
+//! Knowledge: the Language Reference on overloaded intrinsics; the output of `llvm-dis` 14 and 19 for old files.
 
 use super::Dialect;
 use super::intrinsics::Intrinsic;
@@ -13,15 +14,15 @@ use crate::module::Module;
 use crate::types::{Type, TypeTable};
 use alloc::string::String;
 
-/// What becomes of the declaration of an intrinsic.
-pub(super) struct Rewrite {
+/// The rewritten declaration of an intrinsic.
+pub(super) struct IntrinsicRewrite {
     /// Its new name.
     pub(super) name: String,
-    /// A parameter that it lost; calls are made anew then.
+    /// A parameter that it lost, so that its calls are rebuilt.
     pub(super) dropped: Option<usize>,
 }
 
-/// Intrinsics that became overloaded, with the parameters whose types are in the name.
+/// Intrinsics that became overloaded, with the parameters whose types are mangled into the name.
 const OVERLOADED: &[(&str, &[usize])] = &[
     ("lifetime.start", &[1]),
     ("lifetime.end", &[1]),
@@ -30,7 +31,7 @@ const OVERLOADED: &[(&str, &[usize])] = &[
     ("prefetch", &[0]),
 ];
 
-/// Those that became so with opaque pointers; all of them by the type of a parameter, or of the result.
+/// Intrinsics that became overloaded with opaque pointers, by the type of a parameter or of the result.
 const OVERLOADED_LATER: &[(&str, Option<usize>)] = &[
     ("stackrestore", Some(0)),
     ("stacksave", None),
@@ -39,13 +40,13 @@ const OVERLOADED_LATER: &[(&str, Option<usize>)] = &[
     ("va_start", Some(0)),
 ];
 
-/// How a function of this index is rewritten, if it is.
+/// Returns how the intrinsic with a function index is rewritten; `None` if it is unchanged.
 pub(super) fn rewrite(
     module: &Module<'_>,
     dialect: Dialect,
     index: usize,
     intrinsic: Intrinsic,
-) -> Option<Rewrite> {
+) -> Option<IntrinsicRewrite> {
     let function = module.functions.get(index)?;
     let types = &module.types;
     let Type::Function { parameters, result, .. } = types.get(function.symbol.ty) else { return None };
@@ -53,7 +54,7 @@ pub(super) fn rewrite(
     let base = intrinsic.name();
     let plain = function.symbol.name.strip_prefix(b"llvm.") == Some(base.as_bytes());
     if base == "dbg.value" && parameters.len() == 4 {
-        return Some(Rewrite { name: String::from("llvm.dbg.value"), dropped: Some(1) });
+        return Some(IntrinsicRewrite { name: String::from("llvm.dbg.value"), dropped: Some(1) });
     }
     let opaque = dialect == Dialect::Llvm19;
     let mut name = String::from("llvm.");
@@ -63,7 +64,7 @@ pub(super) fn rewrite(
             name.push('.');
             push_type(&mut name, types, *parameters.get(at)?, opaque, 0);
         }
-        return Some(Rewrite { name, dropped: None });
+        return Some(IntrinsicRewrite { name, dropped: None });
     }
     if let (true, true, Some((_, of))) =
         (opaque, plain, OVERLOADED_LATER.iter().find(|(name, _)| *name == base))
@@ -74,7 +75,7 @@ pub(super) fn rewrite(
         };
         name.push('.');
         push_type(&mut name, types, ty, opaque, 0);
-        return Some(Rewrite { name, dropped: None });
+        return Some(IntrinsicRewrite { name, dropped: None });
     }
     if opaque {
         let old = core::str::from_utf8(&function.symbol.name).ok()?;
@@ -85,13 +86,13 @@ pub(super) fn rewrite(
             push_opaque(&mut name, part);
         }
         if name != old {
-            return Some(Rewrite { name, dropped: None });
+            return Some(IntrinsicRewrite { name, dropped: None });
         }
     }
     None
 }
 
-/// Names of structs that pointers point to may hold dots, which separate parts otherwise.
+/// Removes the names of pointee structs that contain dots, because dots separate the parts of a mangled name.
 fn without_dotted_structs(types: &TypeTable, suffix: &str) -> String {
     let mut result = String::from(suffix);
     for name in types.struct_names().filter(|name| name.contains(&b'.')) {
@@ -106,7 +107,7 @@ fn without_dotted_structs(types: &TypeTable, suffix: &str) -> String {
     result
 }
 
-/// A part of a name with what pointers point to left out: `p0i8` becomes `p0`, `v4p1f32` `v4p1`.
+/// Appends a part of a mangled name without pointee types: `p0i8` becomes `p0`, `v4p1f32` becomes `v4p1`.
 fn push_opaque(name: &mut String, part: &str) {
     let letters = part.trim_start_matches(|c: char| c == 'v' || c == 'a' || c.is_ascii_digit());
     let shape = part.len() - letters.len();
@@ -119,9 +120,10 @@ fn push_opaque(name: &mut String, part: &str) {
     }
 }
 
-/// How deep types may nest in a name.
+/// Maximum nesting depth of types in a mangled name.
 const MAX_DEPTH: u32 = 16;
 
+/// Appends the mangled name of a type.
 pub(super) fn push_type(name: &mut String, types: &TypeTable, ty: TypeId, opaque: bool, depth: u32) {
     if depth > MAX_DEPTH {
         return;
@@ -187,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pointers_lose_what_they_point_to() {
+    fn pointers_lose_their_pointee() {
         for (old, new) in
             [("p0i8", "p0"), ("v4p1f32", "v4p1"), ("i64", "i64"), ("f32", "f32"), ("p12s_as", "p12")]
         {

@@ -1,8 +1,8 @@
-//! Metadata: named lists, attachments and nodes.
+//! Prints named metadata, attachments and metadata nodes.
 
-use super::metadata_fields::{Show, layout};
-use super::slots::{GlobalLocation, MODULE, Reference, Slot};
-use super::symbols::Cached;
+use super::metadata_fields::{FieldFormat, layout};
+use super::metadata_slots::{GlobalLocation, MODULE, MetadataReference, MetadataSlot};
+use super::symbols::CachedText;
 use super::text::{push_metadata_name, push_number, push_signed, push_wide};
 use super::{Entity, Printer};
 use crate::body::FunctionBody;
@@ -16,22 +16,22 @@ use alloc::rc::Rc;
 use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
 
-/// How deep nodes that are written in place may nest: lists of arguments hold values, locations at most a chain.
+/// Maximum nesting depth of inline nodes.
 const MAX_DEPTH: u32 = 16;
 
-/// The tag of variables that are no parameters, in LLVM 3.7.
+/// The tag of variables other than parameters in LLVM 3.7.
 const AUTO_VARIABLE: u64 = 0x100;
 
-/// A node, with the function whose numbers it uses and its words.
+/// A node with its table, and the function that its references belong to.
 #[derive(Clone, Copy)]
-struct Nodes<'t> {
+struct NodeContext<'t> {
     owner: u32,
     body: Option<&'t FunctionBody>,
     node: Node,
     table: &'t MetadataTable,
 }
 
-impl Nodes<'_> {
+impl NodeContext<'_> {
     fn reference(&self, at: u8) -> Option<MetadataId> {
         let reference = self.table.references(self.node).get(usize::from(at))?.checked_sub(1)?;
         Some(MetadataId(narrow(reference)))
@@ -43,7 +43,7 @@ impl Nodes<'_> {
 }
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
-    /// Gives numbers to what is attached.
+    /// Assigns slots to attached nodes.
     pub(super) fn number_attachments(&mut self, owner: u32, attachments: &[(u32, MetadataId)]) {
         match attachments {
             [] => {}
@@ -56,7 +56,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Attachments in the order of their kinds.
+    /// Sorts attachments by LLVM's order of kinds.
     fn sorted_attachments(&self, attachments: &[(u32, MetadataId)]) -> Attachments {
         let mut sorted = attachments.to_vec();
         sorted.sort_by_key(|(kind, _)| self.kinds.rank(*kind));
@@ -64,7 +64,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 
     fn kind_name(&mut self, kind: u32, separator: &str) {
-        // Attachments of functions are separated by spaces alone.
+        // Attachments of functions are separated by spaces, without commas.
         let skip = if separator == " " { 1 } else { 0 };
         match self.kinds.text(kind) {
             Some(name) => self.sink.put(TokenKind::Attribute, name.get(skip..).unwrap_or("")),
@@ -77,7 +77,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// What is attached to a global, function or instruction.
+    /// Writes the attachments of a global, function or instruction.
     pub(super) fn attachments(&mut self, owner: u32, attachments: &[(u32, MetadataId)], separator: &str) {
         match attachments {
             [] => {}
@@ -99,7 +99,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.slots.body(owner).cloned()
     }
 
-    /// `!7`
+    /// Writes a slot, as `!7`.
     pub(super) fn slot_reference(&mut self, slot: u32) {
         self.slot_token(slot, Entity::Metadata(slot).reference());
     }
@@ -113,31 +113,36 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.sink.token(Token { kind: TokenKind::Attribute, text, link });
     }
 
-    /// Numbers are given out in order, so their texts are made in order, once each.
+    /// Formats slots up to this one. Slots are assigned in order, so each is formatted once.
     fn write_slot_texts(&mut self, slot: u32) {
         while self.slot_texts.len() <= slot as usize && self.slot_texts.len() < self.slots.all().len() {
             let start = self.slot_pool.len();
             self.slot_pool.push('!');
             push_number(&mut self.slot_pool, self.slot_texts.len() as u64);
-            self.slot_texts.push(Cached::since(&self.slot_pool, start, TokenKind::Attribute, TypeId::NONE));
+            self.slot_texts.push(CachedText::since(
+                &self.slot_pool,
+                start,
+                TokenKind::Attribute,
+                TypeId::NONE,
+            ));
         }
     }
 
-    /// Metadata as an operand: a number, a string, a value, or written in place.
+    /// Writes metadata as an operand: a slot, a string, a value, or an inline node.
     pub(super) fn metadata(&mut self, owner: u32, id: MetadataId) {
         self.metadata_reference(self.slots.reference(owner, id));
     }
 
     #[inline]
-    fn metadata_reference(&mut self, reference: Reference) {
+    fn metadata_reference(&mut self, reference: MetadataReference) {
         match self.slots.get(reference) {
             Some(slot) => self.slot_reference(slot),
             None => self.metadata_in_place(reference),
         }
     }
 
-    /// Metadata without a number.
-    fn metadata_in_place(&mut self, reference: Reference) {
+    /// Writes metadata without a slot.
+    fn metadata_in_place(&mut self, reference: MetadataReference) {
         let body = self.body_of(reference.owner);
         let body = body.as_deref();
         match self.module.metadata(body, reference.id) {
@@ -151,7 +156,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
             Some((Metadata::Value { value, .. }, _)) => self.typed_value(body, value),
             Some((Metadata::Node(node), table)) => {
-                let nodes = Nodes { owner: reference.owner, body, node, table };
+                let nodes = NodeContext { owner: reference.owner, body, node, table };
                 if self.depth > MAX_DEPTH {
                     return self.out(TokenKind::Text, "<metadata nests too deep>");
                 }
@@ -192,7 +197,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.no_source();
     }
 
-    /// All nodes that were numbered.
+    /// Writes all nodes that have a slot.
     pub(super) fn metadata_nodes(&mut self) {
         if self.slots.all().is_empty() {
             return;
@@ -202,14 +207,14 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         while let Some(&slot) = self.slots.all().get(at) {
             let number = narrow(at as u64);
             self.source(|map| match slot {
-                Slot::Node(reference) => map.metadata(reference.owner, reference.id),
-                Slot::Location(_) => 0..0,
+                MetadataSlot::Node(reference) => map.metadata(reference.owner, reference.id),
+                MetadataSlot::Location(_) => 0..0,
             });
             self.slot_token(number, Entity::Metadata(number).definition());
             self.punctuation(" = ");
             match slot {
-                Slot::Node(reference) => self.node(reference),
-                Slot::Location(index) => {
+                MetadataSlot::Node(reference) => self.node(reference),
+                MetadataSlot::Location(index) => {
                     if let Some(location) = self.slots.location(index) {
                         self.location_node(&location);
                     }
@@ -220,12 +225,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn node(&mut self, reference: Reference) {
+    fn node(&mut self, reference: MetadataReference) {
         let body = self.body_of(reference.owner);
         let body = body.as_deref();
         let Some((Metadata::Node(node), table)) = self.module.metadata(body, reference.id) else { return };
-        let nodes = Nodes { owner: reference.owner, body, node, table };
-        // A node that holds itself can't be equal to another, so LLVM makes it distinct.
+        let nodes = NodeContext { owner: reference.owner, body, node, table };
+        // LLVM makes a node that refers to itself distinct.
         let own = u64::from(reference.id.0) + 1;
         if node.distinct || table.references(node).contains(&own) || self.is_always_distinct(&nodes) {
             self.keyword("distinct ");
@@ -241,8 +246,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// What a module flag does when modules are linked, where that has changed since the file was written.
-    fn flag_behaviour(&self, reference: Reference) -> Option<&'static str> {
+    /// Returns the current behaviour of a module flag, if LLVM has changed it since the file was written.
+    fn flag_behaviour(&self, reference: MetadataReference) -> Option<&'static str> {
         const ERROR: u64 = 1;
         const MAX: u64 = 7;
         if reference.owner != MODULE || !self.rules.upgrades {
@@ -271,15 +276,16 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn upgraded_flag(&mut self, nodes: &Nodes<'_>, behaviour: &str) {
+    fn upgraded_flag(&mut self, nodes: &NodeContext<'_>, behaviour: &str) {
         self.punctuation("!{");
         self.out(TokenKind::Number, behaviour);
         self.operand_list(nodes, 1);
         self.punctuation("}");
     }
 
-    /// Since LLVM 4, units and definitions of subprograms are distinct even if the file does not say so.
-    fn is_always_distinct(&self, nodes: &Nodes<'_>) -> bool {
+    /// Returns whether a node is distinct even if the file does not say so: since LLVM 4, compile units and
+    /// definitions of subprograms.
+    fn is_always_distinct(&self, nodes: &NodeContext<'_>) -> bool {
         const FLAGS: u8 = 5;
         const DEFINITION: u64 = 1 << 3;
         self.rules.upgrades
@@ -290,13 +296,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             }
     }
 
-    fn tuple(&mut self, nodes: &Nodes<'_>) {
+    fn tuple(&mut self, nodes: &NodeContext<'_>) {
         self.punctuation("!{");
         self.operand_list(nodes, 0);
         self.punctuation("}");
     }
 
-    fn operand_list(&mut self, nodes: &Nodes<'_>, skip: usize) {
+    fn operand_list(&mut self, nodes: &NodeContext<'_>, skip: usize) {
         for (at, &reference) in nodes.table.references(nodes.node).iter().skip(skip).enumerate() {
             if at > 0 {
                 self.punctuation(", ");
@@ -308,13 +314,13 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn argument_list(&mut self, nodes: &Nodes<'_>) {
+    fn argument_list(&mut self, nodes: &NodeContext<'_>) {
         self.keyword("!DIArgList(");
         self.operand_list(nodes, 0);
         self.punctuation(")");
     }
 
-    /// The location of an instruction, which is no node of the file.
+    /// Writes the location of an instruction, which is not a node in the file.
     fn location_node(&mut self, location: &GlobalLocation) {
         self.keyword("!DILocation(");
         self.keyword("line: ");
@@ -335,7 +341,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.punctuation(")");
     }
 
-    fn fields(&mut self, nodes: &Nodes<'_>) {
+    fn fields(&mut self, nodes: &NodeContext<'_>) {
         let Some((name, fields)) = layout(nodes.node.kind, self.rules.dialect) else { return };
         self.keyword(name);
         let mut first = true;
@@ -355,7 +361,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.punctuation(")");
     }
 
-    fn string_of<'t>(&self, nodes: &Nodes<'t>, at: u8) -> &'t [u8]
+    fn string_of<'t>(&self, nodes: &NodeContext<'t>, at: u8) -> &'t [u8]
     where
         'm: 't,
     {
@@ -367,83 +373,83 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Whether a field is written at all.
-    fn is_shown(&self, nodes: &Nodes<'_>, show: Show) -> bool {
+    /// Returns whether a field is written.
+    fn is_shown(&self, nodes: &NodeContext<'_>, show: FieldFormat) -> bool {
         match show {
-            Show::Text(at) => !self.string_of(nodes, at).is_empty(),
-            Show::Ref(at) | Show::Rank(at) => nodes.reference(at).is_some(),
-            Show::Number(at)
-            | Show::Signed(at)
-            | Show::LessOne(at)
-            | Show::Flags(at)
-            | Show::Named(at, _) => nodes.number(at) != 0,
-            Show::Signed64(at) => nodes.number(at) != 0,
-            Show::OldArgument(at) => nodes.number(at) != 0 || nodes.number(4) != AUTO_VARIABLE,
-            Show::PointerAuthentication(at) => self.rules.opaque_pointers && nodes.number(at) != 0,
-            Show::BoolUnless(at, value) => (nodes.number(at) != 0) != value,
-            Show::TagUnless(at, tag) => nodes.number(at) != tag,
-            Show::NameTable(at) => nodes.number(at) != 0,
-            Show::Checksum(at) => nodes.number(at) != 0,
-            Show::Bound(at) => nodes.reference(at).is_some() || nodes.number(0) >> at & 1 != 0,
-            Show::ExpressionBound(at) => nodes.reference(at).is_some(),
-            Show::Unsigned(at) => nodes.number(at) & 1 != 0,
-            Show::VirtualIndex(at) => nodes.number(at) != 0 || nodes.number(6) != 0,
-            Show::Operands => nodes.node.references > 1,
+            FieldFormat::Text(at) => !self.string_of(nodes, at).is_empty(),
+            FieldFormat::Ref(at) | FieldFormat::Rank(at) => nodes.reference(at).is_some(),
+            FieldFormat::Number(at)
+            | FieldFormat::Signed(at)
+            | FieldFormat::LessOne(at)
+            | FieldFormat::Flags(at)
+            | FieldFormat::Named(at, _) => nodes.number(at) != 0,
+            FieldFormat::Signed64(at) => nodes.number(at) != 0,
+            FieldFormat::OldArgument(at) => nodes.number(at) != 0 || nodes.number(4) != AUTO_VARIABLE,
+            FieldFormat::PointerAuthentication(at) => self.rules.opaque_pointers && nodes.number(at) != 0,
+            FieldFormat::BoolUnless(at, value) => (nodes.number(at) != 0) != value,
+            FieldFormat::TagUnless(at, tag) => nodes.number(at) != tag,
+            FieldFormat::NameTable(at) => nodes.number(at) != 0,
+            FieldFormat::Checksum(at) => nodes.number(at) != 0,
+            FieldFormat::Bound(at) => nodes.reference(at).is_some() || nodes.number(0) >> at & 1 != 0,
+            FieldFormat::ExpressionBound(at) => nodes.reference(at).is_some(),
+            FieldFormat::Unsigned(at) => nodes.number(at) & 1 != 0,
+            FieldFormat::VirtualIndex(at) => nodes.number(at) != 0 || nodes.number(6) != 0,
+            FieldFormat::Operands => nodes.node.references > 1,
             _ => true,
         }
     }
 
-    fn field(&mut self, nodes: &Nodes<'_>, show: Show) {
+    fn field(&mut self, nodes: &NodeContext<'_>, show: FieldFormat) {
         match show {
-            Show::Text(at) | Show::TextAlways(at) => {
+            FieldFormat::Text(at) | FieldFormat::TextAlways(at) => {
                 let string = self.string_of(nodes, at);
                 self.quoted(string);
             }
-            Show::Ref(at) | Show::RefAlways(at) => self.optional(nodes, nodes.reference(at)),
-            Show::Number(at) | Show::NumberAlways(at) => self.number(nodes.number(at)),
-            Show::Signed(at) => {
+            FieldFormat::Ref(at) | FieldFormat::RefAlways(at) => self.optional(nodes, nodes.reference(at)),
+            FieldFormat::Number(at) | FieldFormat::NumberAlways(at) => self.number(nodes.number(at)),
+            FieldFormat::Signed(at) => {
                 let number = i64::from(nodes.number(at) as i32);
                 self.built(TokenKind::Number, |text| push_signed(text, number));
             }
-            Show::Signed64(at) | Show::Signed64Always(at) => {
+            FieldFormat::Signed64(at) | FieldFormat::Signed64Always(at) => {
                 let number = nodes.number(at) as i64;
                 self.built(TokenKind::Number, |text| push_signed(text, number));
             }
-            Show::OldArgument(at) => self.number(nodes.number(at)),
-            Show::Bit(at, bit) => {
+            FieldFormat::OldArgument(at) => self.number(nodes.number(at)),
+            FieldFormat::Bit(at, bit) => {
                 self.keyword(if nodes.number(at) >> bit & 1 != 0 { "true" } else { "false" });
             }
-            Show::LessOne(at) => self.number(nodes.number(at).wrapping_sub(1)),
-            Show::Bool(at) => self.keyword(if nodes.number(at) != 0 { "true" } else { "false" }),
-            Show::BoolUnless(_, value) => self.keyword(if value { "false" } else { "true" }),
-            Show::Flags(at) => self.flags(nodes.number(at)),
-            Show::SubprogramFlags(at) => self.subprogram_flags(nodes.number(at)),
-            Show::Named(at, names) | Show::NamedAlways(at, names) => {
+            FieldFormat::LessOne(at) => self.number(nodes.number(at).wrapping_sub(1)),
+            FieldFormat::Bool(at) => self.keyword(if nodes.number(at) != 0 { "true" } else { "false" }),
+            FieldFormat::BoolUnless(_, value) => self.keyword(if value { "false" } else { "true" }),
+            FieldFormat::Flags(at) => self.flags(nodes.number(at)),
+            FieldFormat::SubprogramFlags(at) => self.subprogram_flags(nodes.number(at)),
+            FieldFormat::Named(at, names) | FieldFormat::NamedAlways(at, names) => {
                 self.named_number(names, nodes.number(at));
             }
-            Show::TagUnless(at, _) => self.named_number(dwarf::TAGS, nodes.number(at)),
-            Show::EmissionKind(at) => {
+            FieldFormat::TagUnless(at, _) => self.named_number(dwarf::TAGS, nodes.number(at)),
+            FieldFormat::EmissionKind(at) => {
                 const KINDS: [&str; 4] = ["NoDebug", "FullDebug", "LineTablesOnly", "DebugDirectivesOnly"];
                 self.word(&KINDS, nodes.number(at));
             }
-            Show::NameTable(at) => self.word(&["Default", "GNU", "None", "Apple"], nodes.number(at)),
-            Show::Checksum(at) => self.checksum(nodes, at),
-            Show::Bound(at) => self.bound(nodes, at),
-            Show::ExpressionBound(at) => self.expression_bound(nodes, at),
-            Show::EnumeratorValue => self.enumerator(nodes),
-            Show::Unsigned(_) => self.keyword("true"),
-            Show::VirtualIndex(at) => self.number(nodes.number(at)),
-            Show::Rank(at) => self.constant_or_metadata(nodes, at),
-            Show::Operands => {
+            FieldFormat::NameTable(at) => self.word(&["Default", "GNU", "None", "Apple"], nodes.number(at)),
+            FieldFormat::Checksum(at) => self.checksum(nodes, at),
+            FieldFormat::Bound(at) => self.bound(nodes, at),
+            FieldFormat::ExpressionBound(at) => self.expression_bound(nodes, at),
+            FieldFormat::EnumeratorValue => self.enumerator(nodes),
+            FieldFormat::Unsigned(_) => self.keyword("true"),
+            FieldFormat::VirtualIndex(at) => self.number(nodes.number(at)),
+            FieldFormat::Rank(at) => self.constant_or_metadata(nodes, at),
+            FieldFormat::Operands => {
                 self.punctuation("{");
                 self.operand_list(nodes, 1);
                 self.punctuation("}");
             }
-            Show::PointerAuthentication(at) => self.pointer_authentication(nodes.number(at)),
+            FieldFormat::PointerAuthentication(at) => self.pointer_authentication(nodes.number(at)),
         }
     }
 
-    fn optional(&mut self, nodes: &Nodes<'_>, id: Option<MetadataId>) {
+    fn optional(&mut self, nodes: &NodeContext<'_>, id: Option<MetadataId>) {
         match id {
             Some(id) => self.metadata(nodes.owner, id),
             None => self.keyword("null"),
@@ -514,7 +520,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Bits 0 to 3 key, 4 address, 5 to 20 discriminator, 21 ISA pointer, 22 null values.
+    /// Writes pointer authentication. Bits: 0 to 3 key, 4 address discriminated, 5 to 20 extra discriminator, 21
+    /// isa pointer, 22 authenticates null values.
     fn pointer_authentication(&mut self, bits: u64) {
         self.keyword("ptrAuthKey: ");
         self.number(bits & 15);
@@ -532,7 +539,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    fn checksum(&mut self, nodes: &Nodes<'_>, at: u8) {
+    fn checksum(&mut self, nodes: &NodeContext<'_>, at: u8) {
         self.word(&["", "CSK_MD5", "CSK_SHA1", "CSK_SHA256"], nodes.number(at));
         self.punctuation(", ");
         self.keyword("checksum: ");
@@ -540,7 +547,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.quoted(checksum);
     }
 
-    fn bound(&mut self, nodes: &Nodes<'_>, at: u8) {
+    fn bound(&mut self, nodes: &NodeContext<'_>, at: u8) {
         if nodes.number(0) >> at & 1 != 0 {
             let number = nodes.number(at + 1) as i64;
             return self.built(TokenKind::Number, |text| push_signed(text, number));
@@ -548,8 +555,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.constant_or_metadata(nodes, at);
     }
 
-    /// Integers are written without their type here.
-    fn constant_or_metadata(&mut self, nodes: &Nodes<'_>, at: u8) {
+    /// Writes a reference, or if it is an integer constant, the integer without its type.
+    fn constant_or_metadata(&mut self, nodes: &NodeContext<'_>, at: u8) {
         let Some(id) = nodes.reference(at) else { return };
         let body = nodes.body;
         if let Some((Metadata::Value { value, .. }, _)) = self.module.metadata(body, id)
@@ -560,7 +567,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.metadata(nodes.owner, id);
     }
 
-    fn expression_bound(&mut self, nodes: &Nodes<'_>, at: u8) {
+    fn expression_bound(&mut self, nodes: &NodeContext<'_>, at: u8) {
         const CONSTS: u64 = 0x11;
         let Some(id) = nodes.reference(at) else { return };
         let body = nodes.body;
@@ -573,7 +580,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.metadata(nodes.owner, id);
     }
 
-    fn enumerator(&mut self, nodes: &Nodes<'_>) {
+    fn enumerator(&mut self, nodes: &NodeContext<'_>) {
         let numbers = nodes.table.numbers(nodes.node);
         let (Some(&bits), Some(&width)) = (numbers.first(), numbers.get(1)) else { return };
         let words = numbers.get(2..).unwrap_or_default();
@@ -581,11 +588,11 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.built(TokenKind::Number, |text| push_wide(text, words, width, bits & 1 == 0));
     }
 
-    fn expression_node(&mut self, nodes: &Nodes<'_>) {
+    fn expression_node(&mut self, nodes: &NodeContext<'_>) {
         self.expression_body(nodes.table.numbers(nodes.node));
     }
 
-    /// An expression from its numbers.
+    /// Writes an expression.
     pub(super) fn expression_body(&mut self, numbers: &[u64]) {
         self.keyword("!DIExpression(");
         let old = !self.rules.upgrades;
@@ -631,7 +638,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 }
 
-/// How many elements an operation takes up.
+/// Returns the number of elements of an operation with its arguments.
 fn operation_size(operation: u64, old: bool) -> usize {
     const PLUS: u64 = 0x22;
     const BIT_PIECE: u64 = 0x9D;
@@ -645,7 +652,7 @@ fn operation_size(operation: u64, old: bool) -> usize {
     }
 }
 
-/// Whether LLVM takes an expression apart when it prints it.
+/// Returns whether an expression is valid. LLVM prints an invalid one as numbers.
 fn is_valid_expression(elements: &[u64], old: bool) -> bool {
     const DEREF: u64 = 0x06;
     const PLUS: u64 = 0x22;
@@ -676,7 +683,7 @@ fn is_valid_expression(elements: &[u64], old: bool) -> bool {
     true
 }
 
-/// Operations that LLVM's own expressions may hold.
+/// Returns whether LLVM allows an operation in expressions.
 fn is_known_operation(operation: u64) -> bool {
     matches!(
         operation,

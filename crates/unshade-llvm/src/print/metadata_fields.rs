@@ -1,66 +1,66 @@
-//! The fields of debug-info nodes: label, where the value stands (see [`crate::debug_info::NodeKind`]), and how it
-//! is shown.
+//! The fields of debug-info nodes: label, position of the value in the node (see [`crate::debug_info::NodeKind`]),
+//! and format.
 
 use super::Dialect;
 use crate::debug_info::NodeKind;
 use crate::dwarf::{self, Names};
 
-/// How a field is shown. The number says which reference, or which number of the node.
+/// The format of a field. The operand is the index of a reference or number of the node.
 #[derive(Clone, Copy)]
-pub(super) enum Show {
-    /// A string, left out if empty.
+pub(super) enum FieldFormat {
+    /// A string, omitted if empty.
     Text(u8),
-    /// A string, always.
+    /// A string, never omitted.
     TextAlways(u8),
-    /// Metadata, left out if null.
+    /// Metadata, omitted if null.
     Ref(u8),
-    /// Metadata, always.
+    /// Metadata, never omitted.
     RefAlways(u8),
-    /// A number, left out if zero.
+    /// A number, omitted if zero.
     Number(u8),
-    /// A number, always.
+    /// A number, never omitted.
     NumberAlways(u8),
-    /// A signed number, left out if zero.
+    /// A signed number, omitted if zero.
     Signed(u8),
-    /// A signed number of 64 bits, left out if zero.
+    /// A signed 64-bit number, omitted if zero.
     Signed64(u8),
-    /// A signed number of 64 bits, always.
+    /// A signed 64-bit number, never omitted.
     Signed64Always(u8),
-    /// One bit of a number, as a truth value.
+    /// One bit of a number, as a boolean.
     Bit(u8, u8),
-    /// The number of a parameter, left out if zero for what is no parameter.
+    /// The number of a parameter, omitted if zero and the variable is not a parameter.
     OldArgument(u8),
-    /// A number less one, left out if zero.
+    /// A number minus one, omitted if the number is zero.
     LessOne(u8),
-    /// A truth value, always.
+    /// A boolean, never omitted.
     Bool(u8),
-    /// A truth value, left out if it is this.
+    /// A boolean, omitted if it has this value.
     BoolUnless(u8, bool),
-    /// `DIFlags`, left out if zero.
+    /// `DIFlags`, omitted if zero.
     Flags(u8),
-    /// `DISPFlags`, always.
+    /// `DISPFlags`, never omitted.
     SubprogramFlags(u8),
-    /// A number with names, left out if zero.
+    /// A named number, omitted if zero.
     Named(u8, Names),
-    /// A number with names, always.
+    /// A named number, never omitted.
     NamedAlways(u8, Names),
-    /// A tag, left out if it is this one.
+    /// A tag, omitted if it is this one.
     TagUnless(u8, u64),
-    /// The words of an emission kind.
+    /// An emission kind.
     EmissionKind(u8),
-    /// The words of a name-table kind, left out if it is the default.
+    /// A name-table kind, omitted if it is the default.
     NameTable(u8),
-    /// The kind of a checksum; reference 2 is the checksum itself.
+    /// A kind of checksum; reference 2 is the checksum itself.
     Checksum(u8),
-    /// A bound of a range: metadata, or a number if bit `n` of number 0 is set.
+    /// A bound of a range `n`: metadata, or a number if bit `n` of number 0 is set.
     Bound(u8),
-    /// A bound of a range whose expression may be a plain number.
+    /// A bound of a range, written as a number if its expression is a constant.
     ExpressionBound(u8),
     /// The value of an enumerator.
     EnumeratorValue,
-    /// `isUnsigned: true` if bit 0 is set.
+    /// `isUnsigned: true`, omitted unless bit 0 is set.
     Unsigned(u8),
-    /// The virtual index, left out if it and the virtuality are zero.
+    /// The virtual index, omitted if it and the virtuality are zero.
     VirtualIndex(u8),
     /// The rank of an array: a number or metadata.
     Rank(u8),
@@ -70,13 +70,13 @@ pub(super) enum Show {
     PointerAuthentication(u8),
 }
 
-/// A field.
-pub(super) type Field = (&'static str, Show);
+/// A field: label and format.
+pub(super) type Field = (&'static str, FieldFormat);
 
-/// A node's name and fields.
+/// The name and fields of a kind of node.
 pub(super) type Layout = (&'static str, &'static [Field]);
 
-use Show::*;
+use FieldFormat::*;
 
 #[rustfmt::skip]
 const LOCATION: Layout = ("!DILocation(", &[
@@ -155,7 +155,7 @@ const OBJC_PROPERTY: Layout = ("!DIObjCProperty(", &[
     ("attributes", Number(1)), ("type", Ref(4)),
 ]);
 #[rustfmt::skip]
-const SMALL: &[(NodeKind, Layout)] = &[
+const OTHER_LAYOUTS: &[(NodeKind, Layout)] = &[
     (NodeKind::GenericDebug, ("!GenericDINode(", &[
         ("tag", NamedAlways(0, dwarf::TAGS)), ("header", Text(0)), ("operands", Operands),
     ])),
@@ -208,9 +208,9 @@ const SMALL: &[(NodeKind, Layout)] = &[
     (NodeKind::AssignId, ("!DIAssignID(", &[])),
 ];
 
-/// Where LLVM 3.7 differs.
+/// Layouts that differ in LLVM 3.7.
 #[rustfmt::skip]
-const OLD: &[(NodeKind, Layout)] = &[
+const LLVM_3_7_LAYOUTS: &[(NodeKind, Layout)] = &[
     (NodeKind::CompileUnit, ("!DICompileUnit(", &[
         ("language", NamedAlways(0, dwarf::LANGUAGES)), ("file", RefAlways(0)), ("producer", Text(1)),
         ("isOptimized", Bool(1)), ("flags", Text(2)), ("runtimeVersion", NumberAlways(2)),
@@ -250,13 +250,13 @@ const OLD: &[(NodeKind, Layout)] = &[
     ])),
 ];
 
-/// The tags that told parameters from other variables before LLVM 3.8.
+/// The tags that distinguished parameters from other variables before LLVM 3.8.
 const OLD_VARIABLE_TAGS: Names = &[(0x100, "DW_TAG_auto_variable"), (0x101, "DW_TAG_arg_variable")];
 
-/// How a kind of node is written.
+/// Returns the name and fields of a kind of node.
 pub(super) fn layout(kind: NodeKind, dialect: Dialect) -> Option<Layout> {
     if dialect == Dialect::Dxc
-        && let Some((_, layout)) = OLD.iter().find(|(other, _)| *other == kind)
+        && let Some((_, layout)) = LLVM_3_7_LAYOUTS.iter().find(|(other, _)| *other == kind)
     {
         return Some(*layout);
     }
@@ -273,6 +273,6 @@ pub(super) fn layout(kind: NodeKind, dialect: Dialect) -> Option<Layout> {
         NodeKind::Module => MODULE,
         NodeKind::ImportedEntity => IMPORTED_ENTITY,
         NodeKind::ObjcProperty => OBJC_PROPERTY,
-        other => return SMALL.iter().find(|(kind, _)| *kind == other).map(|(_, layout)| *layout),
+        other => return OTHER_LAYOUTS.iter().find(|(kind, _)| *kind == other).map(|(_, layout)| *layout),
     })
 }

@@ -1,100 +1,100 @@
-//! LLVM assembly, as `llvm-dis` of a given version writes it.
+//! Prints LLVM assembly, byte for byte as a given version of `llvm-dis` writes it.
 //!
-//! One printer serves all versions: what differs is data (rules, the tables of intrinsics and of debug-info
-//! fields) and a few switches. Types, names and plain constants are turned into text once, so that an operand
-//! costs one copy.
+//! One printer serves all versions. They differ in data (rules, tables of intrinsics and of debug-info fields) and
+//! in a few switches. Types, names and simple constants are formatted once, so that printing an operand costs one
+//! copy.
 
 mod attributes;
 mod constants;
+mod data_layout;
 mod debug_records;
 mod debug_scopes;
-mod dxil;
+mod dxil_comments;
 mod dxil_operations;
 mod float;
+mod fragments;
 mod function;
+mod gc_relocations;
 mod instruction;
 mod intrinsics;
 mod intrinsics_14;
 mod intrinsics_19;
 mod intrinsics_targets;
-mod kinds;
-mod layout;
 mod links;
 mod mangle;
 mod metadata;
 mod metadata_fields;
+mod metadata_kinds;
+mod metadata_slots;
 mod one_function;
-mod relocations;
-mod single;
-mod slots;
-mod sources;
+mod source_ranges;
 mod summary;
 mod symbols;
 pub(crate) mod text;
 mod types;
 mod upgrade;
 
-use crate::attribute_names::Order;
+use crate::attribute_names::AttributeOrder;
 use crate::body::FunctionBody;
 use crate::data_layout::DataLayout;
 use crate::ids::TypeId;
 use crate::metadata::Metadata;
-use crate::module::Module;
-use crate::source_map::{Setting, SourceMap};
+use crate::module::{Module, ModuleProperty};
+use crate::source_map::SourceMap;
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use attributes::AttributeTexts;
-use constants::Nesting;
+use constants::ConstantNesting;
 use function::Locals;
-use kinds::Kinds;
-use slots::Slots;
-use symbols::{Cached, Symbols};
+use metadata_kinds::MetadataKinds;
+use metadata_slots::MetadataSlots;
+use symbols::{CachedText, Symbols};
 use text::{push_escaped_as, push_number};
-use types::{Finder, TypeTexts};
+use types::{StructFinder, TypeTexts};
 use unshade_core::token::Token;
 use unshade_core::{Diagnostics, Error, ErrorKind, TokenKind, TokenSink};
 
+pub use fragments::{TypeNames, block_labels, dxil_operation, plain_constant};
 pub use links::Entity;
 pub use one_function::function;
-pub use single::{TypeNames, block_labels, dxil_operation, plain_constant};
 
-/// Whose text is written.
+/// The tool and version whose text is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// LLVM 14, with typed pointers: Apple's AIR as Apple's tools read it.
+    /// LLVM 14, with typed pointers, which matches Apple's AIR.
     #[default]
     Llvm14,
-    /// LLVM 3.7 as DXC's disassembler writes it, its comments included.
+    /// LLVM 3.7 as DXC's disassembler writes it, with its comments.
     Dxc,
-    /// LLVM 19: opaque pointers, and upgraded as that version does.
+    /// LLVM 19, with opaque pointers and that version's upgrades of old modules.
     Llvm19,
 }
 
-/// How to print.
+/// Options of the printer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PrintOptions<'o> {
-    /// Whose text is written.
+    /// The tool and version whose text is written.
     pub dialect: Dialect,
-    /// What stands in the first line, usually the path of the file; nothing leaves the line out.
+    /// The module id in the first line, usually the path of the file; `None` omits the line.
     pub module_id: Option<&'o str>,
 }
 
-/// What differs between versions besides tables.
+/// The differences between versions that are not in tables.
 #[derive(Clone, Copy)]
 struct Rules {
     dialect: Dialect,
-    order: Order,
-    /// Pointers are written without what they point to.
+    order: AttributeOrder,
+    /// Whether pointers are written as `ptr`.
     opaque_pointers: bool,
-    /// Alignments are written even where the file has none.
+    /// Whether alignments are written even if the file has none.
     explicit_alignment: bool,
-    /// Blocks without a name are headed by a comment instead of a label.
+    /// Whether unnamed blocks start with a comment instead of a label.
     label_comments: bool,
-    /// Old forms of attributes and metadata are brought up to date.
+    /// Whether old attributes and metadata are upgraded.
     upgrades: bool,
-    /// What an undefined element of a shuffle's mask is called.
+    /// The text of an undefined element of a shuffle mask.
     undefined_mask: &'static str,
 }
 
@@ -103,7 +103,7 @@ impl Dialect {
         match self {
             Dialect::Llvm14 => Rules {
                 dialect: self,
-                order: Order::V14,
+                order: AttributeOrder::V14,
                 opaque_pointers: false,
                 explicit_alignment: true,
                 label_comments: false,
@@ -112,7 +112,7 @@ impl Dialect {
             },
             Dialect::Dxc => Rules {
                 dialect: self,
-                order: Order::V3,
+                order: AttributeOrder::V3,
                 opaque_pointers: false,
                 explicit_alignment: false,
                 label_comments: true,
@@ -121,7 +121,7 @@ impl Dialect {
             },
             Dialect::Llvm19 => Rules {
                 dialect: self,
-                order: Order::V19,
+                order: AttributeOrder::V19,
                 opaque_pointers: true,
                 explicit_alignment: true,
                 label_comments: false,
@@ -132,18 +132,18 @@ impl Dialect {
     }
 }
 
-/// Prints a module; what could not be read on the way is returned.
+/// Prints a module, and returns diagnostics of what could not be read.
 pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sink: &mut S) -> Diagnostics {
     let rules = options.dialect.rules();
     let start = sink.mark();
-    let needs = upgrade::Needs::new(module, rules.dialect);
-    if !needs.found() {
-        let mut printer = Printer::new(module, rules, Bodies::Read(needs), sink);
+    let check = upgrade::UpgradeCheck::new(module, rules.dialect);
+    if !check.needs_upgrade() {
+        let mut printer = Printer::new(module, rules, Bodies::FromFile(check), sink);
         printer.run(options);
         if !printer.is_outdated {
             return printer.findings;
         }
-        // Something in a body is of an earlier version, which concerns all of the text.
+        // A body needs an upgrade, which may change all of the text: start again.
         sink.truncate(start);
     }
     let mut findings = Diagnostics::new();
@@ -159,7 +159,7 @@ pub fn module<S: TokenSink>(module: &Module<'_>, options: &PrintOptions<'_>, sin
     findings
 }
 
-/// Reads the body of a function, if it has one.
+/// Reads the body of a function; returns whether it has one.
 fn read_body(module: &Module<'_>, index: usize, body: &mut FunctionBody, findings: &mut Diagnostics) -> bool {
     if module.functions.get(index).is_none_or(|function| function.declaration) {
         return false;
@@ -171,15 +171,15 @@ fn read_body(module: &Module<'_>, index: usize, body: &mut FunctionBody, finding
     is_read
 }
 
-/// Where bodies come from.
+/// The source of function bodies.
 enum Bodies<'m, 'a> {
-    /// From the file, one by one, as long as none of them has to be brought up to date.
-    Read(upgrade::Needs<'m, 'a>),
-    /// They were brought up to date together.
+    /// Read from the file one by one, as long as none needs an upgrade.
+    FromFile(upgrade::UpgradeCheck<'m, 'a>),
+    /// Already read and upgraded.
     Upgraded(Vec<Option<FunctionBody>>),
 }
 
-/// Says that LLVM would drop debug info that is printed here, as its version is not the one of today.
+/// Reports debug info of an old version, which LLVM drops and this printer prints.
 fn note_debug_version(module: &Module<'_>, findings: &mut Diagnostics) {
     const CURRENT: u64 = 3;
     let version = module.named(b"llvm.module.flags").iter().find_map(|&flag| {
@@ -193,7 +193,7 @@ fn note_debug_version(module: &Module<'_>, findings: &mut Diagnostics) {
         }
     });
     if let Some(version) = version.filter(|&version| version != CURRENT) {
-        let error = Error::without_offset(ErrorKind::Unsupported, "debug info of a version that LLVM drops")
+        let error = Error::without_offset(ErrorKind::Unsupported, "LLVM drops debug info of this version")
             .expected("3")
             .found(alloc::format!("{version}"));
         findings.note("llvm-debug-info-version", error);
@@ -204,28 +204,28 @@ fn note_debug_version(module: &Module<'_>, findings: &mut Diagnostics) {
 struct Printer<'m, 'a, 's, S> {
     module: &'m Module<'a>,
     bodies: Bodies<'m, 'a>,
-    /// The body of the function that is printed; its buffers are used again for the next.
+    /// The body of the function being printed; its buffers are reused for the next.
     body: FunctionBody,
-    /// Whether a body was met that has to be brought up to date: printing ends there.
+    /// Whether a body needs an upgrade; printing stops there.
     is_outdated: bool,
-    structs: Structs<'m, 'a>,
+    structs: StructOrder<'m, 'a>,
     rules: Rules,
     sink: &'s mut S,
     types: TypeTexts,
-    /// The data layout as printed.
+    /// The data layout string as printed.
     layout_text: Cow<'m, [u8]>,
     layout: DataLayout,
     symbols: Symbols,
     locals: Locals,
     attributes: AttributeTexts,
-    slots: Slots<'m, 'a>,
+    slots: MetadataSlots<'m, 'a>,
     slot_pool: String,
-    /// The texts of numbers of metadata, parts of the pool.
-    slot_texts: Vec<Cached>,
-    kinds: Kinds,
+    /// The texts of metadata slots, in the pool.
+    slot_texts: Vec<CachedText>,
+    kinds: MetadataKinds,
     scratch: String,
-    nesting: Nesting,
-    /// How deep metadata nests that is being written in place.
+    nesting: ConstantNesting,
+    /// The nesting depth of inline metadata being written.
     depth: u32,
     findings: Diagnostics,
     sources: SourceMap,
@@ -233,10 +233,11 @@ struct Printer<'m, 'a, 's, S> {
 
 impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
     fn new(module: &'m Module<'a>, rules: Rules, bodies: Bodies<'m, 'a>, sink: &'s mut S) -> Self {
-        let structs = Structs::new(module, rules, &bodies);
+        let structs = StructOrder::new(module, rules, &bodies);
         let types = TypeTexts::new(&module.types, structs.known(), rules.opaque_pointers);
         let symbols = Symbols::new(module, rules.dialect);
-        let layout_text = match layout::upgrade(&module.data_layout_text, &module.triple, rules.dialect) {
+        let layout_text = match data_layout::upgrade(&module.data_layout_text, &module.triple, rules.dialect)
+        {
             Some(text) => Cow::Owned(text.into_bytes()),
             None => Cow::Borrowed(module.data_layout_text.as_slice()),
         };
@@ -254,12 +255,12 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             symbols,
             locals: Locals::default(),
             attributes: AttributeTexts::new(module.attributes.set_count()),
-            slots: Slots::new(module, !rules.upgrades),
+            slots: MetadataSlots::new(module, !rules.upgrades),
             slot_pool: String::new(),
             slot_texts: Vec::new(),
-            kinds: Kinds::new(module),
+            kinds: MetadataKinds::new(module),
             scratch: String::new(),
-            nesting: Nesting::new(&module.constants),
+            nesting: ConstantNesting::new(&module.constants),
             depth: 0,
             findings: Diagnostics::new(),
             sources: SourceMap::default(),
@@ -281,7 +282,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         self.sink.put(TokenKind::Keyword, text);
     }
 
-    /// A token whose text is put together first.
+    /// Writes a token whose text is built in the scratch buffer.
     #[inline]
     fn built(&mut self, kind: TokenKind, write: impl FnOnce(&mut String)) {
         self.scratch.clear();
@@ -292,7 +293,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
     #[inline]
     fn number(&mut self, number: u64) {
         if number < 1_000 {
-            self.sink.put(TokenKind::Number, text::small(number as u32));
+            self.sink.put(TokenKind::Number, text::short_number(number as u32));
         } else {
             self.built(TokenKind::Number, |text| push_number(text, number));
         }
@@ -304,14 +305,14 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         self.sink.token(Token { kind: TokenKind::Type, text: self.types.get(id), link });
     }
 
-    /// A type with a space behind it.
+    /// Writes a type followed by a space.
     #[inline(always)]
     fn spaced_type(&mut self, id: TypeId) {
         let link = Entity::Type(id).reference();
         self.sink.token(Token { kind: TokenKind::Type, text: self.types.spaced(id), link });
     }
 
-    /// A string in quotes.
+    /// Writes a quoted string.
     fn quoted(&mut self, bytes: &[u8]) {
         let old = self.rules.label_comments;
         self.built(TokenKind::String, |text| {
@@ -323,7 +324,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
 
     fn run(&mut self, options: &PrintOptions<'_>) {
         note_debug_version(self.module, &mut self.findings);
-        self.find_sources();
+        self.map_sources();
         self.module(options);
     }
 
@@ -331,7 +332,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         self.number_module();
         self.head(options);
         let structs_at = self.sink.mark();
-        if let Structs::Known(order) = &self.structs {
+        if let StructOrder::Known(order) = &self.structs {
             let order = order.clone();
             self.struct_types(structs_at, &order);
         }
@@ -373,18 +374,18 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         self.summary(options);
     }
 
-    /// Numbers what LLVM numbers before it prints anything.
+    /// Assigns the slots and groups that LLVM assigns before it prints anything.
     fn number_module(&mut self) {
         let module = self.module;
         for global in &module.globals {
-            self.number_attachments(slots::MODULE, &global.symbol.attachments);
+            self.number_attachments(metadata_slots::MODULE, &global.symbol.attachments);
             if let Some(set) = global.attributes {
                 self.group_of_set(set);
             }
         }
         for named in &module.named_metadata {
             for &node in &named.nodes {
-                self.slots.add(slots::MODULE, node);
+                self.slots.add(metadata_slots::MODULE, node);
             }
         }
         for at in 0..self.symbols.function_order().len() {
@@ -407,18 +408,18 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
             let fallback = options.module_id.map(str::as_bytes).unwrap_or_default();
             let name = module.source_filename.as_deref().unwrap_or(fallback);
             if !name.is_empty() {
-                self.source(|map| map.setting(Setting::SourceFilename));
-                self.setting("source_filename", name);
+                self.source(|map| map.property(ModuleProperty::SourceFilename));
+                self.header_assignment("source_filename", name);
             }
         }
         if !self.layout_text.is_empty() {
             let layout = self.layout_text.clone();
-            self.source(|map| map.setting(Setting::DataLayout));
-            self.setting("target datalayout", &layout);
+            self.source(|map| map.property(ModuleProperty::DataLayout));
+            self.header_assignment("target datalayout", &layout);
         }
         if !module.triple.is_empty() {
-            self.source(|map| map.setting(Setting::Triple));
-            self.setting("target triple", &module.triple);
+            self.source(|map| map.property(ModuleProperty::Triple));
+            self.header_assignment("target triple", &module.triple);
         }
         self.no_source();
         if !module.assembly.is_empty() {
@@ -432,16 +433,16 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         }
     }
 
-    fn setting(&mut self, name: &str, value: &[u8]) {
+    fn header_assignment(&mut self, name: &str, value: &[u8]) {
         self.keyword(name);
         self.punctuation(" = ");
         self.quoted(value);
         self.punctuation("\n");
     }
 
-    /// Tells the finder of struct types of a function, and of those that stand before it in the module.
+    /// Passes a function, and those before it in the module, to the finder of struct types.
     fn find_structs(&mut self, index: usize, body: &FunctionBody) {
-        if let Structs::Sought { finder, next } = &mut self.structs {
+        if let StructOrder::Pending { finder, next } = &mut self.structs {
             for function in self.module.functions.get(*next..=index).unwrap_or_default() {
                 finder.visit_function(function);
             }
@@ -450,7 +451,7 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
         }
     }
 
-    /// Lists the struct types where they belong, before the globals.
+    /// Inserts the list of struct types before the globals.
     fn struct_types(&mut self, at: usize, order: &[TypeId]) {
         let structs = self.types.structs(&self.module.types, order);
         if structs.is_empty() {
@@ -474,20 +475,20 @@ impl<'m, 'a, 's, S: TokenSink> Printer<'m, 'a, 's, S> {
     }
 }
 
-/// The order of identified structs, which stand before the functions that it depends on.
-enum Structs<'m, 'a> {
+/// The order of identified structs, which are printed before the functions that it depends on.
+enum StructOrder<'m, 'a> {
     Known(Vec<TypeId>),
-    /// To be found while functions are printed.
-    Sought {
-        finder: Finder<'m, 'a>,
-        /// The first function that the finder was not told of.
+    /// Determined while functions are printed.
+    Pending {
+        finder: StructFinder<'m, 'a>,
+        /// The first function that the finder has not visited.
         next: usize,
     },
 }
 
-impl<'m, 'a> Structs<'m, 'a> {
+impl<'m, 'a> StructOrder<'m, 'a> {
     fn new(module: &'m Module<'a>, rules: Rules, bodies: &Bodies<'_, '_>) -> Self {
-        let mut finder = Finder::new(module, rules.opaque_pointers, !rules.upgrades);
+        let mut finder = StructFinder::new(module, rules.opaque_pointers, !rules.upgrades);
         if !finder.needs_numbers() {
             let first_body = module.functions.iter().position(|function| !function.declaration);
             let next = first_body.map_or(module.functions.len(), |first| first + 1);
@@ -497,10 +498,10 @@ impl<'m, 'a> Structs<'m, 'a> {
             return if finder.is_done() {
                 Self::Known(finder.finish())
             } else {
-                Self::Sought { finder, next }
+                Self::Pending { finder, next }
             };
         }
-        // Every mention of a struct without a name depends on the order: all bodies are read for it beforehand.
+        // The text of every unnamed struct depends on the order, so all bodies are read beforehand.
         let mut body = FunctionBody::default();
         for (index, function) in module.functions.iter().enumerate() {
             finder.visit_function(function);
@@ -512,7 +513,7 @@ impl<'m, 'a> Structs<'m, 'a> {
                         .iter()
                         .for_each(|body| finder.visit_body(body));
                 }
-                Bodies::Read(_) => {
+                Bodies::FromFile(_) => {
                     if !function.declaration && module.read_body(index, &mut body).is_ok() {
                         finder.visit_body(&body);
                     }
@@ -522,19 +523,19 @@ impl<'m, 'a> Structs<'m, 'a> {
         Self::Known(finder.finish())
     }
 
-    /// The order, if it was known from the start.
+    /// Returns the order if it was known from the start.
     fn known(&self) -> &[TypeId] {
         match self {
             Self::Known(order) => order,
-            Self::Sought { .. } => &[],
+            Self::Pending { .. } => &[],
         }
     }
 
-    /// The order when all functions were visited, unless it was known before.
+    /// Returns the order after all functions were visited, unless it was known from the start.
     fn finish(&mut self, module: &Module<'_>) -> Option<Vec<TypeId>> {
         match core::mem::replace(self, Self::Known(Vec::new())) {
             Self::Known(_) => None,
-            Self::Sought { mut finder, next } => {
+            Self::Pending { mut finder, next } => {
                 for function in module.functions.get(next..).unwrap_or_default() {
                     finder.visit_function(function);
                 }

@@ -1,10 +1,9 @@
-//! One function of a module.
+//! Prints one function of a module.
 //!
-//! Only its own body is read, and those whose blocks it takes the addresses of. What follows from the module alone is
-//! numbered as in the text of the whole module: parameters, blocks and results, symbols, groups of attributes of
-//! functions, metadata that named lists refer to. What the whole text numbers function by function is numbered as if
-//! this were the first: groups that only calls have, the rest of metadata, structs without a name that only bodies
-//! use.
+//! Only the function's own body is read, and those of functions whose block addresses it takes. What does not
+//! depend on other bodies is numbered as in the text of the whole module: parameters, blocks and results, symbols,
+//! attribute groups of functions, metadata reachable from named metadata. The rest is numbered as if this function
+//! were the first: attribute groups of calls, other metadata, unnamed structs that only bodies use.
 
 use super::{Bodies, PrintOptions, Printer, Rules, upgrade};
 use crate::body::FunctionBody;
@@ -14,11 +13,11 @@ use crate::value::ValueKind;
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Result, TokenSink};
 
-/// Prints a function, given by its index in [`Module::functions`], as it stands in the text of the module: from the
-/// comment on its attributes to the closing brace. What could not be read on the way is returned.
+/// Prints a function, given by its index in [`Module::functions`], as in the text of the module: from the comment
+/// with its attributes to the closing brace. Returns diagnostics of what could not be read.
 ///
-/// Functions before it are not read, so that the numbers of metadata and of groups of attributes that only calls have
-/// may be others than in the whole text.
+/// Functions before it are not read, so the numbers of metadata and of attribute groups that only calls use may
+/// differ from those in the whole text.
 ///
 /// # Errors
 /// If the module has no such function, or its body can't be entered.
@@ -29,10 +28,10 @@ pub fn function<S: TokenSink>(
     sink: &mut S,
 ) -> Result<Diagnostics> {
     let Some(function) = module.functions.get(index) else {
-        return Err(Error::without_offset(ErrorKind::OutOfRange, "no function of this number"));
+        return Err(Error::without_offset(ErrorKind::OutOfRange, "function index is out of range"));
     };
     let rules = options.dialect.rules();
-    let mut needs = upgrade::Needs::new(module, rules.dialect);
+    let mut check = upgrade::UpgradeCheck::new(module, rules.dialect);
     let mut findings = Diagnostics::new();
     let mut bodies: Vec<Option<FunctionBody>> = Vec::new();
     bodies.resize_with(module.functions.len(), || None);
@@ -48,8 +47,8 @@ pub fn function<S: TokenSink>(
             *slot = Some(body);
         }
     }
-    bodies.iter().flatten().for_each(|body| needs.look_at(body));
-    let found = if needs.found() {
+    bodies.iter().flatten().for_each(|body| check.check_body(body));
+    let found = if check.needs_upgrade() {
         let mut upgraded = upgrade::upgrade(module, rules.dialect, bodies);
         let bodies = core::mem::take(&mut upgraded.bodies);
         print(&upgraded.module, bodies, index, rules, sink)
@@ -73,7 +72,7 @@ fn print<S: TokenSink>(
     printer.findings
 }
 
-/// Functions whose blocks a body takes the addresses of.
+/// Returns the functions whose block addresses a body takes.
 fn other_functions(module: &Module<'_>, body: &FunctionBody) -> Vec<usize> {
     let mut functions: Vec<usize> = body
         .values

@@ -1,9 +1,9 @@
-//! Summaries: the lines that start with `^`.
+//! Prints summaries: the lines that start with `^`.
 //!
-//! Modules are numbered first, then symbols by their number, then tables of virtual functions and identifiers of types.
-//! LLVM 14 numbers tables among symbols, so that a table of a symbol's name takes the symbol's number over.
+//! Modules are numbered first, then symbols by GUID, then compatible vtables and type ids. LLVM 14 keeps
+//! compatible vtables in the same map as symbols, so one with the name of a symbol replaces the symbol's number.
 //!
-//! Knowledge: what `llvm-dis` 14 and 19 print.
+//! Knowledge: the output of `llvm-dis` 14 and 19.
 
 use super::text::{push_escaped, push_number, push_signed};
 use super::{Dialect, PrintOptions, Printer};
@@ -49,14 +49,14 @@ const FUNCTION_FLAGS: [&str; 10] = [
     "mustBeUnreachable",
 ];
 const TEST_NUMBERS: [&str; 5] = ["sizeM1BitWidth", "alignLog2", "sizeM1", "bitMask", "inlineBits"];
-/// The path of what LTO made of all modules that have no summary.
+/// The path of the module that regular LTO makes of all modules without a summary.
 const REGULAR: &[u8] = b"[Regular LTO]";
-/// The flags of whole summaries that LLVM 14 and 19 know.
+/// The summary flags of LLVM 14 and of LLVM 19.
 const KNOWN_FLAGS: (u64, u64) = (0xFF, 0x3FF);
 
-/// The numbers behind `^`.
+/// The numbers after `^`.
 #[derive(Default)]
-struct Numbers {
+struct SummaryNumbers {
     modules: BTreeMap<u64, u64>,
     symbols: BTreeMap<u64, u64>,
     tables: Vec<u64>,
@@ -64,7 +64,7 @@ struct Numbers {
     next: u64,
 }
 
-impl Numbers {
+impl SummaryNumbers {
     fn take(&mut self) -> u64 {
         let number = self.next;
         self.next += 1;
@@ -96,16 +96,16 @@ impl Numbers {
     }
 }
 
-/// A line in the making.
-struct Line<'s> {
+/// A line being formatted.
+struct LineWriter<'s> {
     text: String,
-    numbers: &'s Numbers,
+    numbers: &'s SummaryNumbers,
     summary: &'s Summary,
     newest: bool,
 }
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
-    /// The summary of the module, if it has one.
+    /// Writes the summary of the module, if it has one.
     pub(super) fn summary(&mut self, options: &PrintOptions<'_>) {
         let newest = self.rules.dialect == Dialect::Llvm19;
         let separator = if newest { b';' } else { b':' };
@@ -119,10 +119,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         if newest {
             modules.sort_by(|one, two| one.1.cmp(two.1));
         }
-        let numbers = Numbers::new(&summary, &modules, self.rules.dialect);
+        let numbers = SummaryNumbers::new(&summary, &modules, self.rules.dialect);
         self.punctuation("\n");
-        let line = |write: &dyn Fn(&mut Line<'_>)| {
-            let mut line = Line { text: String::new(), numbers: &numbers, summary: &summary, newest };
+        let line = |write: &dyn Fn(&mut LineWriter<'_>)| {
+            let mut line = LineWriter { text: String::new(), numbers: &numbers, summary: &summary, newest };
             write(&mut line);
             line.text
         };
@@ -164,7 +164,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 }
 
-impl Line<'_> {
+impl LineWriter<'_> {
     fn put(&mut self, text: &str) {
         self.text.push_str(text);
     }
@@ -185,20 +185,20 @@ impl Line<'_> {
         self.text.push('"');
     }
 
-    /// Items between parentheses, separated by commas.
+    /// Appends items in parentheses, separated by commas.
     fn list<T>(
         &mut self,
         label: &str,
         items: impl IntoIterator<Item = T>,
-        mut item: impl FnMut(&mut Self, T),
+        mut write: impl FnMut(&mut Self, T),
     ) {
         self.put(label);
         self.text.push('(');
-        for (at, one) in items.into_iter().enumerate() {
+        for (at, item) in items.into_iter().enumerate() {
             if at > 0 {
                 self.put(", ");
             }
-            item(self, one);
+            write(self, item);
         }
         self.text.push(')');
     }
@@ -383,7 +383,7 @@ impl Line<'_> {
         }
     }
 
-    /// The numbers behind `^` of identifiers of types, which may share a number of theirs.
+    /// Returns the numbers after `^` of the type ids with a GUID.
     fn slots_of_type(&self, number: u64) -> Vec<u64> {
         let start = self.summary.types.partition_point(|(other, ..)| *other < number);
         let types = self.summary.types.iter().zip(&self.numbers.types).skip(start);
@@ -475,7 +475,7 @@ impl Line<'_> {
         self.put(", summary: (typeTestRes: (kind: ");
         self.word(&TESTS, ty.kind);
         for (at, (&number, name)) in ty.numbers.iter().zip(TEST_NUMBERS).enumerate() {
-            // The mask is one byte.
+            // LLVM stores the mask in one byte.
             let number = if name == "bitMask" { number & 0xFF } else { number };
             if at == 0 || number != 0 {
                 self.put(", ");

@@ -1,11 +1,11 @@
-//! Globals, functions and aliases: their text as operands, and their declarations.
+//! Prints global variables, functions and aliases as operands, and declares them.
 
 use super::intrinsics::Intrinsic;
-use super::mangle::{self, Rewrite};
+use super::mangle::{self, IntrinsicRewrite};
 use super::text::{push_name, push_number};
-use super::{Dialect, Entity, Printer, slots};
+use super::{Dialect, Entity, Printer, metadata_slots};
 use crate::constants::Constant;
-use crate::global::{Alias, GlobalVariable, Place, Symbol};
+use crate::global::{Alias, GlobalVariable, Symbol, UpgradedPosition};
 use crate::ids::{TypeId, ValueId, narrow};
 use crate::module::Module;
 use crate::types::{Type, TypeTable};
@@ -15,9 +15,9 @@ use alloc::vec::Vec;
 use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
 
-/// A text that was made once: a part of a pool. Empty texts have to be made each time.
+/// A text that is formatted once and kept in a pool. An empty text is not cached and is formatted on each use.
 #[derive(Clone, Copy)]
-pub(super) struct Cached {
+pub(super) struct CachedText {
     pub(super) start: u32,
     pub(super) end: u32,
     pub(super) kind: TokenKind,
@@ -25,10 +25,10 @@ pub(super) struct Cached {
     pub(super) ty: TypeId,
 }
 
-impl Cached {
+impl CachedText {
     pub(super) const NONE: Self = Self { start: 0, end: 0, kind: TokenKind::Text, ty: TypeId::NONE };
 
-    /// Notes that the pool's end from `start` on is a text.
+    /// Records the end of the pool, from `start` on, as a text.
     pub(super) fn since(pool: &str, start: usize, kind: TokenKind, ty: TypeId) -> Self {
         Self { start: narrow(start as u64), end: narrow(pool.len() as u64), kind, ty }
     }
@@ -39,15 +39,15 @@ impl Cached {
     }
 }
 
-/// The texts of module-level values, and the order of functions.
+/// The texts of module-level values, and the order in which functions are printed.
 pub(super) struct Symbols {
     pool: String,
-    values: Vec<Cached>,
-    /// The place of the first value that an upgrade added.
-    first_extra: u32,
+    values: Vec<CachedText>,
+    /// The index of the first value that an upgrade added.
+    first_upgrade_value: u32,
     order: Vec<u32>,
     intrinsics: Vec<Option<Intrinsic>>,
-    rewrites: Vec<Option<Rewrite>>,
+    rewrites: Vec<Option<IntrinsicRewrite>>,
     any_dropped: bool,
 }
 
@@ -56,7 +56,7 @@ impl Symbols {
         let mut symbols = Self {
             pool: String::new(),
             values: Vec::new(),
-            first_extra: 0,
+            first_upgrade_value: 0,
             order: Vec::new(),
             intrinsics: Vec::new(),
             rewrites: Vec::new(),
@@ -68,25 +68,25 @@ impl Symbols {
     }
 
     fn find_intrinsics(&mut self, module: &Module<'_>, dialect: Dialect) {
-        let mut moved = Vec::new();
+        let mut at_end = Vec::new();
         for (at, function) in module.functions.iter().enumerate() {
             let name = &function.symbol.name;
             let found = if name.starts_with(b"llvm.") { Intrinsic::find(dialect, name) } else { None };
             let rewrite = found.and_then(|intrinsic| mangle::rewrite(module, dialect, at, intrinsic));
-            let moves = rewrite.is_some() || function.place == Place::Moved;
-            let list = if moves { &mut moved } else { &mut self.order };
+            let moves = rewrite.is_some() || function.position == UpgradedPosition::AtEnd;
+            let list = if moves { &mut at_end } else { &mut self.order };
             let record = dialect == Dialect::Llvm19 && super::debug_records::is_record(name);
-            if !record && function.place != Place::Gone {
+            if !record && function.position != UpgradedPosition::Replaced {
                 list.push(narrow(at as u64));
             }
             self.intrinsics.push(found);
             self.any_dropped |= rewrite.as_ref().is_some_and(|rewrite| rewrite.dropped.is_some());
             self.rewrites.push(rewrite);
         }
-        self.order.extend(moved);
+        self.order.extend(at_end);
     }
 
-    /// Names, numbers of symbols without a name (variables, aliases, then functions), and plain constants.
+    /// Formats symbols and simple constants. Unnamed symbols are numbered: variables, aliases, then functions.
     fn write_values(&mut self, module: &Module<'_>, dialect: Dialect) {
         let mut numbers = alloc::collections::BTreeMap::new();
         let aliases = |indirect: bool| module.aliases.iter().filter(move |alias| alias.indirect == indirect);
@@ -96,9 +96,9 @@ impl Symbols {
         for (number, symbol) in (0u64..).zip(symbols.filter(|symbol| symbol.name.is_empty())) {
             numbers.insert(symbol.value, number);
         }
-        self.first_extra = narrow(module.values.len() as u64);
-        let extra = (Module::EXTRA..).zip(&module.extra);
-        for (at, value) in (0u32..).zip(&module.values).chain(extra) {
+        self.first_upgrade_value = narrow(module.values.len() as u64);
+        let upgrade_values = (Module::UPGRADE_BASE..).zip(&module.upgrade_values);
+        for (at, value) in (0u32..).zip(&module.values).chain(upgrade_values) {
             let start = self.pool.len();
             let (symbol, kind) = match value.kind {
                 ValueKind::Global(index) => {
@@ -140,49 +140,49 @@ impl Symbols {
                     }
                 }
             }
-            self.values.push(Cached::since(&self.pool, start, kind, value.ty));
+            self.values.push(CachedText::since(&self.pool, start, kind, value.ty));
         }
     }
 
-    /// The functions in the order in which they are printed.
+    /// Returns the functions in the order in which they are printed.
     pub(super) fn function_order(&self) -> &[u32] {
         &self.order
     }
 
-    /// Whether there is any intrinsic that lost a parameter.
+    /// Returns whether any intrinsic lost a parameter.
     pub(super) fn any_dropped(&self) -> bool {
         self.any_dropped
     }
 
-    /// The parameter that a rewritten intrinsic lost.
+    /// Returns the parameter that a rewritten intrinsic lost.
     pub(super) fn dropped_parameter(&self, function: usize) -> Option<usize> {
         self.rewrites.get(function)?.as_ref()?.dropped
     }
 
-    /// What is known of a function that is an intrinsic.
+    /// Returns the attributes of a function that is a known intrinsic.
     pub(super) fn intrinsic(&self, function: usize) -> Option<Intrinsic> {
         self.intrinsics.get(function).copied().flatten()
     }
 
     #[cold]
-    fn extra(&self, id: ValueId) -> Option<(Cached, &str)> {
-        let at = id.0.checked_sub(Module::EXTRA)?;
-        let cached = *self.values.get(self.first_extra.saturating_add(at) as usize)?;
+    fn upgrade_value(&self, id: ValueId) -> Option<(CachedText, &str)> {
+        let at = id.0.checked_sub(Module::UPGRADE_BASE)?;
+        let cached = *self.values.get(self.first_upgrade_value.saturating_add(at) as usize)?;
         Some((cached, cached.of(&self.pool)))
     }
 
-    /// The text of a module-level value, and whether the value is one at all.
+    /// Returns the text of a module-level value, empty if it is not cached; `None` for other values.
     #[inline(always)]
-    pub(super) fn get(&self, id: ValueId) -> Option<(Cached, &str)> {
+    pub(super) fn get(&self, id: ValueId) -> Option<(CachedText, &str)> {
         match self.values.get(id.index()) {
-            // Values that an upgrade added stand behind those of the file, which functions number on from.
-            Some(cached) if id.0 < self.first_extra => Some((*cached, cached.of(&self.pool))),
-            _ => self.extra(id),
+            // Values that an upgrade added follow those of the file in the list, but their ids do not.
+            Some(cached) if id.0 < self.first_upgrade_value => Some((*cached, cached.of(&self.pool))),
+            _ => self.upgrade_value(id),
         }
     }
 }
 
-/// Writes constants that are a single word; nothing for the others.
+/// Appends a constant that is a single word; nothing for others.
 pub(super) fn push_plain_constant(
     pool: &mut String,
     types: &TypeTable,
@@ -200,7 +200,7 @@ pub(super) fn push_plain_constant(
     }
 }
 
-/// How zero of a type is written.
+/// Returns the text of the zero value of a type.
 pub(super) fn zero(types: &TypeTable, ty: TypeId) -> &'static str {
     match types.get(ty) {
         Type::Integer(1) => "false",
@@ -217,7 +217,7 @@ pub(super) fn zero(types: &TypeTable, ty: TypeId) -> &'static str {
     }
 }
 
-/// Writes an integer of a type of at most 64 bits.
+/// Appends an integer constant stored in 64 bits.
 pub(super) fn push_integer(pool: &mut String, types: &TypeTable, ty: TypeId, number: u64) {
     match types.get(ty) {
         Type::Integer(1) => pool.push_str(if number & 1 != 0 { "true" } else { "false" }),
@@ -231,7 +231,7 @@ pub(super) fn push_integer(pool: &mut String, types: &TypeTable, ty: TypeId, num
 }
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
-    /// Linkage and what follows it, up to the calling convention or the word `global`.
+    /// Writes the linkage and what follows it, up to the calling convention or the word `global`.
     pub(super) fn linkage(&mut self, symbol: &Symbol, external: bool) {
         if external {
             self.keyword("external ");
@@ -241,7 +241,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.keyword(linkage);
             self.punctuation(" ");
         }
-        // What is local anyway is not said; LLVM 3.7 did not know the word.
+        // Implied `dso_local` is not written, and LLVM 3.7 does not have the keyword.
         let implied = symbol.linkage.is_local()
             || (symbol.visibility != 0 && symbol.linkage != crate::global::Linkage::ExternalWeak);
         if symbol.dso_local && !implied && self.rules.dialect != Dialect::Dxc {
@@ -281,12 +281,12 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// A symbol where it is used.
+    /// Writes a symbol where it is used.
     pub(super) fn symbol(&mut self, id: ValueId) {
         self.linked_symbol(id, Entity::Symbol(id).reference());
     }
 
-    /// A symbol where it is defined or declared.
+    /// Writes a symbol where it is defined or declared.
     pub(super) fn symbol_definition(&mut self, id: ValueId) {
         self.linked_symbol(id, Entity::Symbol(id).definition());
     }
@@ -336,7 +336,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
             self.keyword("align ");
             self.number(1 << (exponent & 63));
         }
-        self.attachments(slots::MODULE, &symbol.attachments, ", ");
+        self.attachments(metadata_slots::MODULE, &symbol.attachments, ", ");
         if let Some(set) = global.attributes {
             let group = self.group_of_set(set);
             self.group_reference(group);
@@ -344,7 +344,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.punctuation("\n");
     }
 
-    /// What LLVM 15 and later know of variables: the code model and what sanitizers do.
+    /// Writes properties of variables that LLVM 15 added: the code model and sanitizer attributes.
     fn later_properties(&mut self, global: &GlobalVariable) {
         const MODELS: [&str; 6] = ["", "tiny", "small", "kernel", "medium", "large"];
         const SANITIZERS: [&str; 4] =
@@ -373,10 +373,10 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// The comdat of a symbol; old files imply one of the symbol's own name.
+    /// Returns the comdat of a symbol; in old files the linkage may imply one with the symbol's own name.
     fn comdat_name(&self, symbol: &'m Symbol) -> Option<&'m [u8]> {
         if symbol.implicit_comdat {
-            // Apple's object format has none.
+            // Mach-O has no comdats.
             let apple = self.module.triple.windows(7).any(|part| part == b"-apple-" || part == b"-darwin");
             return (!apple).then_some(symbol.name.as_slice());
         }
@@ -398,7 +398,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// Comdats in the order in which functions and variables use them.
+    /// Writes the comdats in the order in which functions and variables use them.
     pub(super) fn comdats(&mut self) {
         let module = self.module;
         let mut names: Vec<&[u8]> = Vec::new();
@@ -448,7 +448,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         self.keyword(if alias.indirect { "ifunc " } else { "alias " });
         self.ty(symbol.ty);
         self.punctuation(", ");
-        // Casts between pointers are no expressions once pointers are opaque.
+        // Casts between pointers are folded once pointers are opaque.
         let target = if self.rules.opaque_pointers { self.folded(None, alias.target) } else { alias.target };
         let expression = matches!(self.module.constant(None, target), Some((Constant::Expression(_), _)));
         if !expression {

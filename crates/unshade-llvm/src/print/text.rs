@@ -1,4 +1,4 @@
-//! Numbers, names and strings as LLVM assembly writes them.
+//! Formats numbers, names and strings as LLVM assembly has them.
 
 use alloc::string::String;
 
@@ -20,9 +20,9 @@ const TRIPLE_BYTES: [u8; 3_000] = {
     bytes
 };
 
-/// A number below 1,000, without leading zeros.
+/// Returns the text of a number below 1,000, without leading zeros.
 #[inline]
-pub(crate) fn small(number: u32) -> &'static str {
+pub(crate) fn short_number(number: u32) -> &'static str {
     let at = number as usize * 3;
     let skip = if number >= 100 {
         0
@@ -38,7 +38,7 @@ pub(crate) fn small(number: u32) -> &'static str {
 #[inline]
 pub(crate) fn push_number(text: &mut String, number: u64) {
     if number < 1_000 {
-        text.push_str(small(number as u32));
+        text.push_str(short_number(number as u32));
     } else {
         push_long(text, number);
     }
@@ -50,7 +50,7 @@ fn push_long(text: &mut String, number: u64) {
         let at = (number % 1_000) as usize * 3;
         text.push_str(TRIPLES.get(at..at + 3).unwrap_or(""));
     } else {
-        text.push_str(small(number as u32));
+        text.push_str(short_number(number as u32));
     }
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn push_short_hex(text: &mut String, number: u64) {
 
 /// Appends an integer of any width, least significant word first, as a signed decimal.
 pub(crate) fn push_wide(text: &mut String, words: &[u64], bits: u32, signed: bool) {
-    // The words that the width covers; those that are not stored are zero, whatever the sign.
+    // Take the words that the width covers; words that are not stored are zero, whatever the sign.
     let count = (bits.div_ceil(64) as usize).min(1 << 12);
     let mut value: alloc::vec::Vec<u64> = words.iter().copied().take(count).collect();
     value.resize(count, 0);
@@ -110,7 +110,7 @@ pub(crate) fn push_wide(text: &mut String, words: &[u64], bits: u32, signed: boo
     push_magnitude(text, value);
 }
 
-/// Long division by 10^18, as decimal groups come out from the back.
+/// Appends an unsigned integer, by long division by 10^18 from the last group of digits to the first.
 fn push_magnitude(text: &mut String, mut value: alloc::vec::Vec<u64>) {
     const GROUP: u128 = 1_000_000_000_000_000_000;
     let mut groups = alloc::vec::Vec::new();
@@ -134,12 +134,12 @@ fn push_magnitude(text: &mut String, mut value: alloc::vec::Vec<u64>) {
     }
 }
 
-/// Appends bytes with everything escaped but printable ASCII other than quotes and backslashes.
+/// Appends bytes, escaping all but printable ASCII; quotes and backslashes are escaped, too.
 pub(crate) fn push_escaped(text: &mut String, bytes: &[u8]) {
     push_escaped_as(text, bytes, false);
 }
 
-/// The same, with backslashes written as LLVM 3.7 wrote them (`old`).
+/// Appends bytes like [`push_escaped`]; `old` writes backslashes as LLVM 3.7 does.
 pub(crate) fn push_escaped_as(text: &mut String, bytes: &[u8], old: bool) {
     let plain = |byte: u8| (0x20..0x7F).contains(&byte) & (byte != b'"') & (byte != b'\\');
     let mut rest = bytes;
@@ -158,7 +158,7 @@ pub(crate) fn push_escaped_as(text: &mut String, bytes: &[u8], old: bool) {
     }
 }
 
-/// How many bytes from the start on are all of a kind. Whole chunks are looked at without branches.
+/// Returns the length of the prefix whose bytes all satisfy `is`. Whole chunks are tested without branches.
 fn run_of(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     const CHUNK: usize = 16;
     let all = |chunk: &[u8]| chunk.iter().fold(true, |all, &byte| all & is(byte));
@@ -167,7 +167,7 @@ fn run_of(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     whole + rest.iter().position(|&byte| !is(byte)).unwrap_or(rest.len())
 }
 
-/// Appends a name of a value, type or label: as it is if it is plain, else in quotes.
+/// Appends the name of a value, type or label, quoted if necessary.
 pub(crate) fn push_name(text: &mut String, name: &[u8]) {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     let simple =
@@ -181,7 +181,7 @@ pub(crate) fn push_name(text: &mut String, name: &[u8]) {
     }
 }
 
-/// Appends a name of metadata, in which every unusual character is escaped.
+/// Appends the name of named metadata or of a metadata kind, with unusual characters escaped.
 pub(crate) fn push_metadata_name(text: &mut String, name: &[u8]) {
     if name.is_empty() {
         text.push_str("<empty name> ");
@@ -203,7 +203,7 @@ pub(crate) fn push_metadata_name(text: &mut String, name: &[u8]) {
     }
 }
 
-/// How many columns a text takes; names that are not ASCII are escaped before they come here.
+/// Returns the number of columns of a text, which is ASCII because names are escaped.
 pub(crate) fn columns(text: &str) -> usize {
     text.len()
 }

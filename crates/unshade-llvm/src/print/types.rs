@@ -1,8 +1,7 @@
-//! The text of types, made once for each, and the order of the structs that stand at the head of a module.
+//! The text of types, formatted once, and the order of the struct definitions at the head of a module.
 //!
-//! LLVM lists identified structs in the order in which it meets them: globals, aliases, functions with their
-//! instructions, named metadata; types inside of types depth first. Structs without a name are numbered in that
-//! order.
+//! LLVM lists identified structs in the order in which it visits them: globals, aliases, functions with their
+//! instructions, named metadata; nested types depth first. Unnamed structs are numbered in that order.
 
 use super::text::{push_escaped, push_name, push_number};
 use crate::attributes::Attribute;
@@ -20,27 +19,28 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The text of one type may grow to this many bytes: types can nest so that text doubles with each level.
+/// Maximum size of the text of a type: nested types can double the text at each level.
 const MAX_TEXT: usize = 1 << 16;
-/// And all of them together to this many.
+/// Maximum size of the text of all types.
 const MAX_ALL_TEXT: usize = 1 << 26;
-/// How deep types may nest.
+/// Maximum nesting depth of types.
 const MAX_DEPTH: u32 = 64;
-/// What stands for a type that can't be written.
+/// The text of a type that can't be written.
 const UNKNOWN: &str = "<unknown type>";
 
 /// The texts of all types of a module.
 pub(super) struct TypeTexts {
-    /// Each text with a space behind it; empty if it was not made yet.
+    /// Each text, followed by a space; empty if it is not formatted yet.
     texts: Vec<String>,
-    /// Buffers for texts that are being made.
+    /// Buffers for texts being formatted.
     buffers: Vec<String>,
     opaque_pointers: bool,
     total: usize,
 }
 
 impl TypeTexts {
-    /// Writes all types; `order` holds the identified structs as [`Finder`] found them, if some have no name.
+    /// Formats all types. If some structs are unnamed, `order` has the identified structs in the order of
+    /// [`StructFinder`].
     pub(super) fn new(types: &TypeTable, order: &[TypeId], opaque_pointers: bool) -> Self {
         let mut numbers = vec![None; types.len()];
         let mut next = 0u64;
@@ -54,29 +54,29 @@ impl TypeTexts {
         }
         let mut texts =
             Self { texts: vec![String::new(); types.len()], buffers: Vec::new(), opaque_pointers, total: 0 };
-        let writer = Writer { types, numbers: &numbers, opaque_pointers };
+        let writer = TypeWriter { types, numbers: &numbers, opaque_pointers };
         for at in 0..types.len() {
             texts.write(&writer, TypeId(narrow(at as u64)), 0);
         }
         texts
     }
 
-    /// The text of a type.
+    /// Returns the text of a type.
     #[inline]
     pub(super) fn get(&self, id: TypeId) -> &str {
         self.texts.get(id.index()).and_then(|text| text.get(..text.len().wrapping_sub(1))).unwrap_or(UNKNOWN)
     }
 
-    /// The text of a type with a space behind it.
+    /// Returns the text of a type followed by a space.
     #[inline]
     pub(super) fn spaced(&self, id: TypeId) -> &str {
         self.texts.get(id.index()).map_or("<unknown type> ", String::as_str)
     }
 
-    /// The identified structs of `order` and their bodies: unnamed ones first. All types have their text by now, so
-    /// that the numbers of unnamed structs are not asked for.
+    /// Returns the identified structs of `order` and their bodies, unnamed structs first. All types are formatted
+    /// by then, so the numbers of unnamed structs are not needed.
     pub(super) fn structs(&mut self, types: &TypeTable, order: &[TypeId]) -> Vec<(TypeId, String)> {
-        let writer = Writer { types, numbers: &[], opaque_pointers: self.opaque_pointers };
+        let writer = TypeWriter { types, numbers: &[], opaque_pointers: self.opaque_pointers };
         let mut list = Vec::new();
         for named in [false, true] {
             for &id in order {
@@ -92,8 +92,8 @@ impl TypeTexts {
         list
     }
 
-    /// Makes the text of a type, unless it is there already.
-    fn write(&mut self, writer: &Writer<'_>, id: TypeId, depth: u32) {
+    /// Formats a type, unless it is already formatted.
+    fn write(&mut self, writer: &TypeWriter<'_>, id: TypeId, depth: u32) {
         match self.texts.get(id.index()) {
             Some(text) if text.is_empty() => {}
             _ => return,
@@ -118,12 +118,12 @@ impl TypeTexts {
         self.buffers.push(text);
     }
 
-    fn push(&mut self, writer: &Writer<'_>, id: TypeId, text: &mut String, depth: u32) {
+    fn push(&mut self, writer: &TypeWriter<'_>, id: TypeId, text: &mut String, depth: u32) {
         self.write(writer, id, depth + 1);
         text.push_str(self.get(id));
     }
 
-    fn push_list(&mut self, writer: &Writer<'_>, ids: &[TypeId], text: &mut String, depth: u32) {
+    fn push_list(&mut self, writer: &TypeWriter<'_>, ids: &[TypeId], text: &mut String, depth: u32) {
         for (at, &id) in ids.iter().enumerate() {
             if at > 0 {
                 text.push_str(", ");
@@ -135,7 +135,7 @@ impl TypeTexts {
         }
     }
 
-    fn write_type(&mut self, writer: &Writer<'_>, id: TypeId, text: &mut String, depth: u32) {
+    fn write_type(&mut self, writer: &TypeWriter<'_>, id: TypeId, text: &mut String, depth: u32) {
         match writer.types.get(id) {
             Type::Integer(width) => {
                 text.push('i');
@@ -200,7 +200,7 @@ impl TypeTexts {
 
     fn write_struct(
         &mut self,
-        writer: &Writer<'_>,
+        writer: &TypeWriter<'_>,
         id: TypeId,
         structure: StructType,
         text: &mut String,
@@ -218,7 +218,7 @@ impl TypeTexts {
                     push_number(text, number);
                 }
                 None => {
-                    // LLVM writes an address here; the number of the type is as good and does not change.
+                    // LLVM writes an address here; the type id is just as unique and is reproducible.
                     text.push_str("%\"type ");
                     push_number(text, u64::from(id.0));
                     text.push('"');
@@ -227,7 +227,7 @@ impl TypeTexts {
         }
     }
 
-    fn write_body(&mut self, writer: &Writer<'_>, structure: StructType, text: &mut String, depth: u32) {
+    fn write_body(&mut self, writer: &TypeWriter<'_>, structure: StructType, text: &mut String, depth: u32) {
         if structure.opaque {
             text.push_str("opaque");
             return;
@@ -248,7 +248,7 @@ impl TypeTexts {
     }
 }
 
-struct Writer<'t> {
+struct TypeWriter<'t> {
     types: &'t TypeTable,
     numbers: &'t [Option<u64>],
     opaque_pointers: bool,
@@ -281,13 +281,13 @@ fn simple_name(ty: Type) -> &'static str {
 
 /// Finds the identified structs of a module in the order in which LLVM lists them.
 ///
-/// Functions are looked at one by one, right after they were read and while they are in the cache.
-pub(super) struct Finder<'m, 'a> {
+/// Functions are visited one by one, right after they are read, while they are in the CPU's cache.
+pub(super) struct StructFinder<'m, 'a> {
     module: &'m Module<'a>,
     opaque_pointers: bool,
-    /// Whether operands of metadata are in LLVM 3.7's order.
+    /// Whether metadata operands are visited in LLVM 3.7's order.
     old_operands: bool,
-    /// How many identified structs were not met yet; nothing is left to do when it gets to zero.
+    /// The number of identified structs not visited yet; at zero the search is complete.
     missing: usize,
     types: Vec<bool>,
     values: Vec<bool>,
@@ -297,13 +297,13 @@ pub(super) struct Finder<'m, 'a> {
     order: Vec<TypeId>,
 }
 
-/// Marks an entry and says whether it was marked before; entries outside count as marked.
+/// Marks an entry and returns whether it was marked before; entries out of range count as marked.
 fn mark(marks: &mut [bool], at: usize) -> bool {
     marks.get_mut(at).is_none_or(|mark| core::mem::replace(mark, true))
 }
 
-impl<'m, 'a> Finder<'m, 'a> {
-    /// Starts with global variables and aliases.
+impl<'m, 'a> StructFinder<'m, 'a> {
+    /// Visits global variables and aliases.
     pub(super) fn new(module: &'m Module<'a>, opaque_pointers: bool, old_operands: bool) -> Self {
         let identified = (0..module.types.len())
             .filter(
@@ -337,18 +337,18 @@ impl<'m, 'a> Finder<'m, 'a> {
         finder
     }
 
-    /// Whether the order is known, whatever else there is in the module.
+    /// Returns whether all identified structs have been visited.
     pub(super) fn is_done(&self) -> bool {
         self.missing == 0
     }
 
-    /// Whether structs without a name may be among those that were not met yet: they are numbered in this order.
+    /// Returns whether there are unnamed structs, which are numbered in this order.
     pub(super) fn needs_numbers(&self) -> bool {
         let unnamed = |at: usize| matches!(self.module.types.get(TypeId(narrow(at as u64))), Type::Struct(s) if !s.literal && s.name.is_none());
         (0..self.module.types.len()).any(unnamed)
     }
 
-    /// Goes on with a function; its body comes after it.
+    /// Visits a function, without its body.
     pub(super) fn visit_function(&mut self, function: &Function) {
         if self.missing == 0 {
             return;
@@ -360,7 +360,7 @@ impl<'m, 'a> Finder<'m, 'a> {
         }
     }
 
-    /// Ends with named metadata, and gives the structs.
+    /// Visits named metadata, and returns the structs in order.
     pub(super) fn finish(mut self) -> Vec<TypeId> {
         for named in &self.module.named_metadata {
             for &node in &named.nodes {
@@ -372,7 +372,7 @@ impl<'m, 'a> Finder<'m, 'a> {
         self.order
     }
 
-    /// Goes on with the body of the function that was visited last.
+    /// Visits the body of the function visited last.
     pub(super) fn visit_body(&mut self, body: &FunctionBody) {
         if self.missing == 0 {
             return;
@@ -400,7 +400,7 @@ impl<'m, 'a> Finder<'m, 'a> {
         self.visit_type(instruction.ty);
         for operand in body.operands_of(instruction) {
             match operand.kind() {
-                // Most operands are results of instructions, which are met where they are defined.
+                // Most operands are results of instructions, which are visited where they are defined.
                 OperandKind::Value(id) if body.is_result(id) => {}
                 OperandKind::Value(id) => self.visit_value(Some(body), id),
                 OperandKind::Metadata(id) => match self.module.metadata(Some(body), id) {
@@ -427,7 +427,7 @@ impl<'m, 'a> Finder<'m, 'a> {
             for attribute in module.attributes.set(set) {
                 match *attribute {
                     Attribute::Type(_, Some(ty)) => self.visit_type(ty),
-                    // Old files leave the type to the pointer.
+                    // In old files the type is the pointee of the parameter.
                     Attribute::Type(_, None) if self.opaque_pointers => {
                         let Type::Function { parameters, .. } = module.types.get(function) else { continue };
                         let parameter = index.checked_sub(1).map(|at| at as usize);
@@ -480,17 +480,17 @@ impl<'m, 'a> Finder<'m, 'a> {
         }
     }
 
-    /// Looks at a constant and what it is made of; other values are met where they are defined.
+    /// Visits a constant and its operands; other values are visited where they are defined.
     #[inline]
     fn visit_value(&mut self, body: Option<&FunctionBody>, id: ValueId) {
-        if !self.is_seen(id) {
+        if !self.mark_value(id) {
             self.visit_new_value(body, id);
         }
     }
 
-    /// Marks a value and says whether it was marked before.
+    /// Marks a value and returns whether it was marked before.
     #[inline]
-    fn is_seen(&mut self, id: ValueId) -> bool {
+    fn mark_value(&mut self, id: ValueId) -> bool {
         match id.index().checked_sub(self.values.len()) {
             None => mark(&mut self.values, id.index()),
             Some(local) => mark(&mut self.local_values, local),
@@ -504,7 +504,7 @@ impl<'m, 'a> Finder<'m, 'a> {
             self.visit_constant(body, id, &mut pending);
             next = loop {
                 match pending.pop() {
-                    Some(id) if self.is_seen(id) => {}
+                    Some(id) if self.mark_value(id) => {}
                     other => break other,
                 }
             };
@@ -533,14 +533,14 @@ impl<'m, 'a> Finder<'m, 'a> {
 
     #[inline]
     fn visit_node(&mut self, body: Option<&FunctionBody>, id: MetadataId) {
-        if !self.is_node_seen(id) {
+        if !self.mark_node(id) {
             self.visit_new_node(body, id);
         }
     }
 
-    /// Marks a node and says whether it was marked before.
+    /// Marks a node and returns whether it was marked before.
     #[inline]
-    fn is_node_seen(&mut self, id: MetadataId) -> bool {
+    fn mark_node(&mut self, id: MetadataId) -> bool {
         match id.index().checked_sub(self.nodes.len()) {
             None => mark(&mut self.nodes, id.index()),
             Some(local) => mark(&mut self.local_nodes, local),
@@ -551,7 +551,7 @@ impl<'m, 'a> Finder<'m, 'a> {
     where
         'm: 'b,
     {
-        // A stack of nodes with the operand that comes next, as the order is that of a recursion.
+        // A stack of nodes with their next operand, which gives the order of a recursion.
         let mut stack: Vec<(Node, &'b MetadataTable, usize)> = Vec::new();
         self.enter_node(body, id, &mut stack);
         while let Some((node, table, next)) = stack.last_mut() {
@@ -564,7 +564,7 @@ impl<'m, 'a> Finder<'m, 'a> {
             let id = MetadataId(narrow(reference));
             match self.module.metadata(body, id) {
                 Some((Metadata::Value { value, .. }, _)) => self.visit_value(body, value),
-                Some((Metadata::Node(_), _)) if !self.is_node_seen(id) => {
+                Some((Metadata::Node(_), _)) if !self.mark_node(id) => {
                     self.enter_node(body, id, &mut stack);
                 }
                 _ => {}

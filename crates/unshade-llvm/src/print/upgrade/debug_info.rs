@@ -1,10 +1,10 @@
-//! Debug info of LLVM 3.7 (as in DXIL), brought to the form that LLVM has read it into since version 4.
+//! Upgrades debug info of LLVM 3.7 (as in DXIL) to the form that LLVM has since version 4.
 //!
-//! Then, subprograms named their functions, compile units listed their subprograms, and global variables named
-//! their values; since, functions and globals have attachments, subprograms name their unit, and units list
-//! expressions around variables. Types were named by identifiers, now they are referred to.
+//! In LLVM 3.7 subprograms refer to their functions, compile units list their subprograms, and global variables
+//! refer to their values. Since LLVM 4 functions and globals have attachments, subprograms refer to their unit,
+//! and units list global variable expressions. References to types by identifier became references to nodes.
 //!
-//! Knowledge: the effect of `llvm-dis` 14 on such files, and its reader's description of the old records.
+//! Knowledge: the output of `llvm-dis` 14 for such files, and the old record layouts in its reader.
 
 use crate::body::FunctionBody;
 use crate::constants::Constant;
@@ -26,10 +26,10 @@ mod at {
     pub(super) const IDENTIFIER: usize = 7;
 }
 
-/// The number among the numbers of a global variable that tells the version of its record.
+/// The index of the record version among the numbers of a global variable.
 const VARIABLE_VERSION: usize = 4;
 
-/// The references of nodes that may name a type by its identifier.
+/// The references of each kind of node that may name a type by its identifier.
 const TYPE_REFERENCES: &[(NodeKind, &[usize])] = &[
     (NodeKind::DerivedType, &[1, 3, 4]),
     (NodeKind::CompositeType, &[1, 3, 5]),
@@ -42,14 +42,14 @@ const TYPE_REFERENCES: &[(NodeKind, &[usize])] = &[
     (NodeKind::ObjcProperty, &[4]),
 ];
 
-/// Brings the debug info of a module up to date, if it is old.
+/// Upgrades the debug info of a module, if it is old.
 pub(super) fn upgrade(module: &mut Module<'_>) {
     if is_old(module) {
-        Upgrade { module, debug_kind: 0 }.run();
+        DebugInfoUpgrade { module, debug_kind: 0 }.run();
     }
 }
 
-/// An expression that loads in the end, for another one.
+/// Returns a copy of an expression with a dereference at the end.
 pub(super) fn dereference(
     module: &mut Module<'_>,
     body: &FunctionBody,
@@ -61,7 +61,7 @@ pub(super) fn dereference(
     let OperandKind::Metadata(id) = expression.kind() else { return None };
     let (Metadata::Node(node), table) = module.metadata(Some(body), id)? else { return None };
     let mut elements = crate::debug_info::modern_expression(table.numbers(node));
-    // LLVM simplifies sums on the way.
+    // LLVM removes the addition of zero.
     if elements.starts_with(&[PLUS_UCONST, 0]) {
         elements.drain(..2);
     }
@@ -85,12 +85,12 @@ pub(super) fn is_old(module: &Module<'_>) -> bool {
     })
 }
 
-struct Upgrade<'u, 'a> {
+struct DebugInfoUpgrade<'u, 'a> {
     module: &'u mut Module<'a>,
     debug_kind: u32,
 }
 
-impl Upgrade<'_, '_> {
+impl DebugInfoUpgrade<'_, '_> {
     fn run(&mut self) {
         self.debug_kind = match self.module.metadata_kinds.iter().find(|(_, name)| name == b"dbg") {
             Some((kind, _)) => *kind,
@@ -113,7 +113,7 @@ impl Upgrade<'_, '_> {
             self.resolve_types(node, &types);
             match node.kind {
                 NodeKind::Subprogram => self.attach_subprogram(id, node),
-                NodeKind::CompileUnit => self.give_unit(id, node),
+                NodeKind::CompileUnit => self.set_unit_of_subprograms(id, node),
                 NodeKind::GlobalVariable => self.attach_variable(id, node),
                 _ => {}
             }
@@ -133,7 +133,7 @@ impl Upgrade<'_, '_> {
         self.module.node(id)
     }
 
-    /// Composite types that have an identifier.
+    /// Returns the composite types that have an identifier.
     fn types_by_identifier(&self, nodes: &[(MetadataId, Node)]) -> BTreeMap<Vec<u8>, MetadataId> {
         let mut types = BTreeMap::new();
         for &(id, node) in nodes.iter().filter(|(_, node)| node.kind == NodeKind::CompositeType) {
@@ -169,7 +169,7 @@ impl Upgrade<'_, '_> {
         }
     }
 
-    /// The global or function that a reference names.
+    /// Returns the kind of the value that metadata wraps.
     fn symbol(&mut self, id: MetadataId) -> Option<ValueKind> {
         match self.module.metadata.get(id)? {
             Metadata::Value { value, .. } => Some(self.module.values.get(value.index())?.kind),
@@ -187,8 +187,8 @@ impl Upgrade<'_, '_> {
         }
     }
 
-    /// Subprograms name the unit that lists them.
-    fn give_unit(&mut self, id: MetadataId, node: Node) {
+    /// Makes the subprograms that a unit lists refer to it.
+    fn set_unit_of_subprograms(&mut self, id: MetadataId, node: Node) {
         let list = self.reference(node, at::UNIT_SUBPROGRAMS).and_then(|id| self.node(id));
         let Some(list) = list else { return };
         for at in 0..list.references as usize {
@@ -199,11 +199,11 @@ impl Upgrade<'_, '_> {
         }
     }
 
-    /// Variables of a global are attached to it; those of a constant get an expression in their place.
+    /// Attaches a variable to its global; if its value is a constant, replaces the variable by an expression.
     fn attach_variable(&mut self, id: MetadataId, node: Node) {
         const CONSTU: u64 = 0x10;
         const STACK_VALUE: u64 = 0x9F;
-        /// The version of expressions that need no change.
+        /// The current version of expressions.
         const MODERN: u64 = 3;
         let Some(named) = self.reference(node, at::VARIABLE_VALUE) else { return };
         if self.node(named).is_some_and(|node| node.kind == NodeKind::Expression) {
@@ -223,7 +223,7 @@ impl Upgrade<'_, '_> {
                     Constant::Null => 0,
                     _ => return,
                 };
-                // The number of the variable now stands for the expression; the variable itself moves.
+                // The id of the variable becomes that of the expression; the variable itself moves.
                 let moved = self.module.metadata.add_unnumbered(Metadata::Node(node));
                 let expression = self.module.metadata.node(
                     NodeKind::Expression,
@@ -238,33 +238,33 @@ impl Upgrade<'_, '_> {
         }
     }
 
-    /// Puts an expression around a variable in the variable's place.
+    /// Replaces a variable by an expression around it.
     fn replace_by_expression(&mut self, id: MetadataId, variable: u64, expression: u64) {
         let metadata = &mut self.module.metadata;
         let node = metadata.node(NodeKind::GlobalVariableExpression, true, &[variable, expression], &[]);
         metadata.replace(id, node);
     }
 
-    /// Variables that globals name directly are wrapped.
+    /// Wraps variables that are attached to globals directly.
     fn wrap_attached(&mut self) {
         for at in 0..self.module.globals.len() {
             let attachments =
                 self.module.globals.get(at).map_or_else(Vec::new, |g| g.symbol.attachments.clone());
-            for (place, (kind, id)) in attachments.into_iter().enumerate() {
+            for (index, (kind, id)) in attachments.into_iter().enumerate() {
                 let variable = self.node(id).is_some_and(|node| node.kind == NodeKind::GlobalVariable);
                 if kind != self.debug_kind || !variable {
                     continue;
                 }
                 let wrapped = self.wrap(u64::from(id.0) + 1, &[3]);
                 let global = self.module.globals.get_mut(at);
-                if let Some(slot) = global.and_then(|global| global.symbol.attachments.get_mut(place)) {
+                if let Some(slot) = global.and_then(|global| global.symbol.attachments.get_mut(index)) {
                     slot.1 = MetadataId(narrow(wrapped - 1));
                 }
             }
         }
     }
 
-    /// A distinct expression around a variable; gives the reference to it.
+    /// Wraps a variable in a distinct expression, and returns a reference to it.
     fn wrap(&mut self, variable: u64, expression: &[u64]) -> u64 {
         let metadata = &mut self.module.metadata;
         let expression = metadata.node(NodeKind::Expression, false, &[], expression);
@@ -273,7 +273,7 @@ impl Upgrade<'_, '_> {
         metadata.add_unnumbered(node)
     }
 
-    /// Variables that a unit lists are wrapped.
+    /// Wraps the variables that a unit lists.
     fn wrap_variables(&mut self, unit: Node) {
         let list = self.reference(unit, at::UNIT_GLOBALS).and_then(|id| self.node(id));
         let Some(list) = list else { return };

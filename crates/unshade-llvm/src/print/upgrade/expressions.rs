@@ -1,12 +1,13 @@
-//! Constant expressions that LLVM 19 no longer has.
+//! Expands constant expressions that LLVM 19 no longer has.
 //!
-//! Where an instruction uses one, it becomes instructions in front of it; aggregates that hold one are put together by
-//! `insertelement` and `insertvalue`. Each operand is expanded on its own, and names are numbered by one count. In
-//! metadata they become `undef`. Those that reach a `phi` would need a block of their own and stay as they are.
+//! An expression that an instruction uses becomes instructions before it; aggregates that contain one are built
+//! with `insertelement` and `insertvalue`. Each operand is expanded separately, and all names are numbered by one
+//! counter. In metadata such expressions become `undef`. Operands of a `phi` would need a block of their own and
+//! are left unchanged.
 //!
-//! Knowledge: the effect of `llvm-dis` 19 on files of LLVM 3 to 16; LLVM's release notes on constant expressions.
+//! Knowledge: the output of `llvm-dis` 19 for files of LLVM 3 to 16; LLVM's release notes on constant expressions.
 
-use super::edit::{self, Editor, Outcome};
+use super::editor::{self, AttachmentOutcome, Editor};
 use crate::body::FunctionBody;
 use crate::constants::{Constant, Constants, Expression};
 use crate::ids::{Slice, TypeId, ValueId, narrow};
@@ -19,12 +20,12 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// How deep constants may nest.
+/// Maximum nesting depth of constants.
 const MAX_DEPTH: u32 = 64;
-/// How many instructions the constants of one body may become.
+/// Maximum number of instructions that the constants of a body expand to.
 const MAX_EXPANDED: usize = 1 << 16;
 
-fn is_gone(types: &TypeTable, expression: &Expression) -> bool {
+fn is_removed(types: &TypeTable, expression: &Expression) -> bool {
     match expression.opcode {
         Opcode::Add
         | Opcode::Sub
@@ -44,31 +45,37 @@ fn is_gone(types: &TypeTable, expression: &Expression) -> bool {
     }
 }
 
-fn any_gone(types: &TypeTable, constants: &Constants) -> bool {
-    constants.expressions().iter().any(|expression| is_gone(types, expression))
+fn any_removed(types: &TypeTable, constants: &Constants) -> bool {
+    constants.expressions().iter().any(|expression| is_removed(types, expression))
 }
 
-/// Whether constants of a module are such expressions.
+/// Returns whether constants of a module are removed expressions.
 pub(super) fn is_old(module: &Module<'_>) -> bool {
-    any_gone(&module.types, &module.constants)
+    any_removed(&module.types, &module.constants)
 }
 
-/// Whether constants of a body are such expressions.
+/// Returns whether constants of a body are removed expressions.
 pub(super) fn any_old(module: &Module<'_>, body: &FunctionBody) -> bool {
-    any_gone(&module.types, &body.constants)
+    any_removed(&module.types, &body.constants)
 }
 
-/// What is known of constants: whether they hold an expression that is gone. Those of the module, then those of a body.
+/// Caches whether constants contain a removed expression: first those of the module, then those of a body.
 #[derive(Default)]
-pub(super) struct Known([BTreeMap<u32, bool>; 2]);
+pub(super) struct RemovedExpressionCache([BTreeMap<u32, bool>; 2]);
 
-impl Known {
+impl RemovedExpressionCache {
     fn of(&mut self, module: &Module<'_>, id: ValueId) -> &mut BTreeMap<u32, bool> {
         let [shared, local] = &mut self.0;
         if id.index() < module.values.len() { shared } else { local }
     }
 
-    fn holds_gone(&mut self, module: &Module<'_>, body: &FunctionBody, id: ValueId, depth: u32) -> bool {
+    fn contains_removed(
+        &mut self,
+        module: &Module<'_>,
+        body: &FunctionBody,
+        id: ValueId,
+        depth: u32,
+    ) -> bool {
         if let Some(&known) = self.of(module, id).get(&id.0) {
             return known;
         }
@@ -76,7 +83,7 @@ impl Known {
         let parts = match constant {
             Constant::Aggregate(parts) => parts,
             Constant::Expression(index) => match constants.expression(index) {
-                Some(expression) if is_gone(&module.types, expression) => {
+                Some(expression) if is_removed(&module.types, expression) => {
                     self.of(module, id).insert(id.0, true);
                     return true;
                 }
@@ -85,30 +92,32 @@ impl Known {
             },
             _ => return false,
         };
-        // A constant that holds itself holds nothing new.
+        // Break cycles: a constant that contains itself adds nothing.
         self.of(module, id).insert(id.0, false);
         let parts = constants.values(parts).to_vec();
-        let holds =
-            depth < MAX_DEPTH && parts.iter().any(|&part| self.holds_gone(module, body, part, depth + 1));
+        let holds = depth < MAX_DEPTH
+            && parts.iter().any(|&part| self.contains_removed(module, body, part, depth + 1));
         self.of(module, id).insert(id.0, holds);
         holds
     }
 }
 
-/// Puts instructions in place of the expressions that a body uses.
-pub(super) fn expand(module: &mut Module<'_>, body: &mut FunctionBody, known: &mut Known) {
+/// Replaces the removed expressions that a body uses by instructions.
+pub(super) fn expand(module: &mut Module<'_>, body: &mut FunctionBody, known: &mut RemovedExpressionCache) {
     known.0[1].clear();
-    blank_metadata(module, body, known);
-    let mut names = Names::default();
-    edit::rewrite(module, body, |editor, _, mut instruction| {
+    undef_metadata(module, body, known);
+    let mut names = NameCounter::default();
+    editor::rewrite(module, body, |editor, _, mut instruction| {
         let operands = editor.body.operands_of(&instruction).to_vec();
         let mut changed = operands.clone();
         for at in reading_order(instruction.opcode, operands.len()) {
             let Some(id) = operands.get(at).and_then(|operand| operand.as_value()) else { continue };
-            if instruction.opcode == Opcode::Phi || !known.holds_gone(editor.module, editor.body, id, 0) {
+            if instruction.opcode == Opcode::Phi || !known.contains_removed(editor.module, editor.body, id, 0)
+            {
                 continue;
             }
-            let mut expansion = Expansion { known: &mut *known, names: &mut names, made: BTreeMap::new() };
+            let mut expansion =
+                Expansion { known: &mut *known, names: &mut names, expanded: BTreeMap::new() };
             if let (Some(value), Some(slot)) = (expansion.expand(editor, id, 0), changed.get_mut(at)) {
                 *slot = Operand::value(value);
             }
@@ -117,11 +126,11 @@ pub(super) fn expand(module: &mut Module<'_>, body: &mut FunctionBody, known: &m
             instruction.operands = editor.operands(&changed);
         }
         editor.push(instruction);
-        Outcome::Kept
+        AttachmentOutcome::Kept
     });
 }
 
-/// The order in which the reader comes upon operands.
+/// Returns the order in which LLVM's reader expands operands.
 fn reading_order(opcode: Opcode, count: usize) -> Vec<usize> {
     match opcode {
         Opcode::Select => [1, 2, 0].to_vec(),
@@ -130,12 +139,12 @@ fn reading_order(opcode: Opcode, count: usize) -> Vec<usize> {
     }
 }
 
-/// Values in metadata can't be computed.
-fn blank_metadata(module: &mut Module<'_>, body: &mut FunctionBody, known: &mut Known) {
+/// Replaces values in metadata that would have to be computed by `undef`.
+fn undef_metadata(module: &mut Module<'_>, body: &mut FunctionBody, known: &mut RemovedExpressionCache) {
     let entries: Vec<_> = body.metadata.iter().collect();
     for (id, entry) in entries {
         if let Metadata::Value { ty, value } = entry
-            && known.holds_gone(module, body, value, 0)
+            && known.contains_removed(module, body, value, 0)
         {
             let value = module.add_constant(Constant::Undef, ty);
             body.metadata.replace(id, Metadata::Value { ty, value });
@@ -143,13 +152,13 @@ fn blank_metadata(module: &mut Module<'_>, body: &mut FunctionBody, known: &mut 
     }
 }
 
-/// The same for metadata of the module.
-pub(super) fn blank_module_metadata(module: &mut Module<'_>, known: &mut Known) {
+/// Does the same for metadata of the module.
+pub(super) fn undef_module_metadata(module: &mut Module<'_>, known: &mut RemovedExpressionCache) {
     let nothing = FunctionBody::default();
     let entries: Vec<_> = module.metadata.iter().collect();
     for (id, entry) in entries {
         if let Metadata::Value { ty, value } = entry
-            && known.holds_gone(module, &nothing, value, 0)
+            && known.contains_removed(module, &nothing, value, 0)
         {
             let value = module.add_constant(Constant::Undef, ty);
             module.metadata.replace(id, Metadata::Value { ty, value });
@@ -157,15 +166,15 @@ pub(super) fn blank_module_metadata(module: &mut Module<'_>, known: &mut Known) 
     }
 }
 
-/// Names of new instructions: the first has none behind its base, the others the next number.
+/// Names of new instructions: a base name, followed by the next number except on first use.
 #[derive(Default)]
-struct Names {
+struct NameCounter {
     plain_used: bool,
     insertion_used: bool,
     last: u64,
 }
 
-impl Names {
+impl NameCounter {
     fn next(&mut self, insertion: bool) -> String {
         let (base, used) = match insertion {
             true => ("constexpr.ins", &mut self.insertion_used),
@@ -180,20 +189,20 @@ impl Names {
     }
 }
 
-/// One operand that becomes instructions.
+/// The expansion of one operand into instructions.
 struct Expansion<'e> {
-    known: &'e mut Known,
-    names: &'e mut Names,
-    made: BTreeMap<u32, ValueId>,
+    known: &'e mut RemovedExpressionCache,
+    names: &'e mut NameCounter,
+    expanded: BTreeMap<u32, ValueId>,
 }
 
 impl Expansion<'_> {
     fn expand(&mut self, editor: &mut Editor<'_, '_>, id: ValueId, depth: u32) -> Option<ValueId> {
-        if !self.known.holds_gone(editor.module, editor.body, id, 0) {
+        if !self.known.contains_removed(editor.module, editor.body, id, 0) {
             return Some(id);
         }
-        if let Some(&made) = self.made.get(&id.0) {
-            return Some(made);
+        if let Some(&expanded) = self.expanded.get(&id.0) {
+            return Some(expanded);
         }
         if depth > MAX_DEPTH || editor.body.unnumbered.len() > MAX_EXPANDED {
             return None;
@@ -214,12 +223,12 @@ impl Expansion<'_> {
         for part in parts {
             operands.push(Operand::value(self.expand(editor, part, depth + 1)?));
         }
-        let made = match expression {
+        let expanded = match expression {
             Some(expression) => self.compute(editor, ty, &expression, &operands),
             None => self.assemble(editor, ty, &operands),
         };
-        self.made.insert(id.0, made);
-        Some(made)
+        self.expanded.insert(id.0, expanded);
+        Some(expanded)
     }
 
     fn finish(
@@ -250,7 +259,7 @@ impl Expansion<'_> {
             }
             _ => instruction.flags = (expression.flags & 0xFF) as u16,
         }
-        // New instructions stand where the reader is, which has met no location yet.
+        // LLVM creates the instructions before it has read a location.
         instruction.location = 0;
         self.finish(editor, instruction, false)
     }

@@ -1,18 +1,18 @@
-//! Attributes of functions and calls, inline assembly, and bundles.
+//! Upgrades attributes of functions and calls, inline assembly, and operand bundles.
 //!
 //! | since | change |
 //! |---|---|
 //! | 10 | a call with `strictfp` in a function without it gets `nobuiltin` |
 //! | 13 | the first parameter of an x86 interrupt handler is `byval` |
-//! | 14 | indirect constraints of assembly, and intrinsics that need it, say what their pointers point to |
-//! | 15 | bundles `clang.arc.attachedcall` without operands are dropped |
+//! | 14 | arguments of indirect assembly constraints and of some intrinsics have `elementtype` |
+//! | 15 | `clang.arc.attachedcall` bundles without operands are dropped |
 //! | 16 | labels of `callbr` are constraints instead of arguments |
-//! | 17 | the attribute `implicit-section-name` is the section |
+//! | 17 | the attribute `implicit-section-name` becomes the section |
 //!
-//! Knowledge: the effect of `llvm-dis` 14 and 19 on old files; the Language Reference.
+//! Knowledge: the output of `llvm-dis` 14 and 19 for old files; the Language Reference.
 
 use super::super::Dialect;
-use super::edit::{self, Outcome};
+use super::editor::{self, AttachmentOutcome};
 use super::intrinsics::callee_of;
 use crate::attributes::{Attribute, index, kind};
 use crate::body::{Call, FunctionBody};
@@ -31,9 +31,10 @@ const X86_INTERRUPT: u32 = 83;
 const ATTACHED_CALL: &[u8] = b"clang.arc.attachedcall";
 const SECTION_NAME: &[u8] = b"implicit-section-name";
 
-/// Intrinsics whose pointer says what it points to, with the pointer's place: since LLVM 14, and since 15.
-const TYPED: [&[u8]; 2] = [b"llvm.preserve.array.access.index", b"llvm.preserve.struct.access.index"];
-const TYPED_LATER: &[(&[u8], usize)] = &[
+/// Intrinsics with a pointer that has `elementtype`: argument 0 since LLVM 14, and the given argument since LLVM
+/// 15.
+const ELEMENT_TYPED: [&[u8]; 2] = [b"llvm.preserve.array.access.index", b"llvm.preserve.struct.access.index"];
+const ELEMENT_TYPED_LATER: &[(&[u8], usize)] = &[
     (b"llvm.aarch64.ldaxr", 0),
     (b"llvm.aarch64.ldxr", 0),
     (b"llvm.aarch64.stlxr", 1),
@@ -51,14 +52,14 @@ pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
             && module.functions.iter().any(|function| section_of(module, function.attributes).is_some()))
 }
 
-/// What to look for in bodies.
-pub(super) struct Needs {
+/// Checks whether calls in bodies need an upgrade.
+pub(super) struct CallCheck {
     dialect: Dialect,
     strict: bool,
     typed: bool,
 }
 
-impl Needs {
+impl CallCheck {
     pub(super) fn new(module: &Module<'_>, dialect: Dialect) -> Self {
         let strict = (0..module.attributes.set_count()).any(|at| {
             let set = crate::ids::AttributeSetId(narrow(at as u64));
@@ -70,18 +71,18 @@ impl Needs {
     }
 
     pub(super) fn any_old(&self, module: &Module<'_>, body: &FunctionBody) -> bool {
-        if is_old_assembly(&body.constants) || (self.strict && has_stray_strictness(module, body)) {
+        if is_old_assembly(&body.constants) || (self.strict && has_stray_strictfp(module, body)) {
             return true;
         }
         let assembly =
             !body.constants.all_assembly().is_empty() || !module.constants.all_assembly().is_empty();
         let calls = || {
-            body.instructions
-                .iter()
-                .filter(|one| matches!(one.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr))
+            body.instructions.iter().filter(|instruction| {
+                matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr)
+            })
         };
         if (assembly || self.typed)
-            && calls().any(|call| !missing_types(module, body, call, self.dialect).is_empty())
+            && calls().any(|call| !missing_element_types(module, body, call, self.dialect).is_empty())
         {
             return true;
         }
@@ -93,15 +94,15 @@ impl Needs {
 
 pub(super) fn upgrade_body(module: &mut Module<'_>, body: &mut FunctionBody, dialect: Dialect) {
     upgrade_assembly(&mut body.constants);
-    soften(module, body);
-    name_types(module, body, dialect);
+    remove_stray_strictfp(module, body);
+    add_element_types(module, body, dialect);
     if dialect == Dialect::Llvm19 {
         drop_bundles(module, body);
         upgrade_labels(module, body);
     }
 }
 
-/// What is done once, after all bodies.
+/// Upgrades declarations and module-level constants, after all bodies.
 pub(super) fn upgrade_declarations(module: &mut Module<'_>, dialect: Dialect) {
     upgrade_assembly(&mut module.constants);
     for at in 0..module.functions.len() {
@@ -120,10 +121,12 @@ fn is_old_handler(module: &Module<'_>, at: usize) -> bool {
         return false;
     }
     let set = module.attributes.of(function.attributes, index::parameter(0));
-    !set.is_some_and(|set| module.attributes.set(set).iter().any(|one| one.kind() == Some(kind::BY_VALUE)))
+    !set.is_some_and(|set| {
+        module.attributes.set(set).iter().any(|attribute| attribute.kind() == Some(kind::BY_VALUE))
+    })
 }
 
-/// What the first parameter of a function points to.
+/// Returns the pointee of the first parameter of a function.
 fn first_pointee(module: &Module<'_>, ty: TypeId) -> Option<TypeId> {
     let Type::Function { parameters, .. } = module.types.get(ty) else { return None };
     module.types.pointee(*module.types.elements(parameters).first()?)
@@ -133,15 +136,15 @@ fn pass_by_value(module: &mut Module<'_>, at: usize) {
     let Some(function) = module.functions.get_mut(at) else { return };
     let (list, ty) = (function.attributes, function.symbol.ty);
     let pointee = first_pointee(module, ty);
-    let list = module
-        .attributes
-        .change(list, index::parameter(0), |set| set.push(Attribute::Type(kind::BY_VALUE, pointee)));
+    let list = module.attributes.with_changed_set(list, index::parameter(0), |set| {
+        set.push(Attribute::Type(kind::BY_VALUE, pointee));
+    });
     if let Some(function) = module.functions.get_mut(at) {
         function.attributes = list;
     }
 }
 
-/// The section that an attribute names.
+/// Returns the section that an attribute names.
 fn section_of(module: &Module<'_>, list: crate::ids::AttributeListId) -> Option<Vec<u8>> {
     let set = module.attributes.of(list, index::FUNCTION)?;
     module.attributes.set(set).iter().find_map(|attribute| match *attribute {
@@ -162,15 +165,15 @@ fn set_section(module: &mut Module<'_>, at: usize) {
         .filter(|attribute| !matches!(attribute, Attribute::Text { name, .. } if attributes.text(*name) == SECTION_NAME))
         .copied()
         .collect();
-    let list = attributes.change(list, index::FUNCTION, |set| *set = kept);
+    let list = attributes.with_changed_set(list, index::FUNCTION, |set| *set = kept);
     if let Some(function) = module.functions.get_mut(at) {
         function.symbol.section = section;
         function.attributes = list;
     }
 }
 
-/// The comment that marks a call for the Objective-C runtime starts with another character.
-fn is_old_marker(text: &[u8]) -> Option<usize> {
+/// Returns the position of the old comment character in the marker of the Objective-C runtime.
+fn old_marker(text: &[u8]) -> Option<usize> {
     let find = |part: &[u8]| text.windows(part.len()).position(|window| window == part);
     if !text.starts_with(b"mov\tfp") {
         return None;
@@ -180,32 +183,32 @@ fn is_old_marker(text: &[u8]) -> Option<usize> {
 }
 
 fn is_old_assembly(constants: &Constants) -> bool {
-    constants.all_assembly().iter().any(|one| is_old_marker(constants.bytes(one.text)).is_some())
+    constants.all_assembly().iter().any(|assembly| old_marker(constants.bytes(assembly.text)).is_some())
 }
 
 fn upgrade_assembly(constants: &mut Constants) {
     for at in 0..constants.all_assembly().len() {
         let Some(assembly) = constants.all_assembly().get(at) else { continue };
         let mut text = constants.bytes(assembly.text).to_vec();
-        if let Some(marker) = is_old_marker(&text).and_then(|place| text.get_mut(place)) {
+        if let Some(marker) = old_marker(&text).and_then(|place| text.get_mut(place)) {
             *marker = b';';
             constants.set_assembly(narrow(at as u64), &text);
         }
     }
 }
 
-fn has_strictness(module: &Module<'_>, list: crate::ids::AttributeListId) -> bool {
+fn has_strictfp(module: &Module<'_>, list: crate::ids::AttributeListId) -> bool {
     let set = module.attributes.of(list, index::FUNCTION);
     set.is_some_and(|set| module.attributes.set(set).contains(&Attribute::Flag(STRICT_FP)))
 }
 
 fn is_strict(module: &Module<'_>, body: &FunctionBody) -> bool {
     let function = module.functions.get(body.function as usize);
-    function.is_some_and(|function| has_strictness(module, function.attributes))
+    function.is_some_and(|function| has_strictfp(module, function.attributes))
 }
 
-fn has_stray_strictness(module: &Module<'_>, body: &FunctionBody) -> bool {
-    !is_strict(module, body) && body.calls.iter().any(|call| has_strictness(module, call.attributes))
+fn has_stray_strictfp(module: &Module<'_>, body: &FunctionBody) -> bool {
+    !is_strict(module, body) && body.calls.iter().any(|call| has_strictfp(module, call.attributes))
 }
 
 fn is_constrained(module: &Module<'_>, body: &FunctionBody, call: &Instruction) -> bool {
@@ -214,8 +217,8 @@ fn is_constrained(module: &Module<'_>, body: &FunctionBody, call: &Instruction) 
         .is_some_and(|function| function.symbol.name.starts_with(b"llvm.experimental.constrained."))
 }
 
-fn soften(module: &mut Module<'_>, body: &mut FunctionBody) {
-    if !has_stray_strictness(module, body) {
+fn remove_stray_strictfp(module: &mut Module<'_>, body: &mut FunctionBody) {
+    if !has_stray_strictfp(module, body) {
         return;
     }
     for at in 0..body.instructions.len() {
@@ -226,8 +229,8 @@ fn soften(module: &mut Module<'_>, body: &mut FunctionBody) {
             continue;
         }
         let Some(call) = body.calls.get_mut(instruction.detail as usize) else { continue };
-        if has_strictness(module, call.attributes) {
-            call.attributes = module.attributes.change(call.attributes, index::FUNCTION, |set| {
+        if has_strictfp(module, call.attributes) {
+            call.attributes = module.attributes.with_changed_set(call.attributes, index::FUNCTION, |set| {
                 set.retain(|attribute| attribute.kind() != Some(STRICT_FP));
                 if !set.contains(&Attribute::Flag(NO_BUILTIN)) {
                     set.push(Attribute::Flag(NO_BUILTIN));
@@ -237,20 +240,20 @@ fn soften(module: &mut Module<'_>, body: &mut FunctionBody) {
     }
 }
 
-/// The place of the pointer of an intrinsic that says what it points to.
+/// Returns which argument of an intrinsic has `elementtype`.
 fn typed_pointer(name: &[u8], dialect: Dialect) -> Option<usize> {
     if !name.starts_with(b"llvm.") {
         return None;
     }
-    if TYPED.iter().any(|typed| name.starts_with(typed)) {
+    if ELEMENT_TYPED.iter().any(|typed| name.starts_with(typed)) {
         return Some(0);
     }
-    let later = TYPED_LATER.iter().filter(|_| dialect == Dialect::Llvm19);
+    let later = ELEMENT_TYPED_LATER.iter().filter(|_| dialect == Dialect::Llvm19);
     later.into_iter().find(|(typed, _)| name.starts_with(typed)).map(|(_, at)| *at)
 }
 
-/// Arguments of a call that should say what they point to and don't.
-fn missing_types(
+/// Returns the arguments of a call that lack `elementtype`, with their pointee types.
+fn missing_element_types(
     module: &Module<'_>,
     body: &FunctionBody,
     instruction: &Instruction,
@@ -266,9 +269,10 @@ fn missing_types(
             .and_then(|id| module.value(Some(body), id))
             .and_then(|value| module.types.pointee(value.ty));
         let set = module.attributes.of(call.attributes, index::parameter(at));
-        let said = set
-            .is_some_and(|set| module.attributes.set(set).iter().any(|one| one.kind() == Some(ELEMENT_TYPE)));
-        missing.extend(ty.filter(|_| !said).map(|ty| (at, ty)));
+        let has_type = set.is_some_and(|set| {
+            module.attributes.set(set).iter().any(|attribute| attribute.kind() == Some(ELEMENT_TYPE))
+        });
+        missing.extend(ty.filter(|_| !has_type).map(|ty| (at, ty)));
     };
     if let Some((Constant::Assembly(index), constants)) = module.constant(Some(body), callee) {
         let Some(assembly) = constants.assembly(index) else { return missing };
@@ -288,14 +292,14 @@ fn missing_types(
     missing
 }
 
-/// One constraint of inline assembly.
+/// A constraint of inline assembly.
 struct Constraint {
     indirect: bool,
     has_argument: bool,
     label: bool,
 }
 
-/// Constraints are separated by commas; braces hold the names of registers.
+/// Parses the constraints of inline assembly, which are separated by commas.
 fn constraints(text: &[u8]) -> impl Iterator<Item = Constraint> + '_ {
     text.split(|&c| c == b',').filter(|part| !part.is_empty()).map(|part| {
         let output = part.starts_with(b"=");
@@ -307,17 +311,18 @@ fn constraints(text: &[u8]) -> impl Iterator<Item = Constraint> + '_ {
     })
 }
 
-fn name_types(module: &mut Module<'_>, body: &mut FunctionBody, dialect: Dialect) {
+fn add_element_types(module: &mut Module<'_>, body: &mut FunctionBody, dialect: Dialect) {
     for at in 0..body.instructions.len() {
         let Some(&instruction) = body.instructions.get(at) else { continue };
         if !matches!(instruction.opcode, Opcode::Call | Opcode::Invoke | Opcode::CallBr) {
             continue;
         }
-        for (at, ty) in missing_types(module, body, &instruction, dialect) {
+        for (at, ty) in missing_element_types(module, body, &instruction, dialect) {
             let Some(call) = body.calls.get_mut(instruction.detail as usize) else { continue };
-            call.attributes = module.attributes.change(call.attributes, index::parameter(at), |set| {
-                set.push(Attribute::Type(ELEMENT_TYPE, Some(ty)));
-            });
+            call.attributes =
+                module.attributes.with_changed_set(call.attributes, index::parameter(at), |set| {
+                    set.push(Attribute::Type(ELEMENT_TYPE, Some(ty)));
+                });
         }
     }
 }
@@ -342,7 +347,7 @@ fn drop_bundles(module: &Module<'_>, body: &mut FunctionBody) {
     }
 }
 
-/// The assembly that an old `callbr` calls, if its last arguments are the addresses of its blocks.
+/// Returns the inline assembly of an old `callbr`, whose last arguments are the addresses of its blocks.
 fn old_labels(module: &Module<'_>, body: &FunctionBody, instruction: &Instruction) -> Option<u32> {
     if instruction.opcode != Opcode::CallBr || instruction.extra == 0 {
         return None;
@@ -353,7 +358,8 @@ fn old_labels(module: &Module<'_>, body: &FunctionBody, instruction: &Instructio
     else {
         return None;
     };
-    if constraints(constants.bytes(constants.assembly(index)?.constraints)).any(|one| one.label) {
+    if constraints(constants.bytes(constants.assembly(index)?.constraints)).any(|constraint| constraint.label)
+    {
         return None;
     }
     let blocks = instruction.extra as usize;
@@ -367,23 +373,24 @@ fn old_labels(module: &Module<'_>, body: &FunctionBody, instruction: &Instructio
 }
 
 fn upgrade_labels(module: &mut Module<'_>, body: &mut FunctionBody) {
-    let any = body.instructions.iter().any(|one| old_labels(module, body, one).is_some());
+    let any = body.instructions.iter().any(|instruction| old_labels(module, body, instruction).is_some());
     if !any {
         return;
     }
-    edit::rewrite(module, body, |editor, _, mut instruction| {
+    editor::rewrite(module, body, |editor, _, mut instruction| {
         if old_labels(editor.module, editor.body, &instruction).is_some()
             && let Some(operands) = without_labels(editor, &instruction)
         {
             instruction.operands = editor.operands(&operands);
         }
         editor.push(instruction);
-        Outcome::Kept
+        AttachmentOutcome::Kept
     });
 }
 
-/// The operands without the addresses of blocks, with assembly that has labels instead.
-fn without_labels(editor: &mut edit::Editor<'_, '_>, instruction: &Instruction) -> Option<Vec<Operand>> {
+/// Returns the operands of a `callbr` without block addresses, and with assembly that has label constraints
+/// instead.
+fn without_labels(editor: &mut editor::Editor<'_, '_>, instruction: &Instruction) -> Option<Vec<Operand>> {
     let blocks = instruction.extra as usize;
     let mut operands = editor.body.operands_of(instruction).to_vec();
     let end = operands.len().checked_sub(blocks + 1)?;
@@ -403,7 +410,7 @@ fn without_labels(editor: &mut edit::Editor<'_, '_>, instruction: &Instruction) 
         }
         if constraint.has_argument {
             argument += 1;
-            // The callee stands before the arguments.
+            // `start` counts the callee as well.
             if argument >= start {
                 labelled.push(b'!');
             }
@@ -411,16 +418,16 @@ fn without_labels(editor: &mut edit::Editor<'_, '_>, instruction: &Instruction) 
         labelled.extend_from_slice(part);
     }
     let ty = editor.type_of(*operands.first()?);
-    let made = editor.body.constants.add_assembly(&text, &labelled, assembly.flags);
+    let assembly = editor.body.constants.add_assembly(&text, &labelled, assembly.flags);
     if let Some(first) = operands.first_mut() {
-        *first = editor.constant(ty, made);
+        *first = editor.constant(ty, assembly);
     }
-    shorten(editor, instruction, operands.get(1..start)?);
+    set_argument_types(editor, instruction, operands.get(1..start)?);
     Some(operands)
 }
 
-/// The type of the call has the arguments that are left.
-fn shorten(editor: &mut edit::Editor<'_, '_>, instruction: &Instruction, arguments: &[Operand]) {
+/// Sets the type of a call to one with the remaining arguments.
+fn set_argument_types(editor: &mut editor::Editor<'_, '_>, instruction: &Instruction, arguments: &[Operand]) {
     let types: Vec<TypeId> = arguments.iter().map(|&argument| editor.type_of(argument)).collect();
     let Some(&Call { function_type, .. }) = editor.body.calls.get(instruction.detail as usize) else {
         return;

@@ -1,10 +1,10 @@
-//! Global variables, aliases and ifuncs.
+//! Upgrades global variables, aliases and ifuncs.
 //!
-//! Lists of constructors have had a third field since LLVM 3.5: what the constructor belongs to. Resolvers of
-//! ifuncs return pointers to what the ifunc is since LLVM 14, which casts those that don't.
+//! Since LLVM 3.5, entries of constructor lists have a third field: the data that the constructor belongs to.
+//! Since LLVM 14, the resolver of an ifunc returns a pointer to the ifunc's type; other resolvers are cast.
 
 use super::super::Dialect;
-use super::edit::pointer_to;
+use super::editor::pointer_to;
 use crate::constants::Constant;
 use crate::ids::{TypeId, ValueId};
 use crate::instruction::Opcode;
@@ -14,7 +14,7 @@ use crate::value::{Value, ValueKind};
 use alloc::vec::Vec;
 
 const LISTS: [&[u8]; 2] = [b"llvm.global_ctors", b"llvm.global_dtors"];
-/// The section of Objective-C categories, which Apple's linker takes without spaces only.
+/// The section of Objective-C categories, which Apple's linker accepts only without spaces.
 const CATEGORIES: &[u8] = b"__DATA, __objc_catlist";
 
 pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
@@ -28,7 +28,7 @@ pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
         || module.globals.iter().any(|global| global.symbol.section.starts_with(CATEGORIES))
 }
 
-/// The types of the two fields of an old list of constructors.
+/// Returns the types of the two fields of an old constructor list.
 fn fields_of_list(module: &Module<'_>, at: usize) -> Option<[TypeId; 2]> {
     let global = module.globals.get(at)?;
     if !LISTS.contains(&global.symbol.name.as_slice()) || global.initializer.is_none() {
@@ -39,7 +39,8 @@ fn fields_of_list(module: &Module<'_>, at: usize) -> Option<[TypeId; 2]> {
     module.types.elements(structure.fields).try_into().ok()
 }
 
-/// The resolver of an ifunc that does not return what the ifunc is, with its type and that of the ifunc.
+/// Returns the resolver of an ifunc if it does not return a pointer to the ifunc's type, with its type and that of
+/// the ifunc.
 fn mistyped_resolver(module: &Module<'_>, at: usize) -> Option<(ValueId, TypeId, TypeId)> {
     let alias = module.aliases.get(at).filter(|alias| alias.indirect)?;
     let resolver = module.value(None, alias.target)?.ty;
@@ -53,7 +54,7 @@ fn mistyped_resolver(module: &Module<'_>, at: usize) -> Option<(ValueId, TypeId,
     ))
 }
 
-/// Resolvers are cast to functions that return a pointer to what the ifunc is.
+/// Casts the resolver of an ifunc to a function that returns a pointer to the ifunc's type.
 fn cast_resolver(module: &mut Module<'_>, at: usize) {
     let Some((target, resolver, ty)) = mistyped_resolver(module, at) else { return };
     let Some(address_space) = module.types.address_space(resolver) else { return };
@@ -91,15 +92,15 @@ fn add_field(module: &mut Module<'_>, at: usize, [priority, function]: [TypeId; 
     let data = pointer_to(module, byte);
     let entry = module.types.intern_literal(&[priority, function, data]);
     let null = module.add_constant(Constant::Null, data);
-    let items = match module.constant(None, list) {
-        Some((Constant::Aggregate(items), constants)) => constants.values(items).to_vec(),
+    let entries = match module.constant(None, list) {
+        Some((Constant::Aggregate(entries), constants)) => constants.values(entries).to_vec(),
         _ => Vec::new(),
     };
-    let items: Vec<ValueId> = items
+    let entries: Vec<ValueId> = entries
         .into_iter()
-        .map(|item| {
-            let fields = match module.constant(None, item) {
-                // Entries of damaged lists may have any number of fields.
+        .map(|old| {
+            let fields = match module.constant(None, old) {
+                // The entries of a damaged list may have any number of fields.
                 Some((Constant::Aggregate(fields), constants)) if fields.len() == 2 => {
                     constants.values(fields).to_vec()
                 }
@@ -110,10 +111,10 @@ fn add_field(module: &mut Module<'_>, at: usize, [priority, function]: [TypeId; 
             module.add_constant(constant, entry)
         })
         .collect();
-    let array = module.types.intern(Type::Array { count: items.len() as u64, element: entry });
-    let constant = if items.is_empty() { Constant::Null } else { module.constants.aggregate(&items) };
+    let array = module.types.intern(Type::Array { count: entries.len() as u64, element: entry });
+    let constant = if entries.is_empty() { Constant::Null } else { module.constants.aggregate(&entries) };
     let initializer = module.add_constant(constant, array);
-    // The list is made anew, so it comes last.
+    // LLVM recreates the list, so it comes last.
     let mut global = module.globals.remove(at);
     global.initializer = Some(initializer);
     global.symbol.ty = array;
@@ -128,9 +129,9 @@ fn add_field(module: &mut Module<'_>, at: usize, [priority, function]: [TypeId; 
 }
 
 impl Module<'_> {
-    /// Adds a constant that no record defines.
+    /// Adds a constant that no record defines, and returns its id.
     pub(super) fn add_constant(&mut self, constant: Constant, ty: TypeId) -> ValueId {
         let kind = ValueKind::Constant(self.constants.add(constant));
-        self.add_extra(Value { kind, ty })
+        self.add_upgrade_value(Value { kind, ty })
     }
 }

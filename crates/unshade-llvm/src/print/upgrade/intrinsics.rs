@@ -1,17 +1,17 @@
-//! Intrinsics that got other names or parameters.
+//! Upgrades intrinsics whose names or parameters changed.
 //!
-//! A row of [`TABLE`] says what an old name becomes, by which types the new name is mangled, and with which
-//! arguments its calls are made. Calls that keep their arguments stay as they are; the others are made anew, and
-//! lose their attributes and what is attached to them.
+//! A row of [`TABLE`] gives for an old name the new name, the types mangled into it, and the arguments of its
+//! calls. Calls that keep their arguments are unchanged; the others are rebuilt, and lose their attributes and
+//! attachments.
 //!
-//! Knowledge: the effect of `llvm-dis` 14 and 19 on old files; the Language Reference on today's parameters.
+//! Knowledge: the output of `llvm-dis` 14 and 19 for old files; the Language Reference on current parameters.
 
 use super::super::{Dialect, mangle};
-use super::edit::{self, Editor, Outcome};
+use super::editor::{self, AttachmentOutcome, Editor};
 use crate::attributes::{Attribute, index, kind};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
-use crate::global::Place;
+use crate::global::UpgradedPosition;
 use crate::ids::{TypeId, ValueId};
 use crate::instruction::{Instruction, Opcode};
 use crate::module::Module;
@@ -21,69 +21,69 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A type of an intrinsic.
+/// A type that is mangled into the name of an intrinsic.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum Overload {
     Result,
     Parameter(usize),
-    /// Vectors of `bfloat` of the result's width.
+    /// The vector of `bfloat` that belongs to the result's width.
     Bfloats,
 }
 
-/// An argument of a call that is made anew.
+/// An argument of a rebuilt call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Argument {
-    /// The argument that stood at this place.
+enum NewArgument {
+    /// The old argument at this index.
     Old(usize),
-    /// The same as a vector of `bfloat`.
+    /// The old argument at this index, cast to a vector of `bfloat`.
     Bfloats(usize),
     False,
-    /// The argument at this place, or `false` if there were fewer.
+    /// The old argument at this index, or `false` if there were fewer.
     OldOrFalse(usize),
     NullPointer,
     /// The token `none`.
     NoToken,
-    /// An expression that loads first.
+    /// The old expression with a dereference at the end.
     Dereference,
 }
 
-/// How calls are made.
+/// How calls change.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Calls {
-    /// As they were.
+enum CallRewrite {
+    /// Not at all.
     Same,
-    /// With these arguments.
-    With(&'static [Argument]),
-    /// With these arguments, but keeping what is attached to them.
-    Attached(&'static [Argument]),
-    /// Without the argument that gave the alignment of this many pointers, which attributes now give.
+    /// They are rebuilt with these arguments.
+    With(&'static [NewArgument]),
+    /// They are rebuilt with these arguments, and keep their attachments.
+    Attached(&'static [NewArgument]),
+    /// The argument with the alignment of this many pointers becomes attributes.
     Aligned(usize),
-    /// The old struct is put together from a literal one.
+    /// The result is a literal struct, from which the old identified struct is built.
     Struct,
 }
 
-/// Which versions do it.
+/// The versions that make a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
+enum Versions {
     Both,
     V14,
     V19,
 }
 
-/// Old name (all names that start so, if it ends in a dot or is followed by types), how many parameters it has
-/// then (any if zero), new name, types in the new name, calls, versions.
-type Row = (&'static str, usize, &'static str, &'static [Of], Calls, By);
+/// Old name (if it ends in a dot, all names that start with it; types may follow it), number of old parameters
+/// (any if zero), new name, types mangled into the new name, change of calls, versions.
+type UpgradeRow = (&'static str, usize, &'static str, &'static [Overload], CallRewrite, Versions);
 
-use Argument::{Bfloats, Dereference, False, NoToken, NullPointer, Old, OldOrFalse};
-use By::{Both, V14, V19};
-use Calls::{Aligned, Attached, Same, Struct, With};
-use Of::{Parameter, Result};
+use CallRewrite::{Aligned, Attached, Same, Struct, With};
+use NewArgument::{Bfloats, Dereference, False, NoToken, NullPointer, Old, OldOrFalse};
+use Overload::{Parameter, Result};
+use Versions::{Both, V14, V19};
 
 #[rustfmt::skip]
-const TABLE: &[Row] = &[
+const TABLE: &[UpgradeRow] = &[
     ("aarch64.neon.addp.", 2, "aarch64.neon.faddp", &[Result], Same, Both),
-    ("aarch64.neon.bfdot.v2f32.v8i8", 3, "aarch64.neon.bfdot", &[Result, Of::Bfloats], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
-    ("aarch64.neon.bfdot.v4f32.v16i8", 3, "aarch64.neon.bfdot", &[Result, Of::Bfloats], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
+    ("aarch64.neon.bfdot.v2f32.v8i8", 3, "aarch64.neon.bfdot", &[Result, Overload::Bfloats], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
+    ("aarch64.neon.bfdot.v4f32.v16i8", 3, "aarch64.neon.bfdot", &[Result, Overload::Bfloats], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
     ("aarch64.neon.bfmlalb.v4f32.v16i8", 3, "aarch64.neon.bfmlalb", &[], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
     ("aarch64.neon.bfmlalt.v4f32.v16i8", 3, "aarch64.neon.bfmlalt", &[], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
     ("aarch64.neon.bfmmla.v4f32.v16i8", 3, "aarch64.neon.bfmmla", &[], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
@@ -97,8 +97,8 @@ const TABLE: &[Row] = &[
     ("addressofreturnaddress", 0, "addressofreturnaddress", &[Result], Same, Both),
     ("amdgcn.alignbit", 3, "fshr", &[Result], Same, Both),
     ("annotation.", 4, "annotation", &[Result, Parameter(1)], Same, V19),
-    ("arm.neon.bfdot.v2f32.v8i8", 3, "arm.neon.bfdot", &[Result, Of::Bfloats], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
-    ("arm.neon.bfdot.v4f32.v16i8", 3, "arm.neon.bfdot", &[Result, Of::Bfloats], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
+    ("arm.neon.bfdot.v2f32.v8i8", 3, "arm.neon.bfdot", &[Result, Overload::Bfloats], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
+    ("arm.neon.bfdot.v4f32.v16i8", 3, "arm.neon.bfdot", &[Result, Overload::Bfloats], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
     ("arm.neon.bfmlalb.v4f32.v16i8", 3, "arm.neon.bfmlalb", &[], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
     ("arm.neon.bfmlalt.v4f32.v16i8", 3, "arm.neon.bfmlalt", &[], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
     ("arm.neon.bfmmla.v4f32.v16i8", 3, "arm.neon.bfmmla", &[], With(&[Old(0), Bfloats(1), Bfloats(2)]), Both),
@@ -170,7 +170,7 @@ const TABLE: &[Row] = &[
     ("var.annotation", 5, "var.annotation", &[Parameter(0), Parameter(1)], Same, V19),
 ];
 
-/// ARM's exclusive accesses, which name the pointer that they use.
+/// ARM's exclusive accesses, whose names end in the type of the pointer argument given here.
 const EXCLUSIVE: &[(&str, usize)] = &[
     ("aarch64.ldaxr.", 0),
     ("aarch64.ldxr.", 0),
@@ -182,14 +182,14 @@ const EXCLUSIVE: &[(&str, usize)] = &[
     ("arm.strex.", 1),
 ];
 
-/// What becomes of one function.
+/// The replacement of one function.
 struct Replacement {
     name: String,
-    calls: Calls,
+    calls: CallRewrite,
 }
 
-/// Functions whose calls are made anew, by their values: the callee and how.
-pub(super) struct Plan(BTreeMap<u32, (ValueId, Calls)>);
+/// The functions whose calls change, by value id: the new callee and the change.
+pub(super) struct CallPlan(BTreeMap<u32, (ValueId, CallRewrite)>);
 
 pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
     (0..module.functions.len()).any(|at| replacement(module, at, dialect).is_some())
@@ -198,13 +198,13 @@ pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
 fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Replacement> {
     let function = module.functions.get(at)?;
     let old = core::str::from_utf8(function.symbol.name.strip_prefix(b"llvm.")?).ok()?;
-    // None of them takes any number of arguments, but some intrinsics whose names start alike do.
+    // None of them is variadic, but some intrinsics whose names start the same way are.
     let Type::Function { result, parameters, variadic: false } = module.types.get(function.symbol.ty) else {
         return None;
     };
     let parameters = module.types.elements(parameters);
     let opaque = dialect == Dialect::Llvm19;
-    let of_version = |by: By| by == Both || (by == V19) == opaque;
+    let of_version = |by: Versions| by == Both || (by == V19) == opaque;
     let (new, overloads, calls) = match TABLE.iter().find(|(prefix, count, .., by)| {
         let rest = old.strip_prefix(prefix);
         let named =
@@ -228,7 +228,7 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
         if structure.literal {
             return None;
         }
-        // The first field and the pointer are in the names of loads.
+        // The types of the first field and of the pointer are mangled into the names of loads.
         let loads = overloads.is_empty();
         for ty in module
             .types
@@ -247,7 +247,7 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
         let ty = match overload {
             Result => result,
             Parameter(at) => *parameters.get(at)?,
-            Of::Bfloats => {
+            Overload::Bfloats => {
                 let Type::Vector { count, .. } = module.types.get(result) else { return None };
                 name.push_str(if count == 2 { "v4bf16" } else { "v8bf16" });
                 continue;
@@ -259,8 +259,8 @@ fn replacement(module: &Module<'_>, at: usize, dialect: Dialect) -> Option<Repla
     (renamed || !matches!(calls, Same | Attached(_))).then_some(Replacement { name, calls })
 }
 
-/// Replaces declarations; calls are left to [`Plan::upgrade_calls`].
-pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) -> Plan {
+/// Replaces declarations; [`CallPlan::upgrade_calls`] changes the calls.
+pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) -> CallPlan {
     let mut plan = BTreeMap::new();
     let mut names: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     for (at, function) in module.functions.iter().enumerate() {
@@ -271,13 +271,13 @@ pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) -> Plan {
         let Some(ty) = new_type(module, at, calls) else { continue };
         let existing = names.get(name.as_bytes()).copied().filter(|&other| other != at);
         let existing = existing.and_then(|other| module.functions.get(other)).map(|other| other.symbol.value);
-        let pointer = edit::pointer_to(module, ty);
+        let pointer = editor::pointer_to(module, ty);
         let Some(function) = module.functions.get_mut(at) else { continue };
         let value = function.symbol.value;
         match existing {
-            Some(_) => function.place = Place::Gone,
+            Some(_) => function.position = UpgradedPosition::Replaced,
             None => {
-                function.place = Place::Moved;
+                function.position = UpgradedPosition::AtEnd;
                 names.insert(name.clone().into_bytes(), at);
                 function.symbol.name = name.into_bytes();
                 function.symbol.ty = ty;
@@ -292,11 +292,11 @@ pub(super) fn upgrade(module: &mut Module<'_>, dialect: Dialect) -> Plan {
             plan.insert(value.0, (existing.unwrap_or(value), calls));
         }
     }
-    Plan(plan)
+    CallPlan(plan)
 }
 
-/// The type of the new function.
-fn new_type(module: &mut Module<'_>, at: usize, calls: Calls) -> Option<TypeId> {
+/// Returns the type of the new function.
+fn new_type(module: &mut Module<'_>, at: usize, calls: CallRewrite) -> Option<TypeId> {
     let ty = module.functions.get(at)?.symbol.ty;
     let Type::Function { result, parameters, variadic } = module.types.get(ty) else { return None };
     let old = module.types.elements(parameters).to_vec();
@@ -319,7 +319,7 @@ fn new_type(module: &mut Module<'_>, at: usize, calls: Calls) -> Option<TypeId> 
             Bfloats(at) => bfloats(module, *old.get(at)?)?,
             False => bit,
             OldOrFalse(at) => old.get(at).copied().unwrap_or(bit),
-            NullPointer => edit::pointer_to(module, byte),
+            NullPointer => editor::pointer_to(module, byte),
             NoToken => module.types.intern(Type::Token),
             Dereference => *old.last()?,
         });
@@ -327,74 +327,76 @@ fn new_type(module: &mut Module<'_>, at: usize, calls: Calls) -> Option<TypeId> 
     Some(module.types.add_function(result, &parameters, variadic))
 }
 
-/// The vector of `bfloat` as wide as a vector of bytes.
+/// Returns the vector of `bfloat` with the width of a vector of bytes.
 fn bfloats(module: &mut Module<'_>, bytes: TypeId) -> Option<TypeId> {
     let Type::Vector { count, .. } = module.types.get(bytes) else { return None };
     let element = module.types.intern(Type::BFloat);
     Some(module.types.intern(Type::Vector { count: count / 2, element, scalable: false }))
 }
 
-impl Plan {
+impl CallPlan {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     pub(super) fn upgrade_calls(&self, module: &mut Module<'_>, body: &mut FunctionBody) {
-        let called = |one: &Operand| one.as_value().is_some_and(|id| self.0.contains_key(&id.0));
+        let called = |operand: &Operand| operand.as_value().is_some_and(|id| self.0.contains_key(&id.0));
         if !body.operands.iter().any(called) {
             return;
         }
-        edit::rewrite(module, body, |editor, _, instruction| {
+        editor::rewrite(module, body, |editor, _, instruction| {
             let operands = editor.body.operands_of(&instruction).to_vec();
             let callee = operands.first().and_then(|callee| callee.as_value());
             let planned = callee.and_then(|callee| self.0.get(&callee.0));
             match planned {
                 Some(&(callee, calls)) if instruction.opcode == Opcode::Call => {
-                    remake(editor, instruction, callee, calls, operands.get(1..).unwrap_or_default())
+                    rebuild(editor, instruction, callee, calls, operands.get(1..).unwrap_or_default())
                 }
                 _ => {
                     editor.push(instruction);
-                    Outcome::Kept
+                    AttachmentOutcome::Kept
                 }
             }
         });
     }
 }
 
-/// Makes a call anew.
-fn remake(
+/// Rebuilds a call.
+fn rebuild(
     editor: &mut Editor<'_, '_>,
     old: Instruction,
     callee: ValueId,
-    calls: Calls,
+    calls: CallRewrite,
     arguments: &[Operand],
-) -> Outcome {
-    let listed: &[Argument] = match calls {
+) -> AttachmentOutcome {
+    let listed: &[NewArgument] = match calls {
         Same => {
             let operands: Vec<Operand> = [Operand::value(callee)].iter().chain(arguments).copied().collect();
             let operands = editor.operands(&operands);
             editor.push(Instruction { operands, ..old });
-            return Outcome::Kept;
+            return AttachmentOutcome::Kept;
         }
-        Struct => return remake_struct(editor, old, callee, arguments),
+        Struct => return rebuild_struct(editor, old, callee, arguments),
         Aligned(_) => &[Old(0), Old(1), Old(2), Old(4)],
         With(listed) | Attached(listed) => listed,
     };
-    let made: Option<Vec<Operand>> = listed.iter().map(|&one| make(editor, one, arguments)).collect();
-    let Some(made) = made else {
+    let rebuilt: Option<Vec<Operand>> =
+        listed.iter().map(|&argument| new_argument(editor, argument, arguments)).collect();
+    let Some(rebuilt) = rebuilt else {
         editor.push(old);
-        return Outcome::Kept;
+        return AttachmentOutcome::Kept;
     };
-    let mut call = editor.call(callee, &made);
+    let mut call = editor.call(callee, &rebuilt);
     call.result = old.result;
     if let (Aligned(pointers), Some(alignment)) = (calls, arguments.get(3)) {
         align(editor, &call, pointers, *alignment);
     }
     editor.push(call);
-    if matches!(calls, Attached(_)) { Outcome::Kept } else { Outcome::Replaced }
+    if matches!(calls, Attached(_)) { AttachmentOutcome::Kept } else { AttachmentOutcome::Dropped }
 }
 
-fn make(editor: &mut Editor<'_, '_>, argument: Argument, old: &[Operand]) -> Option<Operand> {
+/// Returns an argument of a rebuilt call.
+fn new_argument(editor: &mut Editor<'_, '_>, argument: NewArgument, old: &[Operand]) -> Option<Operand> {
     let falsehood = |editor: &mut Editor<'_, '_>| {
         let bit = editor.module.types.intern(Type::Integer(1));
         editor.constant(bit, Constant::Null)
@@ -408,7 +410,7 @@ fn make(editor: &mut Editor<'_, '_>, argument: Argument, old: &[Operand]) -> Opt
         False => falsehood(editor),
         NullPointer => {
             let byte = editor.module.types.intern(Type::Integer(8));
-            let pointer = edit::pointer_to(editor.module, byte);
+            let pointer = editor::pointer_to(editor.module, byte);
             editor.constant(pointer, Constant::Null)
         }
         NoToken => {
@@ -427,7 +429,7 @@ fn make(editor: &mut Editor<'_, '_>, argument: Argument, old: &[Operand]) -> Opt
     })
 }
 
-/// Gives the pointers of a call the alignment that an argument gave; one is said, none is not.
+/// Adds to the pointers of a call the alignment that an argument gave, unless it is zero.
 fn align(editor: &mut Editor<'_, '_>, call: &Instruction, pointers: usize, alignment: Operand) {
     let bytes = alignment.as_value().and_then(|id| editor.module.integer(Some(editor.body), id)).unwrap_or(0);
     if bytes == 0 || !bytes.is_power_of_two() {
@@ -435,19 +437,20 @@ fn align(editor: &mut Editor<'_, '_>, call: &Instruction, pointers: usize, align
     }
     let Some(call) = editor.body.calls.get_mut(call.detail as usize) else { return };
     for at in 0..pointers {
-        call.attributes = editor.module.attributes.change(call.attributes, index::parameter(at), |set| {
-            set.push(Attribute::Integer(kind::ALIGN, bytes));
-        });
+        call.attributes =
+            editor.module.attributes.with_changed_set(call.attributes, index::parameter(at), |set| {
+                set.push(Attribute::Integer(kind::ALIGN, bytes));
+            });
     }
 }
 
-/// The old struct, put together from the fields of a literal one.
-fn remake_struct(
+/// Rebuilds a call that returns a literal struct, and builds the old identified struct from its fields.
+fn rebuild_struct(
     editor: &mut Editor<'_, '_>,
     old: Instruction,
     callee: ValueId,
     arguments: &[Operand],
-) -> Outcome {
+) -> AttachmentOutcome {
     let mut call = editor.call(callee, arguments);
     call.result = editor.value(call.ty, &[]);
     editor.push(call);
@@ -474,10 +477,10 @@ fn remake_struct(
         editor.push(insert);
         whole = Operand::value(insert.result);
     }
-    Outcome::Replaced
+    AttachmentOutcome::Dropped
 }
 
-/// The function that a call calls by name.
+/// Returns the function that a call calls directly.
 pub(super) fn callee_of(
     module: &Module<'_>,
     body: &FunctionBody,

@@ -1,15 +1,15 @@
-//! Metadata: module flags, and what is attached to instructions.
+//! Upgrades module flags and metadata attached to instructions.
 //!
 //! | since | change |
 //! |---|---|
-//! | 3.3 | tags of type-based alias analysis are paths: `!{!type, !type, i64 0}` |
-//! | 3.5 | hints of loops are `llvm.loop.vectorize.*` instead of `llvm.vectorizer.*` |
+//! | 3.3 | TBAA tags are access paths: `!{!type, !type, i64 0}` |
+//! | 3.5 | loop hints are `llvm.loop.vectorize.*` instead of `llvm.vectorizer.*` |
 //! | 3.6 | local values can't be attached |
-//! | 5 | options for the linker are named metadata instead of a flag |
-//! | 8 | the marker of Objective-C's runtime is a flag |
-//! | 11 | weights that are not as many as the successors of a branch are dropped |
+//! | 5 | linker options are named metadata instead of a flag |
+//! | 8 | the marker of the Objective-C runtime is a flag |
+//! | 11 | branch weights whose number is not that of the successors are dropped |
 //!
-//! Knowledge: the effect of `llvm-dis` 14 and 19 on old files; the Language Reference on module flags.
+//! Knowledge: the output of `llvm-dis` 14 and 19 for old files; the Language Reference on module flags.
 
 use super::objc::MARKER;
 use crate::body::FunctionBody;
@@ -33,7 +33,7 @@ const IMAGE_VERSION: &[u8] = b"Objective-C Image Info Version";
 const CLASS_PROPERTIES: &[u8] = b"Objective-C Class Properties";
 const OLD_HINT: &[u8] = b"llvm.vectorizer.";
 
-/// What flags do when modules are linked.
+/// The behaviour of module flags when modules are linked.
 mod behaviour {
     pub(super) const ERROR: u64 = 1;
     pub(super) const OVERRIDE: u64 = 4;
@@ -66,14 +66,14 @@ fn text_of(module: &Module<'_>, reference: u64) -> Option<Vec<u8>> {
     module.metadata_string(MetadataId(narrow(reference.checked_sub(1)?))).map(<[u8]>::to_vec)
 }
 
-/// A section with spaces in its name.
+/// Returns the Objective-C section, if its name contains spaces.
 fn spaced_section(module: &Module<'_>, flags: &[Flag]) -> Option<(MetadataId, Vec<u8>)> {
     let flag = find(flags, IMAGE_SECTION)?;
     let section = text_of(module, flag.value).filter(|section| section.contains(&b' '))?;
     Some((flag.id, section))
 }
 
-/// The value of the flag on garbage collection, if it is no byte.
+/// Returns the value of the garbage collection flag, if it is not an `i8`.
 fn wide_collection(module: &Module<'_>, flags: &[Flag]) -> Option<(MetadataId, u64)> {
     let flag = find(flags, COLLECTION)?;
     match module.metadata.get(MetadataId(narrow(flag.value.checked_sub(1)?)))? {
@@ -109,13 +109,15 @@ pub(super) fn upgrade(module: &mut Module<'_>) {
     let flags = flags(module);
     if let Some(options) = old_linker_options(module, &flags) {
         let references = module.metadata.references(options).iter();
-        let nodes =
-            references.filter_map(|one| one.checked_sub(1)).map(|id| MetadataId(narrow(id))).collect();
+        let nodes = references
+            .filter_map(|reference| reference.checked_sub(1))
+            .map(|id| MetadataId(narrow(id)))
+            .collect();
         module.named_metadata.push(NamedMetadata { name: LINKER_OPTIONS.to_vec(), nodes });
     }
     if let Some((id, mut section)) = spaced_section(module, &flags) {
         section.retain(|&c| c != b' ');
-        let section = module.metadata.add_text(&section);
+        let section = module.metadata.add_string_reference(&section);
         replace_flag(module, id, None, section);
     }
     let collection = wide_collection(module, &flags);
@@ -138,7 +140,7 @@ pub(super) fn upgrade(module: &mut Module<'_>) {
     }
 }
 
-/// A reference to an integer.
+/// Adds an integer constant to the metadata, and returns a reference to it.
 fn integer(module: &mut Module<'_>, width: u32, number: u64) -> u64 {
     let ty = module.types.intern(Type::Integer(width));
     let value = module.add_constant(Constant::Integer(number), ty);
@@ -153,22 +155,22 @@ fn byte(module: &mut Module<'_>, number: u64) -> u64 {
     integer(module, 8, number)
 }
 
-/// Puts another flag in the place of one.
+/// Replaces the value, and if given the behaviour, of a flag.
 fn replace_flag(module: &mut Module<'_>, id: MetadataId, behaviour: Option<u64>, value: u64) {
     let Some(node) = module.node(id) else { return };
     let &[old, name, _] = module.metadata.references(node) else { return };
-    let made = module.metadata.tuple(&[behaviour.unwrap_or(old), name, value]);
-    let made = MetadataId(narrow(made - 1));
+    let flag = module.metadata.add_tuple(&[behaviour.unwrap_or(old), name, value]);
+    let flag = MetadataId(narrow(flag - 1));
     let named = module.named_metadata.iter_mut().filter(|named| named.name == FLAGS);
     for node in named.flat_map(|named| named.nodes.iter_mut()).filter(|node| **node == id) {
-        *node = made;
+        *node = flag;
     }
 }
 
 fn add_flag(module: &mut Module<'_>, behaviour: u64, name: &[u8], value: u64) {
     let behaviour = word(module, behaviour);
-    let name = module.metadata.add_text(name);
-    let node = module.metadata.tuple(&[behaviour, name, value]);
+    let name = module.metadata.add_string_reference(name);
+    let node = module.metadata.add_tuple(&[behaviour, name, value]);
     let node = MetadataId(narrow(node - 1));
     match module.named_metadata.iter_mut().find(|named| named.name == FLAGS) {
         Some(flags) => flags.nodes.push(node),
@@ -176,41 +178,43 @@ fn add_flag(module: &mut Module<'_>, behaviour: u64, name: &[u8], value: u64) {
     }
 }
 
-/// Makes a flag of the marker of Objective-C's runtime; says whether there is one.
+/// Turns the marker of the Objective-C runtime into a flag; returns whether there was one.
 pub(super) fn upgrade_marker(module: &mut Module<'_>) -> bool {
     let Some(&node) = module.named(MARKER).first() else { return false };
     let Some(Some(id)) = module.node_operands(node).next() else { return false };
     let Some(text) = module.metadata_string(id).map(<[u8]>::to_vec) else { return false };
     let mut value = u64::from(id.0) + 1;
     if let [before, after] = text.split(|&c| c == b'#').collect::<Vec<_>>().as_slice() {
-        value = module.metadata.add_text(&[before, &b";"[..], after].concat());
+        value = module.metadata.add_string_reference(&[before, &b";"[..], after].concat());
     }
     add_flag(module, behaviour::ERROR, MARKER, value);
     module.named_metadata.retain(|named| named.name != MARKER);
     true
 }
 
-/// The numbers of kinds of attachments that may be old.
-pub(super) struct Kinds {
+/// The metadata kinds of attachments that may need an upgrade.
+pub(super) struct AttachmentKinds {
     alias: Option<u32>,
     weights: Option<u32>,
     hints: Option<u32>,
-    /// Whether a word on where weights come from may stand before them, as from LLVM 19 on.
+    /// Whether a string with the origin of the weights may precede them, as from LLVM 19 on.
     has_origins: bool,
-    /// The last tag that was found to be up to date.
+    /// The last TBAA tag that needed no upgrade.
     known: MetadataId,
 }
 
-/// What is wrong with an attachment.
+/// The upgrade that an attachment needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Old {
+enum AttachmentUpgrade {
+    /// Its TBAA tag becomes an access path.
     Alias,
+    /// Its loop hints are renamed.
     Hints,
-    /// It can't be kept.
-    Invalid,
+    /// It is dropped.
+    Dropped,
 }
 
-impl Kinds {
+impl AttachmentKinds {
     pub(super) fn new(module: &Module<'_>, dialect: Dialect) -> Self {
         let find = |wanted: &[u8]| {
             module.metadata_kinds.iter().find(|(_, name)| name == wanted).map(|(number, _)| *number)
@@ -250,14 +254,14 @@ impl Kinds {
         instruction: Option<&Instruction>,
         kind: u32,
         id: MetadataId,
-    ) -> Option<Old> {
+    ) -> Option<AttachmentUpgrade> {
         let kind = Some(kind);
         let (entry, table) = module.metadata(Some(body), id)?;
         let node = match entry {
             Metadata::Node(node) if node.kind == NodeKind::Tuple => node,
             Metadata::Value { value, .. } => {
                 let local = value.0 >= body.value_base && module.value(None, value).is_none();
-                return local.then_some(Old::Invalid);
+                return local.then_some(AttachmentUpgrade::Dropped);
             }
             _ => return None,
         };
@@ -269,7 +273,7 @@ impl Kinds {
         let first = entry_of(*references.first()?);
         if kind == self.alias {
             let path = matches!(first, Some(Metadata::Node(_))) && references.len() >= 3;
-            return (!path).then_some(Old::Alias);
+            return (!path).then_some(AttachmentUpgrade::Alias);
         }
         if kind == self.weights {
             let Some(Metadata::String(name)) = first else { return None };
@@ -280,17 +284,17 @@ impl Kinds {
             let wrong = table.string(name) == b"branch_weights"
                 && expected_weights(body, instruction?)
                     .is_some_and(|count| count + words != references.len());
-            return wrong.then_some(Old::Invalid);
+            return wrong.then_some(AttachmentUpgrade::Dropped);
         }
         if kind == self.hints {
             let old = |&reference: &u64| old_hint(module, reference).is_some();
-            return references.iter().any(old).then_some(Old::Hints);
+            return references.iter().any(old).then_some(AttachmentUpgrade::Hints);
         }
         None
     }
 }
 
-/// How many weights an instruction may have.
+/// Returns the number of branch weights that an instruction must have.
 fn expected_weights(body: &FunctionBody, instruction: &Instruction) -> Option<usize> {
     let blocks =
         || body.operands_of(instruction).iter().filter(|operand| operand.as_block().is_some()).count();
@@ -302,7 +306,7 @@ fn expected_weights(body: &FunctionBody, instruction: &Instruction) -> Option<us
     }
 }
 
-/// The tuple that a hint of a loop is, if it has an old name, and what follows its prefix.
+/// Returns a loop hint with an old name, and the name without its prefix.
 fn old_hint<'m>(module: &'m Module<'_>, reference: u64) -> Option<(Node, &'m [u8])> {
     let node = module.node(MetadataId(narrow(reference.checked_sub(1)?)))?;
     let &name = module.metadata.references(node).first()?;
@@ -310,11 +314,11 @@ fn old_hint<'m>(module: &'m Module<'_>, reference: u64) -> Option<(Node, &'m [u8
     (node.kind == NodeKind::Tuple).then_some((node, name.strip_prefix(OLD_HINT)?))
 }
 
-/// Brings what is attached to instructions up to date; `offset` is a reference to `i64 0`, made when it is needed.
+/// Upgrades metadata attached to instructions; `offset` is a reference to `i64 0`, added on first use.
 pub(super) fn upgrade_attachments(
     module: &mut Module<'_>,
     body: &mut FunctionBody,
-    kinds: &Kinds,
+    kinds: &AttachmentKinds,
     offset: &mut Option<u64>,
 ) {
     for at in 0..body.attachments.len() {
@@ -322,7 +326,7 @@ pub(super) fn upgrade_attachments(
         let attached = list.of(&body.attached).to_vec();
         let instruction = body.instructions.get(instruction as usize);
         let old = |(kind, id): &(u32, MetadataId)| kinds.old(module, body, instruction, *kind, *id);
-        let changes: Vec<Option<Old>> = attached.iter().map(old).collect();
+        let changes: Vec<Option<AttachmentUpgrade>> = attached.iter().map(old).collect();
         if changes.iter().all(Option::is_none) {
             continue;
         }
@@ -330,9 +334,9 @@ pub(super) fn upgrade_attachments(
         for (&(kind, id), change) in attached.iter().zip(changes) {
             match change {
                 None => kept.push((kind, id)),
-                Some(Old::Invalid) => {}
-                Some(Old::Alias) => kept.push((kind, alias_path(module, id, offset))),
-                Some(Old::Hints) => kept.push((kind, loop_hints(module, id))),
+                Some(AttachmentUpgrade::Dropped) => {}
+                Some(AttachmentUpgrade::Alias) => kept.push((kind, alias_path(module, id, offset))),
+                Some(AttachmentUpgrade::Hints) => kept.push((kind, loop_hints(module, id))),
             }
         }
         let kept = Slice::extend(&mut body.attached, kept);
@@ -345,7 +349,7 @@ pub(super) fn upgrade_attachments(
     }
 }
 
-/// Lists of local values were dropped from the language, and empty lists are one.
+/// Makes all empty tuples the same one. Function-local tuples, which are no longer valid, have become empty.
 fn share_empty_tuples(module: &Module<'_>, body: &mut FunctionBody) {
     let entries = module.metadata.iter().chain(body.metadata.iter());
     let Some((empty, _)) = entries.into_iter().find(|(_, entry)| entry.is_empty_tuple()) else { return };
@@ -358,22 +362,22 @@ fn share_empty_tuples(module: &Module<'_>, body: &mut FunctionBody) {
     }
 }
 
-/// A tag as a path: base and access are the type itself.
+/// Converts a TBAA tag to an access path whose base and access types are the type itself.
 fn alias_path(module: &mut Module<'_>, id: MetadataId, offset: &mut Option<u64>) -> MetadataId {
     let Some(node) = module.node(id) else { return id };
     let references = module.metadata.references(node).to_vec();
     let offset = *offset.get_or_insert_with(|| integer(module, 64, 0));
-    let made = match references.as_slice() {
+    let path = match references.as_slice() {
         &[name, parent, constant] => {
-            let ty = module.metadata.tuple(&[name, parent]);
-            module.metadata.tuple(&[ty, ty, offset, constant])
+            let ty = module.metadata.add_tuple(&[name, parent]);
+            module.metadata.add_tuple(&[ty, ty, offset, constant])
         }
         _ => {
             let ty = u64::from(id.0) + 1;
-            module.metadata.tuple(&[ty, ty, offset])
+            module.metadata.add_tuple(&[ty, ty, offset])
         }
     };
-    MetadataId(narrow(made - 1))
+    MetadataId(narrow(path - 1))
 }
 
 fn loop_hints(module: &mut Module<'_>, id: MetadataId) -> MetadataId {
@@ -386,11 +390,11 @@ fn loop_hints(module: &mut Module<'_>, id: MetadataId) -> MetadataId {
             _ => [&b"llvm.loop.vectorize."[..], name].concat(),
         };
         let mut operands = module.metadata.references(hint).to_vec();
-        let name = module.metadata.add_text(&name);
+        let name = module.metadata.add_string_reference(&name);
         if let Some(first) = operands.first_mut() {
             *first = name;
         }
-        *reference = module.metadata.tuple(&operands);
+        *reference = module.metadata.add_tuple(&operands);
     }
-    MetadataId(narrow(module.metadata.tuple(&references) - 1))
+    MetadataId(narrow(module.metadata.add_tuple(&references) - 1))
 }

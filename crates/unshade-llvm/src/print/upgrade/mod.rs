@@ -1,19 +1,19 @@
-//! What LLVM does to old modules when it reads them.
+//! Upgrades old modules as LLVM does when it reads them.
 //!
-//! Every version brings what earlier ones wrote to the form that it knows: debug info, metadata, intrinsics that
-//! changed their parameters, calls of the Objective-C runtime. The printer shows a module as that version has it in
-//! memory, so the same is done here, on a copy, and only for modules that need it: [`Needs`] tells them apart at
-//! little cost. A body that was read stays as it is unless something inside of it changes.
+//! Every version upgrades what earlier versions wrote: debug info, metadata, intrinsics whose parameters changed,
+//! calls of the Objective-C runtime. The printer shows a module as that version has it in memory, so the same
+//! upgrades are made here, on a copy, and only for modules that need them, which [`UpgradeCheck`] finds out
+//! cheaply.
 //!
-//! Knowledge: what `llvm-dis` 14 and 19 print for files of earlier versions, and LLVM's release notes.
+//! Knowledge: the output of `llvm-dis` 14 and 19 for files of earlier versions, and LLVM's release notes.
 
 mod debug_info;
-mod edit;
+mod editor;
 mod expressions;
 mod functions;
 mod globals;
 mod intrinsics;
-mod locals;
+mod local_debug_info;
 mod metadata;
 mod objc;
 
@@ -22,41 +22,42 @@ use crate::body::FunctionBody;
 use crate::module::Module;
 use alloc::vec::Vec;
 
-/// A module brought up to date, with all of its bodies.
+/// An upgraded module with all of its bodies.
 pub(super) struct Upgraded<'a> {
     pub(super) module: Module<'a>,
     pub(super) bodies: Vec<Option<FunctionBody>>,
 }
 
-/// Says whether a module has anything that a version brings up to date.
-pub(super) struct Needs<'m, 'a> {
+/// Finds out whether a module needs an upgrade.
+pub(super) struct UpgradeCheck<'m, 'a> {
     module: &'m Module<'a>,
     dialect: Dialect,
     found: bool,
-    calls: functions::Needs,
-    attachments: metadata::Kinds,
-    declares: locals::Declares,
+    calls: functions::CallCheck,
+    attachments: metadata::AttachmentKinds,
+    declares: local_debug_info::DebugDeclares,
 }
 
-impl<'m, 'a> Needs<'m, 'a> {
-    /// Looks at everything but bodies.
+impl<'m, 'a> UpgradeCheck<'m, 'a> {
+    /// Checks everything except bodies.
     pub(super) fn new(module: &'m Module<'a>, dialect: Dialect) -> Self {
         let found = dialect != Dialect::Dxc
             && (debug_info::is_old(module)
-                || locals::is_old(module, dialect)
+                || local_debug_info::is_old(module, dialect)
                 || globals::is_old(module, dialect)
                 || metadata::is_old(module)
                 || objc::is_old(module)
                 || functions::is_old(module, dialect)
                 || intrinsics::is_old(module, dialect)
                 || (dialect == Dialect::Llvm19 && expressions::is_old(module)));
-        let calls = functions::Needs::new(module, dialect);
-        let (attachments, declares) = (metadata::Kinds::new(module, dialect), locals::Declares::new(module));
+        let calls = functions::CallCheck::new(module, dialect);
+        let (attachments, declares) =
+            (metadata::AttachmentKinds::new(module, dialect), local_debug_info::DebugDeclares::new(module));
         Self { module, dialect, found, calls, attachments, declares }
     }
 
-    /// Looks at a body.
-    pub(super) fn look_at(&mut self, body: &FunctionBody) {
+    /// Checks a body.
+    pub(super) fn check_body(&mut self, body: &FunctionBody) {
         self.found = self.found
             || (self.dialect != Dialect::Dxc
                 && (self.attachments.any_old(self.module, body)
@@ -65,13 +66,13 @@ impl<'m, 'a> Needs<'m, 'a> {
                     || (self.dialect == Dialect::Llvm19 && expressions::any_old(self.module, body))));
     }
 
-    /// Whether there is anything to do.
-    pub(super) fn found(&self) -> bool {
+    /// Returns whether anything checked so far needs an upgrade.
+    pub(super) fn needs_upgrade(&self) -> bool {
         self.found
     }
 }
 
-/// Brings a copy of a module, and its bodies, up to date.
+/// Upgrades a copy of a module, and its bodies.
 pub(super) fn upgrade<'a>(
     module: &Module<'a>,
     dialect: Dialect,
@@ -82,20 +83,20 @@ pub(super) fn upgrade<'a>(
     let module = &mut upgraded.module;
     debug_info::upgrade(module);
     if opaque {
-        locals::upgrade(module);
+        local_debug_info::upgrade(module);
     }
     globals::upgrade(module, dialect);
     metadata::upgrade(module);
     let plan = intrinsics::upgrade(module, dialect);
-    let mut expressions = expressions::Known::default();
+    let mut expressions = expressions::RemovedExpressionCache::default();
     let expands = opaque
         && (expressions::is_old(module)
             || upgraded.bodies.iter().flatten().any(|body| expressions::any_old(module, body)));
     if expands {
-        expressions::blank_module_metadata(module, &mut expressions);
+        expressions::undef_module_metadata(module, &mut expressions);
     }
-    let declares = locals::Declares::new(module);
-    let (kinds, mut offset) = (metadata::Kinds::new(module, dialect), None);
+    let declares = local_debug_info::DebugDeclares::new(module);
+    let (kinds, mut offset) = (metadata::AttachmentKinds::new(module, dialect), None);
     for body in upgraded.bodies.iter_mut().flatten() {
         declares.upgrade_body(module, body);
         functions::upgrade_body(module, body, dialect);

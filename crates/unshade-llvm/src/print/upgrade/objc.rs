@@ -1,14 +1,15 @@
-//! Calls of the Objective-C runtime, which are intrinsics since LLVM 8.
+//! Upgrades calls of the Objective-C runtime to intrinsics, which they are since LLVM 8.
 //!
-//! A module that is to be changed has a marker in its named metadata, which becomes a module flag. Without the
+//! Modules that need the upgrade have a marker in their named metadata, which becomes a module flag. Without the
 //! marker only `clang.arc.use` changes.
 //!
-//! Knowledge: the effect of `llvm-dis` 14 and 19; the signatures of `llvm.objc.*` in the Language Reference.
+//! Knowledge: the output of `llvm-dis` 14 and 19 for old files; the signatures of `llvm.objc.*` in the Language
+//! Reference.
 
-use super::edit::{self, Editor, Outcome, find_function, pointer_to};
+use super::editor::{self, AttachmentOutcome, Editor, find_function, pointer_to};
 use super::intrinsics::callee_of;
 use crate::body::FunctionBody;
-use crate::global::Place;
+use crate::global::UpgradedPosition;
 use crate::ids::{TypeId, ValueId};
 use crate::instruction::{Instruction, Opcode};
 use crate::module::Module;
@@ -18,13 +19,14 @@ use alloc::vec::Vec;
 
 pub(super) const MARKER: &[u8] = b"clang.arc.retainAutoreleasedReturnValueMarker";
 
-/// Function, intrinsic, and signature: result and parameters, `v` void, `i` i32, `o` i8*, `w` i8**, `*` anything.
-type Row = (&'static str, &'static str, &'static str);
+/// Function, intrinsic, and signature: the result, then the parameters; `v` void, `i` i32, `o` i8*, `w` i8**, `*`
+/// any arguments.
+type RuntimeFunction = (&'static str, &'static str, &'static str);
 
-const ALWAYS: Row = ("clang.arc.use", "llvm.objc.clang.arc.use", "v*");
+const ALWAYS: RuntimeFunction = ("clang.arc.use", "llvm.objc.clang.arc.use", "v*");
 
 #[rustfmt::skip]
-const RUNTIME: &[Row] = &[
+const RUNTIME: &[RuntimeFunction] = &[
     ("objc_autorelease", "llvm.objc.autorelease", "oo"),
     ("objc_autoreleasePoolPop", "llvm.objc.autoreleasePoolPop", "vo"),
     ("objc_autoreleasePoolPush", "llvm.objc.autoreleasePoolPush", "o"),
@@ -56,8 +58,8 @@ const RUNTIME: &[Row] = &[
     ("objc_arc_annotation_bottomup_bbend", "llvm.objc.arc.annotation.bottomup.bbend", "vww"),
 ];
 
-/// How the calls of a function change.
-struct Change {
+/// The change of the calls of a function.
+struct CallChange {
     function: usize,
     callee: ValueId,
     result: TypeId,
@@ -79,17 +81,17 @@ pub(super) fn upgrade(module: &mut Module<'_>, bodies: &mut [Option<FunctionBody
         return;
     }
     for body in bodies.iter_mut().flatten() {
-        edit::rewrite(module, body, |editor, _, instruction| {
+        editor::rewrite(module, body, |editor, _, instruction| {
             if instruction.opcode == Opcode::Call
                 && let Some(function) = callee_of(editor.module, editor.body, &instruction)
                 && let Some(change) = changes.iter().find(|change| change.function == function)
                 && let Some(arguments) = cast_arguments(editor, &instruction, change, opaque)
             {
                 call_intrinsic(editor, instruction, change, &arguments, opaque);
-                return Outcome::Replaced;
+                return AttachmentOutcome::Dropped;
             }
             editor.push(instruction);
-            Outcome::Kept
+            AttachmentOutcome::Kept
         });
     }
     for change in &changes {
@@ -100,25 +102,25 @@ pub(super) fn upgrade(module: &mut Module<'_>, bodies: &mut [Option<FunctionBody
             let names = |instruction: &Instruction| {
                 body.operands_of(instruction).iter().any(|operand| operand.as_value() == Some(value))
             };
-            body.instructions.iter().any(names) || body.constants.mention(value)
+            body.instructions.iter().any(names) || body.constants.uses(value)
         };
-        if !module.constants.mention(value)
+        if !module.constants.uses(value)
             && !bodies.iter().flatten().any(used)
             && let Some(function) = module.functions.get_mut(change.function)
         {
-            function.place = Place::Gone;
+            function.position = UpgradedPosition::Replaced;
         }
     }
 }
 
-fn change(module: &mut Module<'_>, (function, intrinsic, signature): Row) -> Option<Change> {
+fn change(module: &mut Module<'_>, (function, intrinsic, signature): RuntimeFunction) -> Option<CallChange> {
     let function = find_function(module, function.as_bytes())?;
     let mut types = signature.chars().filter(|&letter| letter != '*').map(|letter| type_of(module, letter));
     let types: Vec<TypeId> = types.by_ref().collect();
     let (&result, parameters) = types.split_first()?;
     let ty = module.types.add_function(result, parameters, signature.ends_with('*'));
-    let callee = edit::declare(module, intrinsic.as_bytes(), ty);
-    Some(Change { function, callee, result, parameters: parameters.to_vec() })
+    let callee = editor::declare(module, intrinsic.as_bytes(), ty);
+    Some(CallChange { function, callee, result, parameters: parameters.to_vec() })
 }
 
 fn type_of(module: &mut Module<'_>, letter: char) -> TypeId {
@@ -134,7 +136,7 @@ fn type_of(module: &mut Module<'_>, letter: char) -> TypeId {
     }
 }
 
-/// Whether a value of one type can be taken for one of another, and whether that takes an instruction.
+/// Returns whether converting a value takes an instruction; `None` if the types do not convert.
 fn cast(module: &Module<'_>, from: TypeId, to: TypeId, opaque: bool) -> Option<bool> {
     let types = &module.types;
     if from == to {
@@ -148,7 +150,7 @@ fn cast(module: &Module<'_>, from: TypeId, to: TypeId, opaque: bool) -> Option<b
 fn cast_arguments(
     editor: &mut Editor<'_, '_>,
     instruction: &Instruction,
-    change: &Change,
+    change: &CallChange,
     opaque: bool,
 ) -> Option<Vec<Operand>> {
     cast(editor.module, instruction.ty, change.result, opaque)?;
@@ -165,11 +167,12 @@ fn cast_arguments(
     Some(arguments)
 }
 
-/// The new call has the name of the old one; what is cast back has none.
+/// Replaces a call by one of the intrinsic, which takes the name of the old call. If the result is cast back, the
+/// cast is unnamed.
 fn call_intrinsic(
     editor: &mut Editor<'_, '_>,
     old: Instruction,
-    change: &Change,
+    change: &CallChange,
     arguments: &[Operand],
     opaque: bool,
 ) {

@@ -1,5 +1,5 @@
-//! What LLVM says behind the relocation of a pointer by a garbage collector: which pointers were given to the
-//! statepoint, the base and the one that is derived of it.
+//! Comments after calls of `llvm.experimental.gc.relocate`: the base and the derived pointer that were passed to
+//! the statepoint.
 
 use super::Printer;
 use crate::body::FunctionBody;
@@ -11,11 +11,11 @@ use unshade_core::{TokenKind, TokenSink};
 
 const RELOCATE: &[u8] = b"llvm.experimental.gc.relocate";
 
-/// The bundle of pointers that live over a statepoint; before there was one, they were arguments.
+/// The bundle of pointers that are live across a statepoint. Older files pass them as arguments.
 const LIVE: &[u8] = b"gc-live";
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
-    /// ` ; (base, derived)` behind a relocation.
+    /// Writes ` ; (base, derived)` after a relocation.
     pub(super) fn relocation_comment(&mut self, body: &FunctionBody, instruction: &Instruction) {
         let &[_, token, base, derived] = body.operands_of(instruction) else { return };
         let Some(value) = token.as_value().and_then(|id| self.module.value(Some(body), id)) else { return };
@@ -50,15 +50,16 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         matches!(constant, Some((Constant::Poison, _)))
     }
 
-    /// The pointers that a statepoint was given: that of a call, or of the invoke that a landing pad belongs to.
+    /// Returns the pointers passed to a statepoint, which is a call, or the invoke that a landing pad belongs to.
     fn live_pointers<'b>(&self, body: &'b FunctionBody, at: u32) -> Option<&'b [Operand]> {
         let mut statepoint = body.instructions.get(at as usize)?;
         if statepoint.opcode == Opcode::LandingPad {
             let blocks = || (0u32..).zip(&body.blocks);
             let (own, _) = blocks()
                 .find(|(_, block)| (block.start..block.start.saturating_add(block.count)).contains(&at))?;
-            let leads_there = |index: u32| body.successors(crate::BlockId(index)).any(|next| next.0 == own);
-            let (_, from) = blocks().find(|&(index, _)| leads_there(index))?;
+            let is_predecessor =
+                |index: u32| body.successors(crate::BlockId(index)).any(|next| next.0 == own);
+            let (_, from) = blocks().find(|&(index, _)| is_predecessor(index))?;
             statepoint = from.of(&body.instructions).last()?;
         }
         let call = body.calls.get(statepoint.detail as usize)?;

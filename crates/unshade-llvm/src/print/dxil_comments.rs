@@ -1,11 +1,11 @@
-//! The comments that DXC's disassembler puts behind instructions.
+//! The comments that DXC's disassembler writes after instructions.
 //!
-//! `; line:3 col:343` for instructions with a location, `; var:"name" !DIExpression() func:"main"` for those that
-//! tell debuggers of variables, and for calls of DXIL operations the operation's name and parameters, followed
-//! by the resource's shape for `AnnotateHandle`.
+//! They are `; line:3 col:343` for instructions with a location, `; var:"name" !DIExpression() func:"main"` for
+//! calls to `llvm.dbg` intrinsics, and for calls of DXIL operations the name and parameters of the operation,
+//! followed by the resource properties for `AnnotateHandle`.
 
 use super::Printer;
-use super::single::dxil_operation;
+use super::fragments::dxil_operation;
 use super::text::{push_escaped, push_number};
 use crate::body::FunctionBody;
 use crate::constants::Constant;
@@ -19,10 +19,10 @@ use alloc::string::String;
 use unshade_core::{TokenKind, TokenSink};
 
 const ANNOTATE_HANDLE: u32 = 216;
-/// How far the scope of a variable is followed to its function.
+/// Maximum number of scopes between a variable and its function.
 const MAX_SCOPES: usize = 256;
 
-/// Kinds of resources by number.
+/// Resource kinds, by number.
 const RESOURCE_KINDS: [&str; 19] = [
     "",
     "Texture1D",
@@ -52,7 +52,7 @@ mod kind {
     pub(super) const TBUFFER: u32 = 15;
     pub(super) const ACCELERATION_STRUCTURE: u32 = 16;
 }
-/// Types of components by number.
+/// Component types, by number.
 const COMPONENTS: [&str; 17] = [
     "<invalid CompType>",
     "I1",
@@ -74,7 +74,7 @@ const COMPONENTS: [&str; 17] = [
 ];
 
 impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
-    /// The comment behind an instruction.
+    /// Writes the comment after an instruction.
     pub(super) fn dxil_comment(&mut self, body: &FunctionBody, instruction: &Instruction) {
         let called = match instruction.opcode {
             Opcode::Call => self.called_function(body, instruction),
@@ -120,15 +120,15 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// The two words of a constant that describes a resource.
+    /// Returns the two words of a constant with resource properties.
     fn resource_words(&self, body: &FunctionBody, id: ValueId) -> Option<[u32; 2]> {
         let (constant, constants) = self.module.constant(Some(body), id)?;
         match constant {
             Constant::Null => Some([0, 0]),
             Constant::Aggregate(values) => {
-                let &[one, two] = constants.values(values) else { return None };
+                let &[first, second] = constants.values(values) else { return None };
                 let word = |id| self.module.integer(Some(body), id).map(|word| (word & 0xFFFF_FFFF) as u32);
-                Some([word(one)?, word(two)?])
+                Some([word(first)?, word(second)?])
             }
             _ => None,
         }
@@ -187,7 +187,7 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
         }
     }
 
-    /// The name of the function that a variable's scope is in.
+    /// Returns the name of the function that contains a variable's scope.
     fn function_of_scope<'t>(
         &self,
         body: &'t FunctionBody,
@@ -217,8 +217,8 @@ impl<'m, S: TokenSink> Printer<'m, '_, '_, S> {
     }
 }
 
-/// Appends what `AnnotateHandle` says of a resource: byte 0 kind, byte 1 alignment and flags, byte 2 flag; the
-/// second word component type and count, stride, or kind of feedback.
+/// Appends the resource properties of `AnnotateHandle`. First word: byte 0 kind, byte 1 alignment and flags, byte
+/// 2 a flag. Second word: component type and count, stride, or kind of sampler feedback.
 fn push_resource(text: &mut String, [first, second]: [u32; 2]) {
     text.push_str("  resource: ");
     let bit = |at: u32| first >> at & 1 != 0;

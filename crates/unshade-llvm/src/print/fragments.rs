@@ -1,4 +1,4 @@
-//! The text of single things, as a listing has it: for whoever shows a part of a module in another form.
+//! The text of types, labels, constants and DXIL operations, as a listing has it, for other views of a module.
 
 use super::Dialect;
 use super::dxil_operations::{CORE, EXPERIMENTAL};
@@ -14,7 +14,7 @@ use crate::types::Type;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The texts of a module's types.
+/// The text of every type of a module.
 ///
 /// ```
 /// use unshade_llvm::print::{Dialect, TypeNames};
@@ -27,18 +27,18 @@ use alloc::vec::Vec;
 pub struct TypeNames(TypeTexts);
 
 impl TypeNames {
-    /// Writes them all. Structs without a name are called by the number of their type.
+    /// Formats all types. Unnamed structs are called by their type id.
     pub fn new(module: &Module<'_>, dialect: Dialect) -> Self {
         Self(TypeTexts::new(&module.types, &[], dialect.rules().opaque_pointers))
     }
 
-    /// The text of a type.
+    /// Returns the text of a type.
     pub fn get(&self, id: TypeId) -> &str {
         self.0.get(id)
     }
 }
 
-/// The labels of a function's blocks, as a listing has them or would have them: names, or numbers.
+/// Returns the labels of a function's blocks: names, or the numbers that a listing gives them.
 pub fn block_labels(module: &Module<'_>, body: &FunctionBody) -> Vec<String> {
     let mut locals = Locals::default();
     locals.fill(module, body, false);
@@ -46,7 +46,7 @@ pub fn block_labels(module: &Module<'_>, body: &FunctionBody) -> Vec<String> {
     blocks.map(|block| String::from(locals.block(BlockId(block)).trim_start_matches('%'))).collect()
 }
 
-/// The text of a constant that is one word, such as the value of a case; nothing for others.
+/// Returns the text of a constant that is a single word, such as the value of a `switch` case; `None` for others.
 pub fn plain_constant(module: &Module<'_>, body: &FunctionBody, id: ValueId) -> Option<String> {
     let value = module.value(Some(body), id)?;
     let (constant, constants) = module.constant(Some(body), id)?;
@@ -60,7 +60,7 @@ pub fn plain_constant(module: &Module<'_>, body: &FunctionBody, id: ValueId) -> 
     (!text.is_empty()).then_some(text)
 }
 
-/// The name and the parameters of an operation of DXIL, by its number.
+/// Returns the name and the parameters of a DXIL operation, by its operation code.
 ///
 /// ```
 /// assert_eq!(unshade_llvm::print::dxil_operation(13), Some(("Sin", "(value)")));

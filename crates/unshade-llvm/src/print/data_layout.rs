@@ -1,16 +1,16 @@
-//! Data layouts that LLVM completes when it reads old files.
+//! Upgrades the data layout strings of old files.
 //!
-//! Knowledge: the effect of `llvm-dis` 14 and 19 on modules of earlier versions.
+//! Knowledge: the output of `llvm-dis` 14 and 19 for modules of earlier versions.
 
 use super::Dialect;
 use alloc::format;
 use alloc::string::String;
 
-/// Address spaces that x86 has had since LLVM 10.
+/// The address spaces of x86 since LLVM 10.
 const X86_ADDRESS_SPACES: &str = "-p270:32:32-p271:32:32-p272:64:64";
 const WIDE_INTEGER: &str = "-i128:128";
 
-/// The layout as the version of a dialect prints it.
+/// Returns the layout as the version of a dialect prints it; `None` if it is unchanged.
 pub(super) fn upgrade(layout: &[u8], triple: &[u8], dialect: Dialect) -> Option<String> {
     let layout = core::str::from_utf8(layout).ok()?;
     let triple = core::str::from_utf8(triple).ok()?;
@@ -32,7 +32,7 @@ pub(super) fn upgrade(layout: &[u8], triple: &[u8], dialect: Dialect) -> Option<
     }
 }
 
-/// With the address space of globals, which is 1 for graphics processors, if there is none.
+/// Adds the address space of globals, which is 1 for GPUs, if the layout has none.
 fn with_globals(layout: &str) -> Option<String> {
     match layout {
         "" => Some(String::from("G1")),
@@ -40,7 +40,7 @@ fn with_globals(layout: &str) -> Option<String> {
     }
 }
 
-/// AMD's processors since GCN have pointers into buffers, in three address spaces.
+/// Adds the three address spaces of buffer pointers that AMD GCN has.
 fn upgrade_gcn(layout: &str) -> String {
     let mut result = with_globals(layout).unwrap_or_else(|| String::from(layout));
     if !has_part(layout, "ni") {
@@ -83,7 +83,7 @@ fn upgrade_x86(layout: &str, triple: &str, newest: bool) -> String {
     result
 }
 
-/// Whether a triple is one of Windows that names no other environment than Microsoft's.
+/// Returns whether a triple is for Windows and names no environment other than Microsoft's.
 fn is_msvc(triple: &str) -> bool {
     let mut parts = triple.split('-').skip(2);
     let windows =
@@ -93,7 +93,7 @@ fn is_msvc(triple: &str) -> bool {
         && parts.next().is_none_or(|environment| !others.iter().any(|other| environment.starts_with(other)))
 }
 
-/// Behind `e-m:x` and `-p:32:32`, if `-i64:` or `-f64:` follows.
+/// Returns the position after `e-m:x` and `-p:32:32`, if `-i64:` or `-f64:` follows.
 fn end_of_pointers(layout: &str) -> Option<usize> {
     let rest = layout.strip_prefix("e-m:")?;
     let rest = rest.strip_prefix(|c: char| c.is_ascii_lowercase())?;
@@ -101,7 +101,7 @@ fn end_of_pointers(layout: &str) -> Option<usize> {
     (rest.starts_with("-i64:") || rest.starts_with("-f64:")).then_some(layout.len() - rest.len())
 }
 
-/// Behind the parts for mangling, pointers and integers, if no such part comes later.
+/// Returns the position after the parts for mangling, pointers and integers, if no such part comes later.
 fn end_of_integers(layout: &str) -> Option<usize> {
     let rest = layout.strip_prefix('e')?;
     let early = |part: &str| part.starts_with(['m', 'p', 'i']);

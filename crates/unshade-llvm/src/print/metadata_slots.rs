@@ -1,12 +1,12 @@
-//! Numbers of metadata nodes.
+//! Slots of metadata nodes: their numbers in the text.
 //!
-//! LLVM numbers nodes when it first meets them: the operands of named metadata, then function by function the
-//! attachments of the function and of its instructions, each node before what it refers to. Expressions and lists
-//! of arguments are written in place and get no number. Source locations that are equal are one node.
+//! LLVM numbers nodes when it first visits them: the operands of named metadata, then function by function the
+//! attachments of the function and of its instructions, each node before its operands. Expressions and argument
+//! lists are written inline and get no slot. Equal source locations share a slot.
 
 use crate::body::{FunctionBody, Location};
 use crate::debug_info::NodeKind;
-use crate::hash::{Hash, Index};
+use crate::hash::{Hash, HashIndex};
 use crate::ids::{MetadataId, narrow};
 use crate::metadata::{Metadata, MetadataTable, Node};
 use crate::module::Module;
@@ -14,80 +14,82 @@ use alloc::rc::Rc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// No number.
+/// No slot.
 const NONE: u32 = u32::MAX;
-/// The owner of metadata of the module; others are numbers of functions.
+/// The owner of module-level metadata; other owners are function indices.
 pub(super) const MODULE: u32 = u32::MAX;
 
-/// Metadata anywhere in a module.
+/// A reference to metadata of a module or of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reference {
-    /// The function whose table holds it, or [`MODULE`].
+pub(super) struct MetadataReference {
+    /// The function whose table holds the entry, or [`MODULE`].
     pub(super) owner: u32,
-    /// Its number there.
+    /// Its id in that table.
     pub(super) id: MetadataId,
 }
 
-impl Reference {
+impl MetadataReference {
     const NONE: Self = Self { owner: MODULE, id: MetadataId::NONE };
 }
 
-/// A location with references that hold across functions.
+/// A source location whose references are valid across functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GlobalLocation {
     pub(super) line: u32,
     pub(super) column: u32,
-    pub(super) scope: Reference,
-    pub(super) inlined_at: Reference,
+    pub(super) scope: MetadataReference,
+    pub(super) inlined_at: MetadataReference,
     pub(super) implicit: bool,
 }
 
 impl GlobalLocation {
     fn hash(&self) -> u64 {
-        let reference =
-            |hash: Hash, one: Reference| hash.word(u64::from(one.owner)).word(u64::from(one.id.0));
+        let reference = |hash: Hash, reference: MetadataReference| {
+            hash.word(u64::from(reference.owner)).word(u64::from(reference.id.0))
+        };
         let hash = Hash::new().word(u64::from(self.line)).word(u64::from(self.column));
         reference(reference(hash, self.scope), self.inlined_at).word(u64::from(self.implicit)).0
     }
 }
 
-/// What a number stands for.
+/// What a slot holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Slot {
+pub(super) enum MetadataSlot {
     /// A node of a table.
-    Node(Reference),
-    /// A location that an instruction has, by its index in [`Slots::location`].
+    Node(MetadataReference),
+    /// A location of an instruction, by its index for [`MetadataSlots::location`].
     Location(u32),
 }
 
-/// All numbers given out.
-pub(super) struct Slots<'m, 'a> {
+/// All slots assigned so far.
+pub(super) struct MetadataSlots<'m, 'a> {
     module: &'m Module<'a>,
-    /// What is kept of functions that have metadata of their own.
+    /// The metadata of functions that have their own, without instructions.
     kept: Vec<Option<Rc<FunctionBody>>>,
-    /// Whether operands are in LLVM 3.7's order.
+    /// Whether operands are visited in LLVM 3.7's order.
     old: bool,
+    /// Slots of the numbered entries of the module's table.
     of_module: Vec<u32>,
-    /// Of entries of the module's table that have no number in the file.
+    /// Slots of the unnumbered entries of the module's table.
     unnumbered: Vec<u32>,
     of_functions: Vec<Vec<u32>>,
-    slots: Vec<Slot>,
-    /// The buffer of a stack, empty.
+    slots: Vec<MetadataSlot>,
+    /// A buffer for stacks, empty between uses.
     stack: Vec<Visit>,
-    /// Locations, the slot of each, and an index by content.
+    /// Distinct locations and their slots; `index` finds them by content.
     locations: Vec<(GlobalLocation, u32)>,
-    index: Index,
+    index: HashIndex,
 }
 
-/// A node that is being numbered, with the operand that comes next.
+/// A node whose operands are being visited, with the next operand.
 struct Visit {
     owner: u32,
-    references: [Reference; 2],
+    references: [MetadataReference; 2],
     node: Option<Node>,
     next: usize,
 }
 
-impl<'m, 'a> Slots<'m, 'a> {
+impl<'m, 'a> MetadataSlots<'m, 'a> {
     pub(super) fn new(module: &'m Module<'a>, old: bool) -> Self {
         Self {
             module,
@@ -99,28 +101,28 @@ impl<'m, 'a> Slots<'m, 'a> {
             slots: Vec::new(),
             stack: Vec::new(),
             locations: Vec::new(),
-            index: Index::default(),
+            index: HashIndex::default(),
         }
     }
 
-    /// All numbers, in order.
-    pub(super) fn all(&self) -> &[Slot] {
+    /// Returns all slots, in order.
+    pub(super) fn all(&self) -> &[MetadataSlot] {
         &self.slots
     }
 
-    /// A location by its index.
+    /// Returns a location by its index.
     pub(super) fn location(&self, index: u32) -> Option<GlobalLocation> {
         self.locations.get(index as usize).map(|(location, _)| *location)
     }
 
-    /// Keeps the metadata of a function, if it has any.
+    /// Keeps the metadata of a function, if it has its own.
     pub(super) fn keep(&mut self, body: &FunctionBody) {
         if let Some(slot) = self.kept.get_mut(body.function as usize) {
             *slot = (!body.metadata.is_empty()).then(|| Rc::new(body.without_instructions()));
         }
     }
 
-    /// What is kept of a function.
+    /// Returns the kept metadata of a function.
     pub(super) fn body(&self, owner: u32) -> Option<&Rc<FunctionBody>> {
         self.kept.get(owner as usize)?.as_ref()
     }
@@ -129,18 +131,18 @@ impl<'m, 'a> Slots<'m, 'a> {
         if owner == MODULE { Some(&self.module.metadata) } else { Some(&self.body(owner)?.metadata) }
     }
 
-    /// Metadata that a function (or the module) refers to by a number.
+    /// Returns a reference to the metadata that a function (or the module) refers to by an id.
     #[inline]
-    pub(super) fn reference(&self, owner: u32, id: MetadataId) -> Reference {
+    pub(super) fn reference(&self, owner: u32, id: MetadataId) -> MetadataReference {
         let of_module = id.index() < self.of_module.len() || self.module.metadata.get(id).is_some();
-        Reference { owner: if of_module { MODULE } else { owner }, id }
+        MetadataReference { owner: if of_module { MODULE } else { owner }, id }
     }
 
-    fn entry(&self, reference: Reference) -> Option<Metadata> {
+    fn entry(&self, reference: MetadataReference) -> Option<Metadata> {
         self.table(reference.owner)?.get(reference.id)
     }
 
-    fn slot_mut(&mut self, reference: Reference) -> Option<&mut u32> {
+    fn slot_mut(&mut self, reference: MetadataReference) -> Option<&mut u32> {
         if reference.owner == MODULE {
             if reference.id.index() < self.of_module.len() {
                 return self.of_module.get_mut(reference.id.index());
@@ -159,9 +161,9 @@ impl<'m, 'a> Slots<'m, 'a> {
         slots.get_mut(reference.id.0.wrapping_sub(table.base()) as usize)
     }
 
-    /// The number of a node, if it has one.
+    /// Returns the slot of a node, if it has one.
     #[inline]
-    pub(super) fn get(&self, reference: Reference) -> Option<u32> {
+    pub(super) fn get(&self, reference: MetadataReference) -> Option<u32> {
         let slot = if reference.owner == MODULE {
             match self.of_module.get(reference.id.index()) {
                 Some(slot) => Some(slot),
@@ -174,7 +176,7 @@ impl<'m, 'a> Slots<'m, 'a> {
         slot.copied().filter(|&slot| slot != NONE)
     }
 
-    /// Gives numbers to a node and what it refers to.
+    /// Assigns slots to a node and what it refers to.
     #[inline]
     pub(super) fn add(&mut self, owner: u32, id: MetadataId) {
         let reference = self.reference(owner, id);
@@ -183,13 +185,13 @@ impl<'m, 'a> Slots<'m, 'a> {
         }
     }
 
-    fn add_new(&mut self, reference: Reference) {
+    fn add_new(&mut self, reference: MetadataReference) {
         let mut stack = core::mem::take(&mut self.stack);
         self.enter(reference, &mut stack);
         self.run(stack);
     }
 
-    /// Numbers what the nodes on the stack refer to.
+    /// Assigns slots to what the nodes on the stack refer to.
     fn run(&mut self, mut stack: Vec<Visit>) {
         while let Some(visit) = stack.last_mut() {
             let next = visit.next;
@@ -218,23 +220,23 @@ impl<'m, 'a> Slots<'m, 'a> {
         self.stack = stack;
     }
 
-    fn enter(&mut self, reference: Reference, stack: &mut Vec<Visit>) {
+    fn enter(&mut self, reference: MetadataReference, stack: &mut Vec<Visit>) {
         if self.get(reference).is_some() {
             return;
         }
         let Some(Metadata::Node(node)) = self.entry(reference) else { return };
-        // LLVM 3.7 numbered expressions, later versions write them in place.
+        // LLVM 3.7 gives expressions a slot, later versions write them inline.
         if node.kind == NodeKind::ArgList || (node.kind == NodeKind::Expression && !self.old) {
             return;
         }
         let mut number = narrow(self.slots.len() as u64);
-        let mut fresh = true;
+        let mut is_new = true;
         if node.kind == NodeKind::Location && !node.distinct {
             let location = self.location_of_node(reference.owner, node);
             match self.find_location(&location) {
                 Some((_, slot)) => {
                     number = slot;
-                    fresh = false;
+                    is_new = false;
                 }
                 None => {
                     self.insert_location(location, number);
@@ -246,9 +248,9 @@ impl<'m, 'a> Slots<'m, 'a> {
         } else {
             return;
         }
-        if fresh {
-            self.slots.push(Slot::Node(reference));
-            let references = [Reference::NONE; 2];
+        if is_new {
+            self.slots.push(MetadataSlot::Node(reference));
+            let references = [MetadataReference::NONE; 2];
             stack.push(Visit { owner: reference.owner, references, node: Some(node), next: 0 });
         }
     }
@@ -258,7 +260,7 @@ impl<'m, 'a> Slots<'m, 'a> {
         let reference = |at: usize| {
             let references = table.map_or(&[][..], |table| table.references(node));
             let id = references.get(at).and_then(|reference| reference.checked_sub(1));
-            id.map_or(Reference::NONE, |id| self.reference(owner, MetadataId(narrow(id))))
+            id.map_or(MetadataReference::NONE, |id| self.reference(owner, MetadataId(narrow(id))))
         };
         let numbers = table.map_or(&[][..], |table| table.numbers(node));
         let number = |at: usize| numbers.get(at).copied().unwrap_or(0);
@@ -289,10 +291,10 @@ impl<'m, 'a> Slots<'m, 'a> {
 
     fn global_location(&self, owner: u32, location: &Location) -> GlobalLocation {
         let reference =
-            |id: MetadataId| if id.is_some() { self.reference(owner, id) } else { Reference::NONE };
+            |id: MetadataId| if id.is_some() { self.reference(owner, id) } else { MetadataReference::NONE };
         GlobalLocation {
             line: location.line,
-            // LLVM keeps 16 bits of the column.
+            // LLVM stores columns in 16 bits.
             column: if location.column > 0xFFFF { 0 } else { location.column },
             scope: reference(location.scope),
             inlined_at: reference(location.inlined_at),
@@ -300,7 +302,7 @@ impl<'m, 'a> Slots<'m, 'a> {
         }
     }
 
-    /// Gives a number to the location of an instruction, and to what it refers to.
+    /// Assigns slots to the location of an instruction and what it refers to, and returns that of the location.
     pub(super) fn add_location(&mut self, owner: u32, location: &Location) -> u32 {
         let location = self.global_location(owner, location);
         if let Some((_, slot)) = self.find_location(&location) {
@@ -308,7 +310,7 @@ impl<'m, 'a> Slots<'m, 'a> {
         }
         let slot = narrow(self.slots.len() as u64);
         let index = self.insert_location(location, slot);
-        self.slots.push(Slot::Location(index));
+        self.slots.push(MetadataSlot::Location(index));
         let references = [location.scope, location.inlined_at];
         let mut stack = core::mem::take(&mut self.stack);
         stack.push(Visit { owner, references, node: None, next: 0 });

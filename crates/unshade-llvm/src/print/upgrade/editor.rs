@@ -1,8 +1,8 @@
-//! Changing a body: instructions in place of others, with what is attached to them.
+//! Edits a body: replaces instructions, and keeps their attachments.
 
 use crate::body::{Call, FunctionBody};
 use crate::constants::Constant;
-use crate::global::{Function, Linkage, Place, Symbol};
+use crate::global::{Function, Linkage, Symbol, UpgradedPosition};
 use crate::ids::{AttributeListId, BlockId, Slice, TypeId, ValueId, narrow};
 use crate::instruction::{Instruction, Opcode};
 use crate::module::Module;
@@ -16,30 +16,31 @@ pub(super) struct Editor<'e, 'a> {
     pub(super) module: &'e mut Module<'a>,
     pub(super) body: &'e mut FunctionBody,
     instructions: Vec<Instruction>,
-    /// The location of the instruction that is being replaced.
+    /// The location of the instruction being replaced.
     location: u32,
 }
 
-/// What became of an instruction.
+/// What happens to the attachments of a rewritten instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// The last instruction that was pushed has what was attached to the old one.
+pub(super) enum AttachmentOutcome {
+    /// The last pushed instruction takes them over.
     Kept,
-    /// Nothing of what was attached is kept.
-    Replaced,
+    /// They are dropped.
+    Dropped,
 }
 
-/// Runs over all instructions of a body; `rewrite` pushes what stands in their place.
+/// Calls `rewrite` for every instruction of a body, which pushes the instructions that replace it.
 pub(super) fn rewrite<'a>(
     module: &mut Module<'a>,
     body: &mut FunctionBody,
-    mut rewrite: impl FnMut(&mut Editor<'_, 'a>, BlockId, Instruction) -> Outcome,
+    mut rewrite: impl FnMut(&mut Editor<'_, 'a>, BlockId, Instruction) -> AttachmentOutcome,
 ) {
     let old = core::mem::take(&mut body.instructions);
     let blocks = body.blocks.clone();
     let mut editor = Editor { module, body, instructions: Vec::with_capacity(old.len()), location: 0 };
-    // Where each instruction is now, and where what stands in its place starts.
-    let mut places = vec![(None, 0); old.len()];
+    // For each old instruction: the index of the instruction that takes over its attachments, and the index of its
+    // first replacement.
+    let mut replacements = vec![(None, 0); old.len()];
     for (at, block) in (0u32..).zip(&blocks) {
         let start = narrow(editor.instructions.len() as u64);
         for (index, &instruction) in (block.start as usize..).zip(block.of(&old)) {
@@ -47,9 +48,10 @@ pub(super) fn rewrite<'a>(
             editor.location = instruction.location;
             let outcome = rewrite(&mut editor, BlockId(at), instruction);
             let last = editor.instructions.len().checked_sub(1).filter(|&last| last >= first);
-            if let Some(place) = places.get_mut(index) {
-                let kept = last.filter(|_| outcome == Outcome::Kept).map(|last| narrow(last as u64));
-                *place = (kept, narrow(first as u64));
+            if let Some(replacement) = replacements.get_mut(index) {
+                let kept =
+                    last.filter(|_| outcome == AttachmentOutcome::Kept).map(|last| narrow(last as u64));
+                *replacement = (kept, narrow(first as u64));
             }
         }
         let count = narrow(editor.instructions.len() as u64) - start;
@@ -58,19 +60,20 @@ pub(super) fn rewrite<'a>(
         }
     }
     let instructions = editor.instructions;
-    finish(body, instructions, &places);
+    finish(body, instructions, &replacements);
 }
 
-/// Puts the instructions in place and renumbers what refers to them.
-fn finish(body: &mut FunctionBody, instructions: Vec<Instruction>, places: &[(Option<u32>, u32)]) {
+/// Installs the new instructions and renumbers what refers to them.
+fn finish(body: &mut FunctionBody, instructions: Vec<Instruction>, replacements: &[(Option<u32>, u32)]) {
     body.instructions = instructions;
     body.attachments.retain_mut(|(at, _)| {
-        let kept = places.get(*at as usize).and_then(|place| place.0);
+        let kept = replacements.get(*at as usize).and_then(|replacement| replacement.0);
         *at = kept.unwrap_or(0);
         kept.is_some()
     });
     for record in &mut body.debug_records {
-        record.before = places.get(record.before as usize).map_or(record.before, |place| place.1);
+        record.before =
+            replacements.get(record.before as usize).map_or(record.before, |replacement| replacement.1);
     }
     for at in 0..body.instructions.len() {
         let result = body.instructions.get(at).map_or(ValueId::NONE, |instruction| instruction.result);
@@ -81,17 +84,17 @@ fn finish(body: &mut FunctionBody, instructions: Vec<Instruction>, places: &[(Op
 }
 
 impl Editor<'_, '_> {
-    /// Puts an instruction at the end.
+    /// Appends an instruction.
     pub(super) fn push(&mut self, instruction: Instruction) {
         self.instructions.push(instruction);
     }
 
-    /// Operands in the body's pool.
+    /// Appends operands to the body's pool.
     pub(super) fn operands(&mut self, operands: &[Operand]) -> Slice {
         Slice::extend(&mut self.body.operands, operands.iter().copied())
     }
 
-    /// An instruction at the location of the one that is being replaced.
+    /// Creates an instruction at the location of the one being replaced.
     pub(super) fn instruction(&mut self, opcode: Opcode, ty: TypeId, operands: &[Operand]) -> Instruction {
         let operands = self.operands(operands);
         Instruction {
@@ -106,7 +109,7 @@ impl Editor<'_, '_> {
         }
     }
 
-    /// A value that the file has no number for.
+    /// Adds an unnumbered value.
     pub(super) fn value(&mut self, ty: TypeId, name: &[u8]) -> ValueId {
         let at = self.body.unnumbered.len();
         let kind = ValueKind::Instruction(narrow(self.instructions.len() as u64));
@@ -119,7 +122,7 @@ impl Editor<'_, '_> {
         ValueId(FunctionBody::UNNUMBERED.saturating_add(narrow(at as u64)))
     }
 
-    /// Pushes an instruction and gives its result.
+    /// Pushes an instruction and returns its result.
     pub(super) fn emit(&mut self, opcode: Opcode, ty: TypeId, operands: &[Operand]) -> ValueId {
         let mut instruction = self.instruction(opcode, ty, operands);
         instruction.result = self.value(ty, &[]);
@@ -127,7 +130,7 @@ impl Editor<'_, '_> {
         instruction.result
     }
 
-    /// A constant of the body.
+    /// Adds a constant to the body.
     pub(super) fn constant(&mut self, ty: TypeId, constant: Constant) -> Operand {
         let kind = ValueKind::Constant(self.body.constants.add(constant));
         let at = narrow(self.body.unnumbered.len() as u64);
@@ -135,7 +138,7 @@ impl Editor<'_, '_> {
         Operand::value(ValueId(FunctionBody::UNNUMBERED.saturating_add(at)))
     }
 
-    /// A plain call of a function; its result is yet to be set.
+    /// Creates a call of a function without attributes; the caller sets its result.
     pub(super) fn call(&mut self, callee: ValueId, arguments: &[Operand]) -> Instruction {
         let ty = match self.module.value(None, callee).map(|value| value.kind) {
             Some(ValueKind::Function(index)) => {
@@ -161,14 +164,14 @@ impl Editor<'_, '_> {
         instruction
     }
 
-    /// The type of an operand.
+    /// Returns the type of an operand.
     pub(super) fn type_of(&self, operand: Operand) -> TypeId {
         let value = operand.as_value().and_then(|id| self.module.value(Some(self.body), id));
         value.map_or(TypeId::NONE, |value| value.ty)
     }
 }
 
-/// The pointer to a type, in whatever form the module has pointers.
+/// Returns the pointer to a type: opaque if the module has opaque pointers, else typed.
 pub(super) fn pointer_to(module: &mut Module<'_>, pointee: TypeId) -> TypeId {
     let opaque = Type::OpaquePointer { address_space: 0 };
     match module.types.find(opaque) {
@@ -177,19 +180,22 @@ pub(super) fn pointer_to(module: &mut Module<'_>, pointee: TypeId) -> TypeId {
     }
 }
 
-/// The function of this name; nothing if there is none.
+/// Returns the function with a name.
 pub(super) fn find_function(module: &Module<'_>, name: &[u8]) -> Option<usize> {
-    module.functions.iter().position(|function| function.symbol.name == name && function.place != Place::Gone)
+    module
+        .functions
+        .iter()
+        .position(|function| function.symbol.name == name && function.position != UpgradedPosition::Replaced)
 }
 
-/// A function of this name, declared behind all others if there is none.
+/// Returns the function with a name, which is declared after all others if there is none.
 pub(super) fn declare(module: &mut Module<'_>, name: &[u8], ty: TypeId) -> ValueId {
     if let Some(function) = find_function(module, name).and_then(|at| module.functions.get(at)) {
         return function.symbol.value;
     }
     let kind = ValueKind::Function(narrow(module.functions.len() as u64));
     let pointer = pointer_to(module, ty);
-    let value = module.add_extra(Value { kind, ty: pointer });
+    let value = module.add_upgrade_value(Value { kind, ty: pointer });
     module.functions.push(Function {
         symbol: Symbol {
             name: name.to_vec(),
@@ -217,7 +223,7 @@ pub(super) fn declare(module: &mut Module<'_>, name: &[u8], ty: TypeId) -> Value
         prefix: None,
         personality: None,
         body: None,
-        place: Place::Moved,
+        position: UpgradedPosition::AtEnd,
     });
     value
 }

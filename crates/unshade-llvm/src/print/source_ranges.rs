@@ -1,7 +1,7 @@
-//! Telling a sink which bytes of the file tokens were decoded from, if it wants to know.
+//! Passes the byte ranges that tokens were decoded from to a sink that wants them.
 //!
-//! Ranges are set in front of what starts a line, and taken back behind it; so lines that stand for no record of
-//! their own, such as labels and brackets, have none.
+//! A range is set before the tokens of a record and cleared after them, so lines that do not belong to a record,
+//! such as labels and brackets, have no range.
 
 use super::Printer;
 use crate::body::FunctionBody;
@@ -10,8 +10,8 @@ use core::ops::Range;
 use unshade_core::TokenSink;
 
 impl<S: TokenSink> Printer<'_, '_, '_, S> {
-    /// Finds out where things are.
-    pub(super) fn find_sources(&mut self) {
+    /// Builds the source map if the sink wants ranges.
+    pub(super) fn map_sources(&mut self) {
         if self.sink.wants_sources() {
             self.sources = SourceMap::new(self.module);
             let mut body = FunctionBody::default();
@@ -23,7 +23,7 @@ impl<S: TokenSink> Printer<'_, '_, '_, S> {
         }
     }
 
-    /// What follows was decoded from these bytes.
+    /// Sets the range of the tokens that follow.
     #[inline(always)]
     pub(super) fn source(&mut self, range: impl FnOnce(&SourceMap) -> Range<u64>) {
         if self.sink.wants_sources() {
@@ -31,7 +31,7 @@ impl<S: TokenSink> Printer<'_, '_, '_, S> {
         }
     }
 
-    /// What follows stands for no bytes.
+    /// Clears the range: the tokens that follow do not come from a record.
     #[inline(always)]
     pub(super) fn no_source(&mut self) {
         self.source(|_| 0..0);

@@ -1,18 +1,18 @@
-//! Bits of a stream, least significant first.
+//! Reads the bits of a stream, least significant first.
 //!
-//! A window of up to 64 bits is loaded at once and shifted out, so that a number costs a mask and a shift, and one in
-//! ten a load. Bits past the end are zero; that some were read is asked once for each record, so that the hot loops
-//! have no error path.
+//! Up to 64 bits are loaded into a window and shifted out, so that a number costs a mask and a shift, and one
+//! number in ten a load. Bits past the end read as zero; the caller checks for an overrun once per record, so that
+//! the hot loops have no error path.
 
-/// A position in the bits of a stream. Loops work on a copy of it, which stays in registers.
+/// A position in the bits of a stream. Hot loops work on a local copy, which stays in registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BitReader<'a> {
     data: &'a [u8],
-    /// Bits that were loaded and not taken.
+    /// Bits that are loaded but not yet read.
     window: u64,
-    /// How many bits are in the window.
+    /// The number of bits in the window.
     available: u32,
-    /// The first bit that is not in the window.
+    /// The position of the first bit after the window.
     next: usize,
 }
 
@@ -25,36 +25,36 @@ impl<'a> BitReader<'a> {
         self.data
     }
 
-    /// The next bit's position, which is past the end if that many bits were read.
+    /// Returns the position of the next bit, which is past the end after an overrun.
     #[inline(always)]
     pub(super) fn position(&self) -> usize {
         self.next.wrapping_sub(self.available as usize)
     }
 
-    /// The first bit that is not there.
+    /// Returns the position of the end of the stream.
     #[inline(always)]
     fn end(&self) -> usize {
         self.data.len().saturating_mul(8)
     }
 
-    /// How many bits are left.
+    /// Returns the number of bits left.
     #[inline(always)]
     pub(super) fn remaining(&self) -> usize {
         self.end().saturating_sub(self.position())
     }
 
-    /// Whether bits past the end were read.
+    /// Returns whether bits past the end were read.
     #[inline(always)]
     pub(super) fn overrun(&self) -> bool {
         self.position() > self.end()
     }
 
-    /// Goes to a bit, or to the end if it is not there.
+    /// Moves to a bit position, or to the end if that is past the end.
     pub(super) fn seek(&mut self, position: usize) {
         *self = Self::new(self.data, position.min(self.end()));
     }
 
-    /// Loads the window anew: at least 57 bits.
+    /// Reloads the window with at least 57 bits.
     #[inline(always)]
     fn refill(&mut self) {
         let position = self.position();
@@ -68,9 +68,9 @@ impl<'a> BitReader<'a> {
         self.next = position.wrapping_add(self.available as usize);
     }
 
-    /// A number of at most 57 bits.
+    /// Reads a number of at most 57 bits.
     #[inline(always)]
-    pub(super) fn small(&mut self, width: u32) -> u64 {
+    pub(super) fn fixed57(&mut self, width: u32) -> u64 {
         if self.available < width {
             self.refill();
         }
@@ -80,35 +80,36 @@ impl<'a> BitReader<'a> {
         value
     }
 
-    /// A number of at most 64 bits.
+    /// Reads a number of at most 64 bits.
     #[inline(always)]
     pub(super) fn fixed(&mut self, width: u32) -> u64 {
         if width <= 57 {
-            self.small(width)
+            self.fixed57(width)
         } else {
-            let low = self.small(32);
-            low | (self.small(width.wrapping_sub(32)) << 32)
+            let low = self.fixed57(32);
+            low | (self.fixed57(width.wrapping_sub(32)) << 32)
         }
     }
 
-    /// A number in groups of `width` bits, at most 32, the top bit of each saying that another follows.
+    /// Reads a variable-bit-rate number: groups of `width` bits, at most 32, whose top bit means that another
+    /// follows.
     #[inline(always)]
     pub(super) fn variable(&mut self, width: u32) -> u64 {
         if width < 2 {
-            // Width 0 is written for a literal zero; width 1 has no room for a value.
-            self.small(width);
+            // Width 0 encodes a zero; width 1 has no payload.
+            self.fixed57(width);
             return 0;
         }
         let payload = width.wrapping_sub(1);
         let more = 1u64 << payload;
-        let group = self.small(width);
+        let group = self.fixed57(width);
         if group & more == 0 {
             return group;
         }
         let mut value = group ^ more;
         let mut shift = payload;
         loop {
-            let group = self.small(width);
+            let group = self.fixed57(width);
             if shift < 64 {
                 value |= (group & more.wrapping_sub(1)) << shift;
             }
@@ -119,16 +120,16 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// Goes on to a multiple of 32 bits.
+    /// Skips to a multiple of 32 bits.
     pub(super) fn align(&mut self) {
-        // The last block of a stream of odd size may end where the padding is cut off.
+        // In a stream whose size is not a multiple of four bytes, the padding of the last block is cut off.
         if !self.overrun() {
             self.seek(self.position().saturating_add(31) & !31);
         }
     }
 }
 
-/// The last bytes of a stream, with zeros behind them.
+/// Loads the last bytes of a stream, padded with zeros.
 #[cold]
 fn last_word(data: &[u8], byte: usize) -> u64 {
     let rest = data.get(byte..).unwrap_or_default();

@@ -1,6 +1,8 @@
-//! Imported entities inside of functions, which since LLVM 17 hang on the function instead of the unit.
+//! Upgrades debug info inside functions. Since LLVM 17, entities imported in a function are listed by its
+//! subprogram instead of the compile unit; since LLVM 4, `llvm.dbg.declare` of a parameter has no leading
+//! dereference.
 //!
-//! Knowledge: the effect of `llvm-dis` 19 on files of LLVM 16; LLVM 17's release notes.
+//! Knowledge: the output of `llvm-dis` 19 for files of LLVM 16; LLVM 17's release notes.
 
 use super::super::Dialect;
 use crate::body::FunctionBody;
@@ -19,7 +21,7 @@ mod at {
     pub(super) const RETAINED_NODES: usize = 7;
 }
 
-/// Scopes nest at most so deep.
+/// Maximum nesting depth of scopes.
 const MAX_DEPTH: usize = 1 << 10;
 
 pub(super) fn is_old(module: &Module<'_>, dialect: Dialect) -> bool {
@@ -35,7 +37,7 @@ fn reference(module: &Module<'_>, node: Node, at: usize) -> Option<MetadataId> {
     Some(MetadataId(narrow(module.metadata.references(node).get(at)?.checked_sub(1)?)))
 }
 
-/// The function around a local scope.
+/// Returns the subprogram that encloses a local scope.
 fn enclosing(module: &Module<'_>, mut scope: MetadataId) -> Option<MetadataId> {
     for _ in 0..MAX_DEPTH {
         let node = module.node(scope)?;
@@ -50,7 +52,7 @@ fn enclosing(module: &Module<'_>, mut scope: MetadataId) -> Option<MetadataId> {
     None
 }
 
-/// Entities of a unit that belong to functions, as references, with the function.
+/// Returns the imported entities of a unit that are in functions, as references, each with its subprogram.
 fn local_imports(module: &Module<'_>, unit: Node) -> Vec<(u64, MetadataId)> {
     let list = reference(module, unit, at::UNIT_IMPORTS).and_then(|id| module.node(id));
     let Some(list) = list else { return Vec::new() };
@@ -75,7 +77,7 @@ pub(super) fn upgrade(module: &mut Module<'_>) {
         let all = list.map_or_else(Vec::new, |list| module.metadata.references(list).to_vec());
         let kept: Vec<u64> =
             all.into_iter().filter(|import| !local.iter().any(|(other, _)| other == import)).collect();
-        let imports = module.metadata.tuple(&kept);
+        let imports = module.metadata.add_tuple(&kept);
         module.metadata.set_reference(unit, at::UNIT_IMPORTS, imports);
         let mut functions: Vec<MetadataId> = local.iter().map(|(_, function)| *function).collect();
         functions.dedup();
@@ -91,14 +93,14 @@ fn retain(module: &mut Module<'_>, function: MetadataId, entities: Vec<u64>) {
     let list = reference(module, node, at::RETAINED_NODES).and_then(|id| module.node(id));
     let mut nodes = list.map_or_else(Vec::new, |list| module.metadata.references(list).to_vec());
     nodes.extend(entities);
-    let nodes = module.metadata.tuple(&nodes);
+    let nodes = module.metadata.add_tuple(&nodes);
     module.metadata.set_reference(node, at::RETAINED_NODES, nodes);
 }
 
-/// The function `llvm.dbg.declare`.
-pub(super) struct Declares(Option<u32>);
+/// The function `llvm.dbg.declare`, if the module has it.
+pub(super) struct DebugDeclares(Option<u32>);
 
-impl Declares {
+impl DebugDeclares {
     pub(super) fn new(module: &Module<'_>) -> Self {
         let at = module.functions.iter().position(|function| function.symbol.name == b"llvm.dbg.declare");
         Self(at.map(|at| narrow(at as u64)))
@@ -115,10 +117,11 @@ impl Declares {
     }
 }
 
-/// Calls of `llvm.dbg.declare` on a parameter whose expression loads first, as LLVM 3.9 wrote them.
+/// Returns the calls of `llvm.dbg.declare` for a parameter whose expression starts with a dereference, as LLVM 3.9
+/// wrote them.
 fn old_declares(module: &Module<'_>, body: &FunctionBody, declare: u32) -> Vec<usize> {
-    /// The version from which on expressions load last.
-    const LOADS_LAST: u64 = 2;
+    /// The first version of expressions whose dereference is at the end.
+    const DEREF_AT_END: u64 = 2;
     const DEREF: u64 = 0x06;
     let is_old = |instruction: &crate::instruction::Instruction| {
         let [callee, address, _, expression] = body.operands_of(instruction) else { return false };
@@ -136,18 +139,20 @@ fn old_declares(module: &Module<'_>, body: &FunctionBody, declare: u32) -> Vec<u
         let numbers = table.numbers(node);
         let elements = crate::debug_info::modern_expression(numbers);
         matches!(argument, Some(ValueKind::Argument(_)))
-            && numbers.first().is_some_and(|&version| version < LOADS_LAST)
+            && numbers.first().is_some_and(|&version| version < DEREF_AT_END)
             && elements.first() == Some(&DEREF)
     };
     let calls = body.instructions.iter().enumerate();
-    calls.filter(|(_, one)| is_old(one)).map(|(at, _)| at).collect()
+    calls.filter(|(_, call)| is_old(call)).map(|(at, _)| at).collect()
 }
 
 fn upgrade_declares(module: &mut Module<'_>, body: &mut FunctionBody, declare: u32) {
     const MODERN: u64 = 3;
     for at in old_declares(module, body, declare) {
-        let Some(operands) = body.instructions.get(at).map(|one| one.operands) else { continue };
-        let Some(OperandKind::Metadata(id)) = operands.of(&body.operands).get(3).map(|one| one.kind()) else {
+        let Some(operands) = body.instructions.get(at).map(|call| call.operands) else { continue };
+        let Some(OperandKind::Metadata(id)) =
+            operands.of(&body.operands).get(3).map(|operand| operand.kind())
+        else {
             continue;
         };
         let Some((Metadata::Node(node), table)) = module.metadata(Some(body), id) else { continue };

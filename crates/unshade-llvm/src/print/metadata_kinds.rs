@@ -1,7 +1,7 @@
-//! The kinds of metadata attachments: how they are written, and in which order.
+//! Metadata kinds of attachments: their text and their order.
 //!
-//! Attachments of one thing are written in the order of LLVM's own numbers of their kinds, which are fixed for those
-//! that LLVM itself knows and follow the file for others.
+//! The attachments of an instruction or global are sorted by LLVM's number of their kind. LLVM has fixed numbers
+//! for its own kinds; other kinds follow in the order of the file.
 
 use super::text::push_metadata_name;
 use crate::ids::narrow;
@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Kinds of attachments that LLVM has numbered for good.
+/// The kinds that have fixed numbers in LLVM, by number.
 const FIXED_KINDS: &[&[u8]] = &[
     b"dbg",
     b"tbaa",
@@ -45,23 +45,23 @@ const FIXED_KINDS: &[&[u8]] = &[
     b"annotation",
 ];
 
-/// One kind of a module.
-struct Kind {
+/// A metadata kind of a module.
+struct MetadataKind {
     /// Its number in the file.
     number: u32,
-    /// Where LLVM sorts it.
+    /// Its rank in LLVM's order.
     rank: u32,
-    /// Its name between `, !` and a space, in the pool.
+    /// Its name, preceded by `, !` and followed by a space, in the pool.
     text: Range<usize>,
 }
 
-/// All kinds of a module.
-pub(super) struct Kinds {
+/// All metadata kinds of a module.
+pub(super) struct MetadataKinds {
     pool: String,
-    list: Vec<Kind>,
+    list: Vec<MetadataKind>,
 }
 
-impl Kinds {
+impl MetadataKinds {
     pub(super) fn new(module: &Module<'_>) -> Self {
         let mut pool = String::with_capacity(32 * module.metadata_kinds.len());
         let kinds = module.metadata_kinds.iter().enumerate().map(|(at, (number, name))| {
@@ -71,25 +71,25 @@ impl Kinds {
             push_metadata_name(&mut pool, name);
             pool.push(' ');
             let rank = narrow(fixed.unwrap_or(FIXED_KINDS.len() + at) as u64);
-            Kind { number: *number, rank, text: start..pool.len() }
+            MetadataKind { number: *number, rank, text: start..pool.len() }
         });
         let list = kinds.collect();
         Self { pool, list }
     }
 
-    fn find(&self, number: u32) -> Option<&Kind> {
+    fn find(&self, number: u32) -> Option<&MetadataKind> {
         match self.list.get(number as usize) {
             Some(kind) if kind.number == number => Some(kind),
             _ => self.list.iter().find(|kind| kind.number == number),
         }
     }
 
-    /// Where LLVM sorts a kind.
+    /// Returns the rank of a kind in LLVM's order.
     pub(super) fn rank(&self, number: u32) -> u32 {
         self.find(number).map_or(u32::MAX, |kind| kind.rank)
     }
 
-    /// The name of a kind between `, !` and a space.
+    /// Returns the name of a kind, preceded by `, !` and followed by a space.
     pub(super) fn text(&self, number: u32) -> Option<&str> {
         self.pool.get(self.find(number)?.text.clone())
     }
