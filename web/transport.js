@@ -5,7 +5,7 @@
  * The server's address contains a token that every request needs; relative addresses keep it.
  */
 
-import { unpack } from './inline.js';
+import { unpack } from './report.js';
 
 /** @typedef {import('./protocol.js').ErrorShape} ErrorShape */
 

@@ -12,7 +12,7 @@ import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 
-import { Answers } from '../inline.js';
+import { Answers } from '../report.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const lines = readFileSync(join(ROOT, 'tests/query/requests.txt'), 'utf8').split('\n');

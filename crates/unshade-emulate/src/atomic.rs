@@ -28,18 +28,18 @@ pub(crate) fn run(
 ) -> Result<u64, Reason> {
     let [address, value, ty, ..] = *arguments;
     let size = usize::from(width / 8);
-    let before = env.load_unchecked(Space::Ram, address, size, thread)?;
+    let old = env.load_unchecked(Space::Ram, address, size, thread)?;
     let extended = |value: u64| {
         let unused = 64 - u32::from(width);
         (value << unused).cast_signed() >> unused
     };
-    let less = if is_signed(ty) { extended(before) < extended(value) } else { before < value };
+    let less = if is_signed(ty) { extended(old) < extended(value) } else { old < value };
     let after = match operation {
-        Atomic::Add if ty == FLOAT => add_floats(before, value),
-        Atomic::Add => before.wrapping_add(value),
+        Atomic::Add if ty == FLOAT => add_floats(old, value),
+        Atomic::Add => old.wrapping_add(value),
         Atomic::Min => {
             if less {
-                before
+                old
             } else {
                 value
             }
@@ -48,26 +48,26 @@ pub(crate) fn run(
             if less {
                 value
             } else {
-                before
+                old
             }
         }
         Atomic::Inc => {
-            if before >= value {
+            if old >= value {
                 0
             } else {
-                before.wrapping_add(1)
+                old.wrapping_add(1)
             }
         }
         Atomic::Dec => {
-            if before == 0 || before > value {
+            if old == 0 || old > value {
                 value
             } else {
-                before.wrapping_sub(1)
+                old.wrapping_sub(1)
             }
         }
-        Atomic::And => before & value,
-        Atomic::Or => before | value,
-        Atomic::Xor => before ^ value,
+        Atomic::And => old & value,
+        Atomic::Or => old | value,
+        Atomic::Xor => old ^ value,
         Atomic::Exchange => value,
         Atomic::SafeAdd => return Err(Reason::Unsupported("ATOM.SAFEADD".into())),
     };
@@ -78,7 +78,7 @@ pub(crate) fn run(
     } else {
         env.store_unchecked(Space::Ram, address, after, size, thread)?;
     }
-    Ok(before)
+    Ok(old)
 }
 
 fn add_floats(a: u64, b: u64) -> u64 {
@@ -94,11 +94,11 @@ pub(crate) fn compare_and_swap(
     thread: u32,
 ) -> Result<u64, Reason> {
     let [address, compared, new, ..] = *arguments;
-    let before = env.load(Space::Ram, address, width, thread)?;
-    if before == compared {
+    let old = env.load(Space::Ram, address, width, thread)?;
+    if old == compared {
         env.store(Space::Ram, address, new, width, thread)?;
     }
-    Ok(before)
+    Ok(old)
 }
 
 impl Environment<'_> {

@@ -87,9 +87,9 @@ impl Barrier {
                 _ => self.any.into(),
             }; LANES];
         };
-        let before = self.scanned.iter().filter(|entry| entry.0 < warp);
-        let before: u32 = before.map(|entry| entry.1.count_ones()).sum();
-        core::array::from_fn(|lane| before + (own.1 & ((1 << lane) - 1)).count_ones())
+        let lower = self.scanned.iter().filter(|entry| entry.0 < warp);
+        let lower: u32 = lower.map(|entry| entry.1.count_ones()).sum();
+        core::array::from_fn(|lane| lower + (own.1 & ((1 << lane) - 1)).count_ones())
     }
 }
 

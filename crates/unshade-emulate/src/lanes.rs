@@ -101,8 +101,8 @@ impl Registers {
     }
 
     pub(crate) fn set_general(&mut self, number: usize, lane: usize, value: u32) {
-        if let Some(place) = self.general.get_mut(number).and_then(|values| values.get_mut(lane)) {
-            *place = value;
+        if let Some(register) = self.general.get_mut(number).and_then(|values| values.get_mut(lane)) {
+            *register = value;
         }
     }
 }

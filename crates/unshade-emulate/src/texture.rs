@@ -71,10 +71,10 @@ impl Texture {
             if index % channels == 0 {
                 texels.push([0; 4]);
             }
-            if let Some(place) =
+            if let Some(target) =
                 texels.last_mut().and_then(|texel: &mut [u32; 4]| texel.get_mut(index % channels))
             {
-                *place = value;
+                *target = value;
             }
         }
         Self {
@@ -139,7 +139,7 @@ impl Texture {
             }
             let coordinate = coordinates.get(dimension).copied().unwrap_or(0.0);
             let scaled = if self.normalized { coordinate * size as f32 } else { coordinate };
-            // Clamp huge coordinates and NaNs to a point far outside.
+            // Huge coordinates are clamped to a point far outside; NaNs become 0.
             let scaled = f64::from(if scaled.is_nan() { 0.0 } else { scaled.clamp(-1e9, 1e9) });
             match self.filter {
                 Filter::Point => *low = scaled.floor() as i64,
@@ -154,18 +154,18 @@ impl Texture {
         if dimensions < 3 {
             low[2] = layer.clamp(0, i64::from(self.size[2]) - 1);
         }
-        let at = |corner: usize| {
-            let mut place = [0; 3];
-            for (dimension, place) in place.iter_mut().enumerate() {
-                let further = if corner >> dimension & 1 == 1 { 1 } else { 0 };
-                let at = low.get(dimension).copied().unwrap_or(0) + further;
+        let texel_at = |corner: usize| {
+            let mut texel = [0; 3];
+            for (dimension, coordinate) in texel.iter_mut().enumerate() {
+                let offset = if corner >> dimension & 1 == 1 { 1 } else { 0 };
+                let at = low.get(dimension).copied().unwrap_or(0) + offset;
                 let size = self.size.get(dimension).copied().unwrap_or(1);
-                *place = if dimension < dimensions { self.wrap_index(at, size) } else { at };
+                *coordinate = if dimension < dimensions { self.wrap_index(at, size) } else { at };
             }
-            self.texel(place)
+            self.texel(texel)
         };
         if self.filter == Filter::Point {
-            return at(0);
+            return texel_at(0);
         }
         let mut sum = [0.0_f32; 4];
         for corner in 0..1_usize << dimensions {
@@ -174,7 +174,7 @@ impl Texture {
                 let part = *weight as f32 / 256.0;
                 factor *= if corner >> dimension & 1 == 1 { part } else { 1.0 - part };
             }
-            for (sum, channel) in sum.iter_mut().zip(at(corner)) {
+            for (sum, channel) in sum.iter_mut().zip(texel_at(corner)) {
                 *sum += factor * f32::from_bits(channel);
             }
         }
@@ -268,7 +268,7 @@ impl TextureRegisters {
         };
         let layer = if layered { i64::from(rest.next().unwrap_or(0) & 0xffff) } else { 0 };
         let mut coordinates = [0_u32; 3];
-        coordinates.iter_mut().take(dimensions).for_each(|place| *place = rest.next().unwrap_or(0));
+        coordinates.iter_mut().take(dimensions).for_each(|coordinate| *coordinate = rest.next().unwrap_or(0));
         let values = match function {
             Intrinsic::TextureFetch => {
                 if offset != 0 || compare != 0 {
@@ -302,7 +302,7 @@ impl TextureRegisters {
     fn put(&mut self, lane: usize, values: [u32; 4], mask: u64) {
         let Some(result) = self.results.get_mut(lane) else { return };
         let wanted = (0..).zip(values).filter(|(channel, _)| mask >> channel & 1 != 0);
-        result.iter_mut().zip(wanted).for_each(|(place, (_, value))| *place = value);
+        result.iter_mut().zip(wanted).for_each(|(target, (_, value))| *target = value);
     }
 }
 

@@ -187,10 +187,10 @@ mod tests {
             0x35,
         ];
         let mut inputs: Vec<Vec<u8>> = (0..frame.len()).map(|size| frame[..size].to_vec()).collect();
-        for place in 0..frame.len() {
+        for index in 0..frame.len() {
             for value in 0..=255 {
                 let mut changed = frame.to_vec();
-                changed[place] = value;
+                changed[index] = value;
                 inputs.push(changed);
             }
         }

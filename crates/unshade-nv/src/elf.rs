@@ -437,8 +437,8 @@ impl<'a> Elf<'a> {
             .expected(format!("an index below {}", self.count))
             .found(format!("{index}")));
         }
-        let place = u64::from(index).saturating_mul(size).saturating_add(self.header.sections_offset);
-        let mut reader = self.file.part(place, size)?;
+        let header_offset = u64::from(index).saturating_mul(size).saturating_add(self.header.sections_offset);
+        let mut reader = self.file.part(header_offset, size)?;
         let start = reader.offset();
         let class = self.class();
         Ok(Section {
@@ -509,8 +509,8 @@ impl<'a> Elf<'a> {
 
     fn segment(&self, index: u16) -> Result<Segment> {
         let size = u64::from(self.class().sizes().segment);
-        let place = u64::from(index).saturating_mul(size).saturating_add(self.header.segments_offset);
-        let mut reader = self.file.part(place, size)?;
+        let header_offset = u64::from(index).saturating_mul(size).saturating_add(self.header.segments_offset);
+        let mut reader = self.file.part(header_offset, size)?;
         let class = self.class();
         let kind = SegmentType(reader.u32()?);
         // The flags are the second field in the 64-bit form, and the last but one in the 32-bit form.

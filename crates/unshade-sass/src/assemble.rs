@@ -331,22 +331,22 @@ impl<'a> Attempt<'a> {
 
     /// Matches literal text; a space in it matches any white space.
     fn literal(&mut self, literal: &str, at: usize) -> Option<usize> {
-        let mut place = at;
+        let mut position = at;
         for character in literal.chars() {
             if character == ' ' {
-                place = self.skip(place);
+                position = self.skip(position);
                 continue;
             }
             if character == ',' {
-                place = self.skip(place);
+                position = self.skip(position);
             }
-            if !self.rest(place).starts_with(character) {
-                self.furthest.expected(place, &format!("'{}'", literal.trim()));
+            if !self.rest(position).starts_with(character) {
+                self.furthest.expected(position, &format!("'{}'", literal.trim()));
                 return None;
             }
-            place = place.saturating_add(character.len_utf8());
+            position = position.saturating_add(character.len_utf8());
         }
-        Some(place)
+        Some(position)
     }
 
     /// Tries each spelling that matches, longest first, until the rest of the text matches too.
@@ -402,24 +402,24 @@ impl<'a> Attempt<'a> {
         let (next, bits) = match operand.kind {
             Kind::Guard => self.guard(operand, at, bits)?,
             Kind::Register | Kind::Constant | Kind::ConstantSpaced => {
-                let (place, mut bits) = self.signs(operand, self.skip(at), bits)?;
-                let place = if operand.kind == Kind::Register {
-                    let (place, with) = self.register(operand.value, place, 0, bits)?;
+                let (position, mut bits) = self.signs(operand, self.skip(at), bits)?;
+                let position = if operand.kind == Kind::Register {
+                    let (position, with) = self.register(operand.value, position, 0, bits)?;
                     bits = with;
-                    place
+                    position
                 } else {
-                    let (place, with) = self.constant(operand, place, bits)?;
+                    let (position, with) = self.constant(operand, position, bits)?;
                     bits = with;
-                    place
+                    position
                 };
-                return self.after_signed(operand, at, place, bits, follow);
+                return self.after_signed(operand, at, position, bits, follow);
             }
             Kind::RegisterPlus1 => self.register(operand.value, self.skip(at), 1, bits)?,
             Kind::RegisterPlus2 => self.register(operand.value, self.skip(at), 2, bits)?,
             Kind::OptionalRegister | Kind::OptionalPredicate => {
-                let read = self.literal(", ", at).and_then(|place| match operand.kind {
-                    Kind::OptionalRegister => self.register(operand.value, place, 0, bits),
-                    _ => self.predicate(operand, place, bits),
+                let read = self.literal(", ", at).and_then(|position| match operand.kind {
+                    Kind::OptionalRegister => self.register(operand.value, position, 0, bits),
+                    _ => self.predicate(operand, position, bits),
                 });
                 if let Some((next, with)) = read
                     && let Some(found) = follow(self, next, with)
@@ -436,30 +436,30 @@ impl<'a> Attempt<'a> {
             Kind::Memory => self.memory(operand, self.skip(at), bits)?,
             Kind::Integer | Kind::NegatedInteger => {
                 let start = self.skip(at);
-                let (place, value) = self.integer(start)?;
+                let (position, value) = self.integer(start)?;
                 let with = self.signed_integer(operand, start, value, bits)?;
-                return self.after_immediate(operand, place, with, follow);
+                return self.after_immediate(operand, position, with, follow);
             }
             Kind::OptionalInteger | Kind::TrailingInteger => {
                 let separator = if operand.kind == Kind::OptionalInteger { ", " } else { " " };
-                let read = self.literal(separator, at).and_then(|place| self.integer(place));
+                let read = self.literal(separator, at).and_then(|position| self.integer(position));
                 match read.filter(|read| read.1 != 0) {
-                    Some((place, value)) => (place, self.put(operand.value, value, at, bits)?),
+                    Some((position, value)) => (position, self.put(operand.value, value, at, bits)?),
                     None => (at, self.put(operand.value, 0, at, bits)?),
                 }
             }
             Kind::Float32 | Kind::Float64 | Kind::Float16 => {
-                let (place, number) = self.float(operand, self.skip(at))?;
+                let (position, number) = self.float(operand, self.skip(at))?;
                 let number = self.with_payload(operand, number);
                 let with = self.put_bits(operand.value, number, at, bits)?;
-                return self.after_immediate(operand, place, with, follow);
+                return self.after_immediate(operand, position, with, follow);
             }
             Kind::Relative | Kind::Absolute => {
                 let start = self.skip(at);
-                let (place, target) = self.integer(start)?;
+                let (position, target) = self.integer(start)?;
                 let next = self.address.wrapping_add(self.isa.word_bytes as u64).cast_signed();
                 let value = if operand.kind == Kind::Relative { target.wrapping_sub(next) } else { target };
-                (place, self.put(operand.value, value, start, bits)?)
+                (position, self.put(operand.value, value, start, bits)?)
             }
         };
         follow(self, next, bits)
@@ -516,9 +516,9 @@ impl<'a> Attempt<'a> {
 
     fn guard(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
         match self.strip("@", at) {
-            Some(place) => {
-                let (place, bits) = self.predicate(operand, place, bits)?;
-                Some((self.skip(place), bits))
+            Some(position) => {
+                let (position, bits) = self.predicate(operand, position, bits)?;
+                Some((self.skip(position), bits))
             }
             None => {
                 let bits = self.put(operand.value, 7, at, bits)?;
@@ -529,30 +529,30 @@ impl<'a> Attempt<'a> {
 
     fn predicate(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
         let not = self.strip("!", at);
-        let place = not.unwrap_or(at);
-        let name = self.rest(place);
+        let position = not.unwrap_or(at);
+        let name = self.rest(position);
         let number = match name.as_bytes() {
             [b'P', b'T', ..] => 7,
             [b'P', digit @ b'0'..=b'6', ..] => i64::from(digit.wrapping_sub(b'0')),
             _ => {
-                self.furthest.expected(place, "a predicate");
+                self.furthest.expected(position, "a predicate");
                 return None;
             }
         };
         let bits = self.put(operand.value, number, at, bits)?;
-        Some((place.saturating_add(2), self.flag(operand.not, not.is_some(), bits)?))
+        Some((position.saturating_add(2), self.flag(operand.not, not.is_some(), bits)?))
     }
 
     /// Matches the signs `-`, `~` and `|` before an operand.
     fn signs(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
-        let mut place = at;
+        let mut position = at;
         let mut bits = bits;
         for (part, sign) in [(operand.negate, "-"), (operand.invert, "~"), (operand.absolute, "|")] {
-            let taken = self.strip(sign, place).filter(|_| part != NONE);
+            let taken = self.strip(sign, position).filter(|_| part != NONE);
             bits = self.flag(part, taken.is_some(), bits)?;
-            place = taken.unwrap_or(place);
+            position = taken.unwrap_or(position);
         }
-        Some((place, bits))
+        Some((position, bits))
     }
 
     /// Matches the selected part of a register and the closing `|`, then the rest.
@@ -566,9 +566,9 @@ impl<'a> Attempt<'a> {
     ) -> Option<Bits> {
         let signs = self.text.get(start..at).unwrap_or("");
         let has_bars = operand.absolute != NONE && signs.trim_start_matches([' ', '-', '~']).starts_with('|');
-        let finish = |attempt: &mut Self, place: usize, bits: Bits| {
-            let place = if has_bars { attempt.literal("|", place)? } else { place };
-            follow(attempt, place, bits)
+        let finish = |attempt: &mut Self, position: usize, bits: Bits| {
+            let position = if has_bars { attempt.literal("|", position)? } else { position };
+            follow(attempt, position, bits)
         };
         match self.field(operand.select) {
             Some(field) => self.modifier(field, at, bits, finish),
@@ -582,35 +582,35 @@ impl<'a> Attempt<'a> {
     fn register(&mut self, part: u16, at: usize, plus: u64, bits: Bits) -> Option<(usize, Bits)> {
         let field = self.field(part)?;
         let zero = 1_u64.checked_shl(u32::from(field.width))?.wrapping_sub(1);
-        let Some(place) = self.strip("R", at) else {
+        let Some(position) = self.strip("R", at) else {
             self.furthest.expected(at, "a register");
             return None;
         };
-        if let Some(place) = self.strip("Z", place) {
-            return Some((place, bits.with(field, zero)?));
+        if let Some(position) = self.strip("Z", position) {
+            return Some((position, bits.with(field, zero)?));
         }
-        let rest = self.rest(place);
+        let rest = self.rest(position);
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let number: u64 = rest.get(..digits)?.parse().ok()?;
         if number.checked_sub(plus)? >= zero {
             self.furthest.expected(at, &format!("a register up to R{}", zero.wrapping_sub(1)));
             return None;
         }
-        Some((place.saturating_add(digits), bits.with(field, number.wrapping_sub(plus))?))
+        Some((position.saturating_add(digits), bits.with(field, number.wrapping_sub(plus))?))
     }
 
     fn integer(&mut self, at: usize) -> Option<(usize, i64)> {
         let negative = self.strip("-", at);
-        let place = negative.unwrap_or(at);
-        let Some(place) = self.strip("0x", place) else {
+        let position = negative.unwrap_or(at);
+        let Some(position) = self.strip("0x", position) else {
             self.furthest.expected(at, "a hexadecimal number");
             return None;
         };
-        let rest = self.rest(place);
+        let rest = self.rest(position);
         let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
         let value = u64::from_str_radix(rest.get(..digits)?, 16).ok()?.cast_signed();
         let value = if negative.is_some() { value.wrapping_neg() } else { value };
-        Some((place.saturating_add(digits), value))
+        Some((position.saturating_add(digits), value))
     }
 
     /// Sets a field to a number, whose sign may be a separate bit.
@@ -630,53 +630,53 @@ impl<'a> Attempt<'a> {
         bits: Bits,
         mut follow: impl FnMut(&mut Self, usize, Bits) -> Option<Bits>,
     ) -> Option<Bits> {
-        let mut place = at;
+        let mut position = at;
         let mut bits = bits;
         if operand.kind != Kind::NegatedInteger {
             for (part, suffix) in
                 [(operand.invert, ".INV"), (operand.negate, ".NEG"), (operand.absolute, ".ABS")]
             {
                 // nvdisasm prints a space after infinities and NaNs.
-                let taken = self.strip(suffix, self.skip(place)).filter(|_| part != NONE);
+                let taken = self.strip(suffix, self.skip(position)).filter(|_| part != NONE);
                 bits = self.flag(part, taken.is_some(), bits)?;
-                place = taken.unwrap_or(place);
+                position = taken.unwrap_or(position);
             }
         }
         match self.field(operand.select) {
-            Some(field) => self.modifier(field, place, bits, follow),
-            None => follow(self, place, bits),
+            Some(field) => self.modifier(field, position, bits, follow),
+            None => follow(self, position, bits),
         }
     }
 
     fn constant(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
-        let place = self.literal("c[", at)?;
-        let (place, bank) = self.integer(place)?;
+        let position = self.literal("c[", at)?;
+        let (position, bank) = self.integer(position)?;
         let bits = self.put(operand.bank, bank, at, bits)?;
-        let place = self.literal("] [", place)?;
-        let (end, offset) = self.integer(place)?;
-        let bits = self.put(operand.offset, offset, place, bits)?;
+        let position = self.literal("] [", position)?;
+        let (end, offset) = self.integer(position)?;
+        let bits = self.put(operand.offset, offset, position, bits)?;
         Some((self.literal("]", end)?, bits))
     }
 
     fn constant_indexed(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
-        let place = self.literal("c[", at)?;
-        let (place, bank) = self.integer(place)?;
+        let position = self.literal("c[", at)?;
+        let (position, bank) = self.integer(position)?;
         let bits = self.put(operand.bank, bank, at, bits)?;
-        let place = self.literal("][", place)?;
-        let (place, bits) = self.base_and_offset(operand, place, bits)?;
-        Some((self.literal("]", place)?, bits))
+        let position = self.literal("][", position)?;
+        let (position, bits) = self.base_and_offset(operand, position, bits)?;
+        Some((self.literal("]", position)?, bits))
     }
 
     fn memory(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
-        let place = self.literal("[", at)?;
-        let (place, bits) = self.base_and_offset(operand, place, bits)?;
-        Some((self.literal("]", place)?, bits))
+        let position = self.literal("[", at)?;
+        let (position, bits) = self.base_and_offset(operand, position, bits)?;
+        Some((self.literal("]", position)?, bits))
     }
 
     /// Matches `R2+0x10`, `R2` or `0x10`.
     fn base_and_offset(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
         if self.rest(at).starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
-            let (place, offset) = self.integer(at)?;
+            let (position, offset) = self.integer(at)?;
             let base = self.field(operand.base)?;
             let bits = bits.with(base, u64::MAX)?;
             // Without a base register, the offset is an unsigned address.
@@ -687,16 +687,16 @@ impl<'a> Attempt<'a> {
             } else {
                 offset
             };
-            return Some((place, self.put(operand.offset, offset, at, bits)?));
+            return Some((position, self.put(operand.offset, offset, at, bits)?));
         }
-        let (place, bits) = self.register(operand.base, at, 0, bits)?;
-        match self.strip("+", place) {
+        let (position, bits) = self.register(operand.base, at, 0, bits)?;
+        match self.strip("+", position) {
             Some(start) => {
-                let (place, offset) = self.integer(start)?;
-                Some((place, self.put(operand.offset, offset, start, bits)?))
+                let (position, offset) = self.integer(start)?;
+                Some((position, self.put(operand.offset, offset, start, bits)?))
             }
-            None if operand.offset == NONE => Some((place, bits)),
-            None => Some((place, self.put(operand.offset, 0, place, bits)?)),
+            None if operand.offset == NONE => Some((position, bits)),
+            None => Some((position, self.put(operand.offset, 0, position, bits)?)),
         }
     }
 

@@ -219,7 +219,7 @@ impl Field {
 /// Returns `count` bits from bit `low` on, at most 64.
 #[inline(always)]
 fn bits(word: u128, low: u8, count: u8) -> u64 {
-    #[expect(clippy::cast_possible_truncation, reason = "the lowest 64 bits are meant")]
+    #[expect(clippy::cast_possible_truncation, reason = "keeps the lowest 64 bits")]
     let low_part = word.wrapping_shr(u32::from(low)) as u64;
     match 1_u64.checked_shl(u32::from(count)) {
         Some(end) => low_part & end.wrapping_sub(1),

@@ -83,16 +83,17 @@ impl Simd<'_> {
         let (selected, other) = (self.at(if second { 7 } else { 6 }), self.at(if second { 6 } else { 7 }));
         let by_digit = |digits: u16| u32::from(digits.wrapping_shr(lane.wrapping_mul(4)) & 15);
         let index = usize::try_from(selected).unwrap_or(usize::MAX);
-        let small = u32::try_from(selected).unwrap_or(0);
+        let selection = u32::try_from(selected).unwrap_or(0);
         let lanes = 32_u32.wrapping_div(u32::from(self.width).max(1));
         match (self.width, second) {
-            // An immediate is one 32-bit number for all lanes: ptxas encodes 7 as an immediate, and 0x07070707 in a register.
+            // An immediate is one 32-bit number for all lanes: ptxas encodes 7 as an immediate, and 0x07070707 in a
+            // register.
             (_, true) if selected == IMMEDIATE => lanes.wrapping_add(lane),
             (8, false) => by_digit(FIRST_BYTES.get(index).copied().unwrap_or(0x3210)),
             (8, true) => by_digit(SECOND_BYTES.get(index).copied().unwrap_or(0x7654)),
             // With an immediate, the first source has one selection bit per half.
-            (_, false) if other == IMMEDIATE => small.wrapping_shr(lane) & 1,
-            _ => small.wrapping_shr(lane.wrapping_mul(2)) & 3,
+            (_, false) if other == IMMEDIATE => selection.wrapping_shr(lane) & 1,
+            _ => selection.wrapping_shr(lane.wrapping_mul(2)) & 3,
         }
     }
 
@@ -110,8 +111,8 @@ impl Simd<'_> {
     fn operation(&self, lane: u32) -> i64 {
         let (a, b, variant) = (self.value(false, lane), self.value(true, lane), self.at(2));
         let distance = || {
-            let most = i64::from(self.width);
-            let distance = if variant != 0 { b & most.wrapping_sub(1) } else { b.clamp(0, most) };
+            let max = i64::from(self.width);
+            let distance = if variant != 0 { b & max.wrapping_sub(1) } else { b.clamp(0, max) };
             u32::try_from(distance).unwrap_or(0)
         };
         match self.at(0) & 7 {
