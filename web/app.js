@@ -1,4 +1,4 @@
-/** The page: its parts, and what each tells the others. A selection in one place lights its bytes in the others. */
+/** The page: creates its parts and connects them. Selecting bytes in one part highlights them in the others. */
 
 import { BitsTip } from './bits.js';
 import { Column, paneLabel, panesOf } from './column.js';
@@ -26,11 +26,11 @@ import { examples, welcomePanel } from './welcome.js';
 /** @typedef {import('./store.js').State} State */
 /** @typedef {{file: number, program: number, item?: number}} Subject */
 
-/** From this width on two columns stand side by side. */
+/** From this width on, two columns are shown side by side. */
 const WIDE = window.matchMedia('(min-width: 1200px)');
 
-/** Milliseconds that a selection has to last before its place in the structure is looked up. */
-const RESTING = 120;
+/** Milliseconds until the selected bytes are looked up in the structure. */
+const DESCRIBE_DELAY = 120;
 
 class App {
   constructor() {
@@ -42,11 +42,11 @@ class App {
     /** @type {Facts | null} */
     this.facts = null;
     this.factsKey = '';
-    /** What else lights up with the selected range: the other bytes of a line that came of several places. @type {{of: Range | null, ranges: Range[]}} */
+    /** Further ranges highlighted with the selected one, if a line was decoded from several. @type {{of: Range | null, ranges: Range[]}} */
     this.also = { of: null, ranges: [] };
     this.controller = new AbortController();
     this.described = new AbortController();
-    /** Ends when what the address says is shown. */
+    /** Resolves when the current state is shown. */
     this.showing = Promise.resolve();
     this.split = kept('unshade.split') !== 'no';
     this.bytesShown = kept('unshade.bytes') !== 'no';
@@ -78,12 +78,12 @@ class App {
       files: this.files.element, list: this.list.element, outline: this.outline.element, hex: this.hex.element,
       columns: [this.first.element, this.second.element],
       tools: [
-        { name: 'search', label: 'Find in all', key: 'f', run: () => this.search() },
+        { name: 'search', label: 'Search all', key: 'f', run: () => this.search() },
         ...(api.name === 'inline' ? [] : [{ name: /** @type {const} */ ('compare'), label: 'Compare', key: 'c', run: () => this.compare() }]),
         { name: 'download', label: 'Download', key: 'd', run: () => this.download() },
         ...(api.opens ? [{ name: /** @type {const} */ ('open'), label: 'Open files', key: 'o', run: () => this.openFiles() }] : []),
         { name: 'theme', label: 'Light or dark', key: 't', run: () => this.theme() },
-        { name: 'help', label: 'Keys', key: '?', run: () => showKeys(this.keys) },
+        { name: 'help', label: 'Keyboard shortcuts', key: '?', run: () => showKeys(this.keys) },
       ],
       views: [
         { name: 'back', label: 'Back', key: '[', run: () => history.back() },
@@ -126,7 +126,7 @@ class App {
     return { file: this.file?.file ?? 0, program, ...(item === null ? {} : { item }) };
   }
 
-  /** Whether what is shown is code, rather than something that has code in it. */
+  /** Whether the view shows code, rather than a container of functions. */
   get hasCode() {
     return this.state.item !== null || ['bitcode', 'dxcontainer', 'direct3d9', 'ptx'].includes(this.program?.format ?? '');
   }
@@ -155,34 +155,34 @@ class App {
       if (name) this.store.go({ pane: name, line: null });
     };
     return [
-      { group: 'Find', keys: '/', does: 'filter the functions', run: () => this.toList(() => this.list.focus()) },
-      { group: 'Find', keys: 'f', does: 'find in all names, listings, sources, bytes', run: () => this.search() },
+      { group: 'Find', keys: '/', does: 'filter the functions', run: () => this.inSidebar(() => this.list.focus()) },
+      { group: 'Find', keys: 'f', does: 'search names, listings, sources and bytes', run: () => this.search() },
       { group: 'Find', keys: 'g', does: 'go to an offset or a line', run: () => this.goToPlace() },
       { group: 'Find', keys: 'j k', does: 'next and previous row', run: (event) => this.list.box.move(event.key === 'j' ? 1 : -1) },
-      { group: 'Read', keys: '1…6', does: 'the first, second… tab', run: pane },
-      { group: 'Read', keys: '← →', does: 'walk the names of a line, the bytes, a tree' },
-      { group: 'Read', keys: 'Enter', does: 'to the definition of the name; choose the row' },
-      { group: 'Read', keys: 'x', does: 'all uses of the name', run: () => this.uses() },
-      { group: 'Read', keys: 'i', does: 'the bits of the selected instruction', run: () => this.instruction() },
-      { group: 'Read', keys: '[ ]', does: 'back and forward', run: (event) => (event.key === '[' ? history.back() : history.forward()) },
-      { group: 'Do', keys: 'c', does: 'compare: first this function, then another', run: () => this.compare() },
+      { group: 'Read', keys: '1…6', does: 'first, second… tab', run: pane },
+      { group: 'Read', keys: '← →', does: 'move through names in a line, bytes, a tree' },
+      { group: 'Read', keys: 'Enter', does: 'go to the definition of the name; choose the row' },
+      { group: 'Read', keys: 'x', does: 'show all uses of the name', run: () => this.uses() },
+      { group: 'Read', keys: 'i', does: 'show the bits of the selected instruction', run: () => this.instruction() },
+      { group: 'Read', keys: '[ ]', does: 'go back and forward', run: (event) => (event.key === '[' ? history.back() : history.forward()) },
+      { group: 'Do', keys: 'c', does: 'compare: select this function, then another', run: () => this.compare() },
       { group: 'Do', keys: 'd', does: 'download', run: () => this.download() },
-      { group: 'Do', keys: 'v', does: 'verify: structure, sizes and every hash', run: () => this.verify() },
+      { group: 'Do', keys: 'v', does: 'verify structure, sizes and all hashes', run: () => this.verify() },
       { group: 'Do', keys: 'y', does: 'copy a link to this view', run: () => this.copyLink() },
       { group: 'Do', keys: 'Y', does: 'copy the listing', run: () => this.copyListing() },
       { group: 'Do', keys: 'o', does: 'open files', run: () => this.openFiles() },
-      { group: 'Page', keys: 'l', does: 'to the list of functions', run: () => this.toList(() => this.list.box.element.focus()) },
-      { group: 'Page', keys: 'r', does: 'to the reading pane', run: () => this.first.focus() },
-      { group: 'Page', keys: 'h', does: 'to the bytes', run: () => this.hex.element.focus() },
-      { group: 'Page', keys: 'u', does: 'show or hide the structure', run: () => this.toList(() => this.frame.outline.toggle()) },
-      { group: 'Page', keys: 's', does: 'one or two columns', run: () => this.toggleSplit() },
+      { group: 'Page', keys: 'l', does: 'go to the list of functions', run: () => this.inSidebar(() => this.list.box.element.focus()) },
+      { group: 'Page', keys: 'r', does: 'go to the reading pane', run: () => this.first.focus() },
+      { group: 'Page', keys: 'h', does: 'go to the bytes', run: () => this.hex.element.focus() },
+      { group: 'Page', keys: 'u', does: 'show or hide the structure', run: () => this.inSidebar(() => this.frame.outline.toggle()) },
+      { group: 'Page', keys: 's', does: 'switch between one and two columns', run: () => this.toggleSplit() },
       { group: 'Page', keys: 'b', does: 'show or hide the bytes', run: () => this.toggleBytes() },
-      { group: 'Page', keys: 't', does: 'light, dark, as the system', run: () => this.theme() },
-      { group: 'Page', keys: '?', does: 'these keys', run: () => showKeys(this.keys) },
+      { group: 'Page', keys: 't', does: 'switch between light, dark and system colours', run: () => this.theme() },
+      { group: 'Page', keys: '?', does: 'show these keys', run: () => showKeys(this.keys) },
     ];
   }
 
-  // What follows from the state.
+  // Reactions to state changes.
 
   /**
    * @param {State} state
@@ -208,12 +208,12 @@ class App {
       this.showing = this.show(origin);
       await this.showing;
     } catch (error) {
-      if (!aborted(error)) this.cannot(entry, error);
+      if (!aborted(error)) this.showError(entry, error);
       else if (!this.overview && this.file === entry) this.stopped();
     }
   }
 
-  /** Waits for what is under way to be shown; who is quick with the keys means that. */
+  /** Waits until everything pending is shown, for commands typed before that. */
   async settled() {
     for (let waited; waited !== this.showing;) {
       waited = this.showing;
@@ -227,8 +227,8 @@ class App {
     if (!overview) return;
     const program = await this.files.program(overview, state.program);
     if (this.state !== state || this.overview !== overview) return;
-    this.showWhere(overview);
-    frame.files.element.hidden = !this.files.mark(overview, state.program);
+    this.showPath(overview);
+    frame.files.element.hidden = !this.files.select(overview, state.program);
     frame.files.counted.textContent = count(this.files.files.length);
     frame.files.element.style.setProperty('--rows', String(this.files.rows));
     document.body.classList.toggle('no-program', !program);
@@ -242,9 +242,9 @@ class App {
 
     const key = JSON.stringify(subject);
     const fresh = key !== this.factsKey;
-    // The listing is asked for beside the facts, not after them: it is what one waits for.
+    // Request the listing together with the facts, not after them: it is what the user waits for.
     const early = fresh && this.showsListing() ? this.showFirst(null) : null;
-    if (fresh && !await this.takeFacts(key, subject)) return;
+    if (fresh && !await this.loadFacts(key, subject)) return;
     const { facts } = this;
     const part = await early;
     const later = await this.showFirst(facts);
@@ -258,9 +258,9 @@ class App {
   /**
    * @param {string} key
    * @param {Subject} subject
-   * @returns {Promise<boolean>} whether they are still wanted
+   * @returns {Promise<boolean>} whether the subject is still the current one
    */
-  async takeFacts(key, subject) {
+  async loadFacts(key, subject) {
     this.controller.abort();
     this.controller = new AbortController();
     this.factsKey = key;
@@ -280,7 +280,7 @@ class App {
     return true;
   }
 
-  /** Whether the tab that is likely to be shown is a listing, going by the tabs that are there now. */
+  /** Whether the next tab is probably a listing, judged by the current tabs. */
   showsListing() {
     const { panes } = this.first;
     const { pane } = this.state;
@@ -313,7 +313,7 @@ class App {
   }
 
   /**
-   * Lights the selected bytes everywhere but where they were selected.
+   * Highlights the selected bytes everywhere except where they were selected.
    * @param {unknown} origin
    * @param {boolean} fresh
    */
@@ -329,8 +329,8 @@ class App {
   }
 
   /**
-   * Says what the selected bytes are, above them, and opens the structure at them. Who walks through a listing does not
-   * wait for it: it is asked for when the selection rests.
+   * Describes the selected bytes above the hex view, and reveals them in the structure. Waits until the selection
+   * rests, so that moving through a listing stays fast.
    * @param {Range | null} range
    * @param {boolean} follow whether the structure follows
    */
@@ -347,7 +347,7 @@ class App {
     }
     const length = range[1] - range[0];
     place.textContent = `${hex(range[0])}  ${plural(length, 'byte')}`;
-    await new Promise((resolve) => setTimeout(resolve, RESTING));
+    await new Promise((resolve) => setTimeout(resolve, DESCRIBE_DELAY));
     if (controller.signal.aborted) return;
     numbers.textContent = asNumbers(this.hex.peek(range[0], length === 1 ? 8 : length));
     try {
@@ -355,29 +355,29 @@ class App {
       if (controller.signal.aborted) return;
       if (path.length) place.append(h('span', { class: 'muted' }, `  ${path.map(({ name }) => name).join(' › ')}`));
       if (follow && path.length && this.frame.outline.open) await this.outline.reveal(path);
-      if (!controller.signal.aborted) await this.offerItem(range);
+      if (!controller.signal.aborted) await this.offerFunction(range);
     } catch (error) {
       this.fail(error);
     }
   }
 
   /**
-   * Bytes of another function than the one that is shown lead to it.
+   * Offers a link to the function that contains the selected bytes, if it is not the one shown.
    * @param {Range} range
    */
-  async offerItem(range) {
+  async offerFunction(range) {
     const { program, facts, state } = this;
     const own = facts?.range;
     if (!program || program.items < 2 || state.item !== null && own && range[0] >= own[0] && range[0] < own[1]) return;
     const { item } = await this.api.call({ query: 'item_at', file: this.subject.file, program: program.program, offset: range[0] });
     if (item === undefined || item === state.item || this.state.range !== range) return;
-    this.frame.place.append(h('button', { type: 'button', class: 'link', onclick: () => this.store.go({ item, range }) }, `to ${program.item_name} #${item}`));
+    this.frame.place.append(h('button', { type: 'button', class: 'link', onclick: () => this.store.go({ item, range }) }, `Go to ${program.item_name} #${item}`));
   }
 
   /** @param {Overview} overview */
-  showWhere(overview) {
+  showPath(overview) {
     const { program } = this;
-    // The path begins with the file's own name, which stands before it.
+    // The path begins with the file name, which is already shown.
     const path = overview.programs.length > 1 && program ? `${program.path.slice(program.path.indexOf('!') + 1)} · ` : '';
     this.frame.where(h('span', { class: 'where-file', title: overview.file.name }, baseName(overview.file.name)),
       program && h('span', { class: 'muted where-format' }, `${path}${program.format_name} · ${size(program.size)}`));
@@ -398,7 +398,7 @@ class App {
    * @param {import('./protocol.js').FileEntry} entry
    * @param {unknown} error
    */
-  cannot(entry, error) {
+  showError(entry, error) {
     if (!this.overview) {
       this.frame.head(baseName(entry.name), size(entry.size));
       this.list.show(entry.file, null);
@@ -410,7 +410,7 @@ class App {
     this.fail(error);
   }
 
-  /** Opening the file was stopped: it can be begun again. */
+  /** Opening the file was cancelled: offer to try again. */
   stopped() {
     this.first.empty('');
     this.first.message.replaceChildren(nothing('Stopped.', h('button', {
@@ -419,7 +419,7 @@ class App {
   }
 
   /**
-   * Nothing is open, or not what the address names.
+   * No file is open, or not the one in the address.
    * @param {unknown} [error]
    */
   async welcome(error) {
@@ -441,7 +441,7 @@ class App {
     }));
   }
 
-  // What one does.
+  // User actions.
 
   /** @param {import('./drop.js').Opened[]} opened */
   async open(opened) {
@@ -463,14 +463,14 @@ class App {
     const waited = this.state.file !== null && this.file === null;
     this.files.set(files);
     this.frame.say(`${plural(opened.length, 'file')} opened`);
-    // A link was followed before its file was there: show what it leads to.
+    // A link was followed before its file was open: show its target.
     if (waited && this.file) this.follow(this.state, this.state, undefined);
     else this.store.go({ file: first });
   }
 
   openFiles() {
     if (this.api.opens) showOpen((files) => this.open(files), (error) => this.fail(error));
-    else this.frame.say('This page is a report and shows what it was made of: run unshade explore FILE for others.');
+    else this.frame.say('This report contains only the files that it was made from. Run unshade explore FILE to open others.');
   }
 
   /**
@@ -498,11 +498,11 @@ class App {
     };
   }
 
-  /** First marks what is shown, then compares what is shown with it. */
+  /** Selects the current view for comparison; when called again, compares the current view with it. */
   compare() {
     const { file, program, item, against, pane } = this.state;
     if (file === null) return;
-    if (this.api.name === 'inline') return this.frame.say('A report does not compare: unshade explore does.');
+    if (this.api.name === 'inline') return this.frame.say('Comparing is not available in reports. Use unshade explore.');
     const here = [file, program, item ?? ''].join('|');
     if (against === here || pane === 'compare') {
       this.store.go({ against: null, ...(pane === 'compare' ? { pane: 'auto' } : {}) });
@@ -549,7 +549,7 @@ class App {
     const choose = (/** @type {Subject} */ of) => (/** @type {string} */ what) => this.extract(of, what);
     showDownloads([
       { title: facts.title, extracts: facts.extracts, choose: choose(subject) },
-      ...(state.item === null ? [] : [{ title: 'The whole program', extracts: program.extracts, choose: choose(whole) }]),
+      ...(state.item === null ? [] : [{ title: 'Whole program', extracts: program.extracts, choose: choose(whole) }]),
     ]);
   }
 
@@ -576,7 +576,7 @@ class App {
   }
 
   async copyListing() {
-    if (!this.first.listing.subject) return this.frame.say('There is no listing here to copy.');
+    if (!this.first.listing.subject) return this.frame.say('There is no listing to copy.');
     try {
       await this.copy(await this.first.listing.text(), `${paneLabel(this.first.pane)} copied`);
     } catch (error) {
@@ -593,7 +593,7 @@ class App {
       await navigator.clipboard.writeText(text);
       this.frame.say(done);
     } catch {
-      this.frame.say('The browser does not let this page write to the clipboard.', true);
+      this.frame.say('The browser denied access to the clipboard.', true);
     }
   }
 
@@ -612,7 +612,7 @@ class App {
     if (this.state.item !== null && ['cubin', 'fatbin'].includes(this.program?.format ?? '')) this.tip.show(this.subject, line, row);
   }
 
-  // The frame.
+  // Layout.
 
   arrange() {
     const { views, columns, bytes, bytesSplitter } = this.frame;
@@ -646,7 +646,7 @@ class App {
     this.frame.say(`Colours: ${nextTheme()}`);
   }
 
-  /** Reads all of the program and says what is wrong with it, as `unshade verify` does. */
+  /** Verifies the whole program, as `unshade verify` does. */
   async verify() {
     const { program, subject } = this;
     if (!program) return;
@@ -654,19 +654,19 @@ class App {
     try {
       /** @type {import('./protocol.js').Verdict} */
       const { errors, warnings, findings } = await this.api.call({ query: 'verify', file: subject.file, program: program.program });
-      // What opening it found is shown first: this is said of all of it.
+      // Findings from opening the file are shown first; replace them with these.
       await this.settled();
       if (this.program !== program) return;
       this.frame.showDiagnostics(findings);
       this.frame.toggleDiagnostics(true);
-      this.frame.say(errors + warnings === 0 ? 'Verified: nothing is wrong' : `Verified: ${plural(errors, 'error')}, ${plural(warnings, 'warning')}`, errors > 0);
+      this.frame.say(errors + warnings === 0 ? 'Verified: no problems found' : `Verified: ${plural(errors, 'error')}, ${plural(warnings, 'warning')}`, errors > 0);
     } catch (error) {
       this.fail(error);
     }
   }
 
   /** @param {() => void} then */
-  toList(then) {
+  inSidebar(then) {
     if (NARROW.matches) this.frame.drawer(true);
     then();
   }

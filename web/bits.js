@@ -1,4 +1,4 @@
-/** The bits of a machine instruction and what they mean, beside the line that one points at. */
+/** A tooltip that explains the bits of a machine instruction. */
 
 import { fill, h } from './dom.js';
 
@@ -17,7 +17,8 @@ export class BitsTip {
   /**
    * @param {{file: number, program: number, item?: number}} subject
    * @param {Line} line
-   * @param {() => HTMLElement | undefined} row where it stands when the answer comes, if it is still in sight
+   * @param {() => HTMLElement | undefined} row returns the line's row when the answer arrives, if it is still
+   * visible
    */
   async show(subject, line, row) {
     if (!line.range) return;
@@ -28,7 +29,7 @@ export class BitsTip {
       const node = this.line === line ? row() : undefined;
       if (node?.isConnected) this.#place(answer, node);
     } catch {
-      // A line that is no instruction, or a machine whose words are not known: there is nothing to show.
+      // Not an instruction, or the instruction set is unknown: nothing to show.
     }
   }
 

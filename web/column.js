@@ -1,6 +1,5 @@
 /**
- * One column of the reading pane: tabs, and below them what the chosen tab says of the function or program. Two of
- * them stand side by side where there is room.
+ * A column of the reading pane: tabs, and the contents of the selected one. Wide windows show two columns.
  */
 
 import { Comparison } from './compare.js';
@@ -14,7 +13,7 @@ import { nothing } from './rows.js';
 /** @typedef {import('./protocol.js').Range} Range */
 /** @typedef {{file: number, program: number, item?: number}} Subject */
 
-/** What the panes are called. */
+/** The labels of panes. */
 const LABELS = /** @type {Record<string, string>} */ ({
   facts: 'Facts', assembly: 'Assembly', raw: 'Raw', c: 'C', ptx: 'PTX', tags: 'Tags', graph: 'Graph', compare: 'Compare',
 });
@@ -25,10 +24,10 @@ export function paneLabel(pane) {
 }
 
 /**
- * The tabs of a subject, in their order.
+ * Returns the tabs for a subject, in order.
  * @param {Facts} facts
- * @param {boolean} compared whether there is something to compare with
- * @param {boolean} drawn whether a graph can be drawn of it
+ * @param {boolean} compared whether a comparison was started
+ * @param {boolean} drawn whether it has a control-flow graph
  */
 export function panesOf(facts, compared, drawn) {
   const graph = drawn && facts.panes.includes('assembly') ? ['graph'] : [];
@@ -57,7 +56,7 @@ export class Column {
     this.pane = '';
     /** @type {string[]} */
     this.panes = [];
-    /** The facts that are drawn. @type {Facts | null} */
+    /** The facts currently shown. @type {Facts | null} */
     this.facts = null;
     this.listing = new Listing({ api, say, onhover, onleave, onselect: (line, ranges, jump) => onselect(this, line, ranges, jump) });
     this.graph = new GraphView({ api, say, onrange: (range) => onrange(this, range) });
@@ -71,9 +70,9 @@ export class Column {
   }
 
   /**
-   * Offers these tabs.
+   * Shows these tabs.
    * @param {string[]} panes
-   * @param {string} pane the chosen one
+   * @param {string} pane the selected one
    */
   offer(panes, pane) {
     if (panes.join('\n') !== this.panes.join('\n') || pane !== this.pane) {
@@ -124,11 +123,11 @@ export class Column {
   }
 
   /**
-   * Lights what was decoded from these bytes.
+   * Highlights what was decoded from these bytes.
    * @param {Range | null} range
    * @param {boolean} reveal
    * @param {Range[]} also
-   * @returns {Promise<number | undefined>} the line that holds the first of them
+   * @returns {Promise<number | undefined>} the line of the first byte
    */
   light(range, reveal, also) {
     this.graph.light(range);
@@ -143,7 +142,7 @@ export class Column {
     this.panel.replaceChildren(this.message);
   }
 
-  /** Puts the focus into what is shown. */
+  /** Focuses the contents. */
   focus() {
     const target = this.panel.querySelector('[tabindex="0"]');
     if (target instanceof HTMLElement) target.focus();

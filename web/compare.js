@@ -1,4 +1,4 @@
-/** Two functions, programs or files side by side: what changed, and where the listings differ. */
+/** Comparison of two functions, programs or files: the changes, and the listings side by side. */
 
 import { count, fill, h, plural } from './dom.js';
 import { tokenNodes } from './listing.js';
@@ -9,7 +9,7 @@ import { aborted, nothing, problem, RowBox, waiting } from './rows.js';
 /** @typedef {{number: number, tokens: Token[], changed: boolean} | null} Half */
 
 /**
- * The rows of a hunk: lines of both sides in one row, what only one side has beside what only the other has.
+ * Returns the rows of a hunk. Common lines share a row; removed and added lines are paired in order.
  * @param {import('./protocol.js').Comparison['hunks'][number]} hunk
  * @returns {[Half, Half][]}
  */
@@ -51,7 +51,7 @@ export class Comparison {
     this.api = api;
     this.say = say;
     this.key = '';
-    /** @type {([Half, Half] | string)[]} a string stands between two hunks */
+    /** @type {([Half, Half] | string)[]} a string separates two hunks */
     this.rows = [];
     this.controller = new AbortController();
     this.head = h('div', { class: 'compare-head' });
@@ -104,7 +104,7 @@ export class Comparison {
       changes.length > 0 && h('div', { class: 'table-scroll changes', tabIndex: 0, role: 'region', 'aria-label': 'Changes' }, h('table', {},
         h('thead', {}, h('tr', {}, ...['change', 'of', 'left', 'right'].map((label) => h('th', { scope: 'col' }, label)))),
         h('tbody', {}, ...changes.map((change) => h('tr', {}, h('td', {}, change.kind), h('td', {}, change.name), h('td', {}, change.before ?? '–'), h('td', {}, change.after ?? '–')))))),
-      more > 0 && h('p', { class: 'muted' }, `${count(more)} more differences: unshade diff shows them all.`));
+      more > 0 && h('p', { class: 'muted' }, `${count(more)} more differences. unshade diff shows all of them.`));
     this.rows = hunks.flatMap((hunk, index) => {
       /** @type {([Half, Half] | string)[]} */
       const rows = pair(hunk);
@@ -112,9 +112,9 @@ export class Comparison {
       return rows;
     });
     this.box.reset(this.rows.length);
-    if (answer.same) this.over.replaceChildren(nothing('They are the same.'));
-    else if (this.rows.length === 0) this.over.replaceChildren(nothing(changes.length ? 'The listings are the same.' : 'There is nothing to compare.'));
-    this.say(answer.same ? 'They are the same.' : `${plural(changes.length, 'change')}, ${plural(hunks.length, 'place')} in the listing`);
+    if (answer.same) this.over.replaceChildren(nothing('No differences.'));
+    else if (this.rows.length === 0) this.over.replaceChildren(nothing(changes.length ? 'The listings do not differ.' : 'There is nothing to compare.'));
+    this.say(answer.same ? 'No differences' : `${plural(changes.length, 'change')}, ${plural(hunks.length, 'difference')} in the listing`);
   }
 
   /**

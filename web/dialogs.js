@@ -1,4 +1,4 @@
-/** The small windows: go to an offset, the uses of a name, what can be downloaded, opening files. */
+/** Small dialogs: go to an offset, uses of a name, downloads, opening files. */
 
 import { h, hex, plural, size } from './dom.js';
 import { modal } from './keys.js';
@@ -10,7 +10,7 @@ import { openButtons, recentList } from './welcome.js';
 /** @typedef {import('./protocol.js').Range} Range */
 
 /**
- * What was typed, as an offset or a line.
+ * Parses an offset or a line number.
  * @param {string} text
  * @returns {{offset: number} | {line: number} | null}
  */
@@ -27,18 +27,18 @@ export function readPlace(text) {
  */
 export function goToPlace(space, onchoose) {
   const input = h('input', { class: 'field', 'aria-label': 'Offset or line', placeholder: '0x8f30, 36656 or line 12', autocomplete: 'off', spellcheck: false });
-  const fault = h('p', { class: 'hint', role: 'status' });
+  const problem = h('p', { class: 'hint', role: 'status' });
   const form = h('form', { class: 'search-line', onsubmit: (/** @type {Event} */ event) => {
     event.preventDefault();
     const place = readPlace(input.value.trim());
     if (!place || 'offset' in place && (place.offset < space[0] || place.offset >= space[1])) {
-      fault.textContent = `There is nothing there: the bytes go from ${hex(space[0])} to ${hex(space[1])}.`;
+      problem.textContent = `Enter an offset from ${hex(space[0])} to ${hex(space[1])}, or a line.`;
       return;
     }
     onchoose(place);
     dialog.close();
   } }, input, h('button', { type: 'submit', class: 'primary' }, 'Go'));
-  const dialog = modal('Go to', form, fault);
+  const dialog = modal('Go to', form, problem);
   dialog.showModal();
   input.focus();
 }
@@ -54,7 +54,7 @@ export function showUses({ links, lines, go }, after) {
     create: () => h('div', { class: 'row result' }, h('span', { class: 'result-where' }), h('span', { class: 'result-text mono' })),
     render: (row, index) => {
       const line = lines[index];
-      row.children[0].textContent = `${places[index].line + 1}${index === 0 && links.definition ? ' defined' : ''}`;
+      row.children[0].textContent = `${places[index].line + 1}${index === 0 && links.definition ? ' definition' : ''}`;
       row.children[1].textContent = line ? textOf(line).trim() : '';
     },
     onchoose: (index) => {
@@ -71,10 +71,10 @@ export function showUses({ links, lines, go }, after) {
   box.element.focus();
 }
 
-/** What can be extracted, as the window says it. */
+/** The labels of downloads. */
 const EXTRACTS = /** @type {Record<string, string>} */ ({
-  program: 'The program as it stands in the file', module: 'The module (.air, .bc, .cubin)', listing: 'The listing',
-  source: 'The source', yaml: 'YAML, from which it can be built again', zip: 'All modules, as a .zip',
+  program: 'The program, as in the file', module: 'The module (.air, .bc, .cubin)', listing: 'The listing',
+  source: 'The source', yaml: 'YAML, which can be assembled again', zip: 'All modules, as a .zip',
 });
 
 /**
@@ -92,10 +92,10 @@ export function showDownloads(groups) {
 }
 
 /**
- * Hands bytes to the browser as a file.
+ * Downloads bytes as a file.
  * @param {string} name
  * @param {Blob} blob
- * @returns {string} what was saved
+ * @returns {string} name and size, for the status line
  */
 export function save(name, blob) {
   const address = URL.createObjectURL(blob);
@@ -110,7 +110,7 @@ export function save(name, blob) {
  */
 export function showOpen(onfiles, onerror) {
   const dialog = modal('Open', openButtons(onfiles, () => dialog.close()),
-    h('p', { class: 'muted' }, 'Files stay on this machine. You can also drop or paste them anywhere on the page.'), recentList((files) => {
+    h('p', { class: 'muted' }, 'Files stay on this computer. You can also drop or paste them anywhere on the page.'), recentList((files) => {
       dialog.close();
       onfiles(files);
     }, onerror));

@@ -1,13 +1,13 @@
 /**
- * Making nodes. Every text goes through `textContent` or a text node, never through HTML: the names and sources that
- * are shown come from files that nobody vouches for.
+ * Creates DOM nodes. All text goes through `textContent` or text nodes, never through HTML: names and sources come
+ * from untrusted files.
  */
 
 /** @typedef {Node | string | null | undefined | false} Child */
 
 /**
- * An element with its properties and children. `class`, `aria-*`, `role`, `data-*` and `for` are attributes; `on*` are
- * listeners; the rest are properties.
+ * Creates an element. `class`, `aria-*`, `role`, `data-*` and `for` are attributes; `on*` are listeners; all others
+ * are properties.
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag
  * @param {Record<string, any>} [properties]
@@ -35,7 +35,7 @@ export function append(parent, children) {
 }
 
 /**
- * Puts these children in the place of those that are there.
+ * Replaces the children of an element.
  * @param {Element} parent
  * @param {...Child} children
  */
@@ -45,7 +45,7 @@ export function fill(parent, ...children) {
 }
 
 /**
- * An element of an SVG, with its attributes.
+ * Creates an SVG element with attributes.
  * @param {string} tag
  * @param {Record<string, string | number>} [attributes]
  * @param {...(Node | string)} children
@@ -59,7 +59,7 @@ export function svg(tag, attributes = {}, ...children) {
 }
 
 /**
- * The element of the page with this id, which the page's own HTML has.
+ * Returns an element of the static HTML by id.
  * @param {string} id
  * @returns {HTMLElement}
  */
@@ -69,7 +69,7 @@ export function byId(id) {
   return element;
 }
 
-/** Paths of the icons, drawn on 16 × 16 with a stroke. */
+/** Icon paths, stroked, on a 16 × 16 grid. */
 const ICONS = {
   menu: 'M2.5 4h11M2.5 8h11M2.5 12h11',
   search: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10ZM10.7 10.7 14 14',
@@ -98,7 +98,7 @@ export function icon(name) {
 }
 
 /**
- * A button with an icon: its label is read out and shown when one points at it, with its key.
+ * Creates an icon button. The label is its accessible name and, with the key, its tooltip.
  * @param {keyof typeof ICONS} name
  * @param {string} label
  * @param {(event: Event) => void} onclick
@@ -129,7 +129,7 @@ export function plural(number, one, many = `${one}s`) {
 }
 
 /**
- * A size as the command line prints it: kB and MB of a thousand.
+ * Formats a size as the command line does, with 1000 bytes per kB.
  * @param {number} bytes
  */
 export function size(bytes) {
@@ -147,7 +147,7 @@ export function hex(offset) {
 }
 
 /**
- * The last part of a path that names something: of `a.whl!lib/x.dylib!__TEXT,metal@0x40` the last.
+ * Returns the last component of a path.
  * @param {string} path
  */
 export function baseName(path) {

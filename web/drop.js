@@ -1,12 +1,12 @@
 /**
- * Opening files: chosen, dropped, pasted, or a folder of them. Where the browser gives handles of files, they come with
- * them, so that a file can be opened again ([`recent`]).
+ * Opening files: by file chooser, drag and drop, or paste; folders too. Where the browser provides file handles, they
+ * are returned, so that a file can be reopened (`recent.js`).
  */
 
 import { h } from './dom.js';
 
-/** Files taken of one folder. */
-const MOST = 500;
+/** Maximum number of files taken from a folder. */
+const MAX_FILES = 500;
 
 /** @typedef {{file: File, name: string, handle?: FileSystemFileHandle}} Opened */
 
@@ -48,12 +48,12 @@ export function listenForFiles(onfiles) {
 }
 
 /**
- * What was dropped, folders walked through.
+ * Returns the dropped files, including those in folders.
  * @param {DataTransfer} transfer
  * @returns {Promise<Opened[]>}
  */
 async function dropped(transfer) {
-  // The entries have to be taken before the first wait: after it the list is empty.
+  // Take the entries before the first await: after it the list is empty.
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter((entry) => entry !== null && entry !== undefined);
   const handles = await Promise.all([...transfer.items].map((item) => /** @type {any} */ (item).getAsFileSystemHandle?.().catch(() => undefined)));
   const handleOf = (/** @type {string} */ name) => handles.find((handle) => handle?.kind === 'file' && handle.name === name);
@@ -62,7 +62,7 @@ async function dropped(transfer) {
   const files = [];
   /** @type {[FileSystemEntry, string][]} */
   const waiting = entries.map((entry) => [entry, '']);
-  for (let next = waiting.shift(); next && files.length < MOST; next = waiting.shift()) {
+  for (let next = waiting.shift(); next && files.length < MAX_FILES; next = waiting.shift()) {
     const [entry, folder] = next;
     if (entry.isFile) {
       const file = await new Promise((resolve, reject) => /** @type {FileSystemFileEntry} */ (entry).file(resolve, reject));
@@ -71,9 +71,9 @@ async function dropped(transfer) {
       const reader = /** @type {FileSystemDirectoryEntry} */ (entry).createReader();
       for (;;) {
         /** @type {FileSystemEntry[]} */
-        const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
-        if (some.length === 0) break;
-        waiting.push(.../** @type {[FileSystemEntry, string][]} */ (some.map((child) => [child, `${folder}${entry.name}/`])));
+        const batch = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+        if (batch.length === 0) break;
+        waiting.push(.../** @type {[FileSystemEntry, string][]} */ (batch.map((child) => [child, `${folder}${entry.name}/`])));
       }
     }
   }
@@ -81,7 +81,7 @@ async function dropped(transfer) {
 }
 
 /**
- * Asks the browser for files.
+ * Opens the browser's file chooser.
  * @param {boolean} folder
  * @param {(files: Opened[]) => void} onfiles
  */
@@ -91,16 +91,16 @@ export async function chooseFiles(folder, onfiles) {
     try {
       /** @type {FileSystemFileHandle[]} */
       const handles = await pick({ multiple: true });
-      return onfiles(await Promise.all(handles.slice(0, MOST).map(async (handle) => ({ file: await handle.getFile(), name: handle.name, handle }))));
+      return onfiles(await Promise.all(handles.slice(0, MAX_FILES).map(async (handle) => ({ file: await handle.getFile(), name: handle.name, handle }))));
     } catch (error) {
-      // Nothing was chosen; or the page may not ask so, being in a frame.
+      // Cancelled; or pages in frames may not use this chooser, so use an input instead.
       if (/** @type {any} */ (error)?.name === 'AbortError') return;
     }
   }
   const input = h('input', { type: 'file', multiple: true, class: 'visually-hidden', 'aria-label': 'Files to open' });
   if (folder) input.webkitdirectory = true;
   input.addEventListener('change', () => {
-    onfiles([...(input.files ?? [])].slice(0, MOST).map((file) => ({ file, name: file.webkitRelativePath || file.name })));
+    onfiles([...(input.files ?? [])].slice(0, MAX_FILES).map((file) => ({ file, name: file.webkitRelativePath || file.name })));
     input.remove();
   });
   input.addEventListener('cancel', () => input.remove());

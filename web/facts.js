@@ -1,4 +1,4 @@
-/** What is known of a program or a function: its declaration, cards of facts, tables of its arguments and resources. */
+/** The facts of a program or function: declaration, cards, tables. */
 
 import { count, fill, h } from './dom.js';
 import { tokenNodes } from './listing.js';
@@ -47,7 +47,7 @@ function showTable(table, onrange) {
 }
 
 /**
- * A value that stands in the file leads to its bytes.
+ * Creates a link to the bytes of a value, if it has any.
  * @param {string} value
  * @param {Range | undefined} range
  * @param {(range: Range) => void} onrange
@@ -57,7 +57,7 @@ function rangeButton(value, range, onrange) {
   return h('button', { type: 'button', class: 'value', title: `0x${range[0].toString(16)}, ${count(range[1] - range[0])} bytes`, onclick: () => onrange(range) }, value);
 }
 
-/** How severities are marked: a sign beside the colour, for those who do not see it. */
+/** Marks of severities, in addition to colours. */
 const SIGNS = /** @type {Record<string, string>} */ ({ error: '✕', warning: '!', note: 'i' });
 
 /**

@@ -1,4 +1,4 @@
-/** The files that are open, and the programs in each: a tree to choose from, hidden where there is one of each. */
+/** The tree of open files and their programs; hidden if there is nothing to choose. */
 
 import { append, baseName, count, h, size } from './dom.js';
 import { Tree } from './tree.js';
@@ -9,8 +9,8 @@ import { Tree } from './tree.js';
 /** @typedef {{entry: FileEntry, program?: Program}} FileNode */
 /** @typedef {{promise: Promise<Overview>, controller: AbortController}} Opening */
 
-/** Rows that the list takes at most, before it scrolls. */
-const TALLEST = 9;
+/** Maximum number of rows before the list scrolls. */
+const MAX_ROWS = 9;
 
 export class FileTree {
   /**
@@ -21,7 +21,7 @@ export class FileTree {
   constructor({ api, onchoose }) {
     /** @type {FileEntry[]} */
     this.files = [];
-    this.marked = '';
+    this.selectedKey = '';
     this.rows = 0;
     /** @type {Map<number, Opening>} */
     this.overviews = new Map();
@@ -29,7 +29,7 @@ export class FileTree {
     /** @type {Tree<FileNode>} */
     this.tree = new Tree({
       label: 'Files and programs',
-      // How many programs a file has is known once it was looked into.
+      // Programs are added when a file is opened.
       count: (/** @type {FileNode} */ _node) => 0,
       load: async () => [],
       render: (/** @type {HTMLElement} */ row, /** @type {FileNode} */ node) => this.#render(row, node),
@@ -40,7 +40,7 @@ export class FileTree {
   }
 
   /**
-   * What is in a file; asked for once. Whoever stops it may ask again.
+   * Requests the overview of a file, once. After cancelling it can be requested again.
    * @param {number} file
    * @returns {Opening}
    */
@@ -57,7 +57,8 @@ export class FileTree {
   }
 
   /**
-   * A program, in full: of a file with many of them the overview tells only the first so.
+   * Returns a program with all details. For a file with many programs the overview has brief entries after the first
+   * ones.
    * @param {Overview} overview
    * @param {number} number
    * @returns {Promise<Program | null>}
@@ -74,31 +75,31 @@ export class FileTree {
   /** @param {FileEntry[]} files */
   set(files) {
     this.files = files;
-    this.marked = '';
-    this.rows = Math.min(TALLEST, files.length);
+    this.selectedKey = '';
+    this.rows = Math.min(MAX_ROWS, files.length);
     this.tree.setRoots(files.map((entry) => ({ entry })));
   }
 
   /**
-   * Shows which file and program is chosen, and the programs of a file that has several.
+   * Highlights the selected file and program, and lists the programs of a file that has several.
    * @param {Overview} overview
    * @param {number} program
    * @returns {boolean} whether there is anything to choose from
    */
-  mark({ file, programs }, program) {
+  select({ file, programs }, program) {
     const several = programs.length > 1;
     const at = this.files.findIndex((entry) => entry.file === file.file);
     const root = this.tree.roots[at];
     const key = `${file.file}/${program}`;
-    if (root && this.marked !== key) {
-      this.marked = key;
+    if (root && this.selectedKey !== key) {
+      this.selectedKey = key;
       if (several && root.count === 0) {
         root.count = programs.length;
         programs.forEach((program, index) => root.children.set(index, {
           data: { entry: root.data.entry, program }, parent: root, index, depth: 1, count: 0, open: false, children: new Map(),
         }));
       }
-      this.rows = Math.min(TALLEST, this.files.length + (several ? programs.length : 0));
+      this.rows = Math.min(MAX_ROWS, this.files.length + (several ? programs.length : 0));
       this.tree.reveal(several ? [at, Math.max(0, programs.findIndex((other) => other.program === program))] : [at]);
     }
     return several || this.files.length > 1;

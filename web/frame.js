@@ -1,4 +1,4 @@
-/** The frame of the page: what stands where, what can be folded away, and the line at the foot that says what is. */
+/** The page frame: layout of the parts, sections that can be collapsed, the status line. */
 
 import { append, byId, fill, h, icon, iconButton, plural } from './dom.js';
 import { showFindings } from './facts.js';
@@ -8,7 +8,7 @@ import { splitter } from './splitter.js';
 /** @typedef {import('./protocol.js').Finding} Finding */
 /** @typedef {{name: Parameters<typeof iconButton>[0], label: string, key: string, run: () => void}} Tool */
 
-/** Below this width the list is a drawer. */
+/** Below this width the sidebar is a drawer. */
 export const NARROW = window.matchMedia('(max-width: 759px)');
 
 export class Frame {
@@ -19,9 +19,9 @@ export class Frame {
    * @param {HTMLElement} parts.outline
    * @param {HTMLElement[]} parts.columns
    * @param {HTMLElement} parts.hex
-   * @param {Tool[]} parts.tools of the page
-   * @param {Tool[]} parts.views of the reading pane
-   * @param {(offset: number) => void} parts.onoffset a diagnostic's place was chosen
+   * @param {Tool[]} parts.tools tools for the whole page
+   * @param {Tool[]} parts.views tools for the reading pane
+   * @param {(offset: number) => void} parts.onoffset the offset of a diagnostic was chosen
    * @param {() => void} parts.onverify
    */
   constructor({ files, list, outline, columns, hex, tools, views, onoffset, onverify }) {
@@ -40,7 +40,7 @@ export class Frame {
     this.files = new Section('files-body', 'Files', files, true);
     this.outline = new Section('outline-body', 'Structure', outline, false);
     append(byId('side'), [this.files.element, list, this.outline.element]);
-    byId('side').after(splitter({ label: 'Width of the list', axis: 'x', name: '--side-width', key: 'unshade.side-width', least: 200, from: 'start' }));
+    byId('side').after(splitter({ label: 'Width of the sidebar', axis: 'x', name: '--side-width', key: 'unshade.side-width', min: 200, from: 'start' }));
 
     this.title = h('h2', { class: 'title' });
     this.subtitle = h('p', { class: 'subtitle muted' });
@@ -53,7 +53,7 @@ export class Frame {
     this.numbers = h('span', { class: 'muted bytes-numbers' });
     this.bytes = h('section', { class: 'bytes', 'aria-label': 'Bytes of the program' },
       h('div', { class: 'bytes-head' }, this.place, this.numbers), hex);
-    this.bytesSplitter = splitter({ label: 'Height of the bytes', axis: 'y', name: '--bytes-height', key: 'unshade.bytes-height', least: 80, from: 'end' });
+    this.bytesSplitter = splitter({ label: 'Height of the bytes', axis: 'y', name: '--bytes-height', key: 'unshade.bytes-height', min: 80, from: 'end' });
     append(byId('reader'), [head, this.columns, this.bytesSplitter, this.bytes]);
 
     this.diagnostics = h('section', { id: 'diagnostics', class: 'diagnostics', 'aria-label': 'Diagnostics', hidden: true });
@@ -106,22 +106,22 @@ export class Frame {
     this.toggle.setAttribute('aria-expanded', String(open));
     if (!open) return;
     fill(this.diagnostics, this.findings.length > 0 ? showFindings(this.findings, this.onoffset) : nothing('Nothing to report.'),
-      h('div', { class: 'diagnostics-foot' }, h('button', { type: 'button', class: 'quiet', onclick: this.onverify }, 'Verify all of it'),
-        h('span', { class: 'muted' }, 'Structure, sizes and every hash, as unshade verify does.')));
+      h('div', { class: 'diagnostics-foot' }, h('button', { type: 'button', class: 'quiet', onclick: this.onverify }, 'Verify everything'),
+        h('span', { class: 'muted' }, 'Checks structure, sizes and all hashes, like unshade verify.')));
   }
 
   /**
-   * Says what happened, in the foot and to screen readers.
+   * Shows a message in the status line, and announces it to screen readers.
    * @param {string} text
-   * @param {boolean} [fault]
+   * @param {boolean} [isError]
    */
-  say(text, fault = false) {
+  say(text, isError = false) {
     this.status.textContent = text;
-    this.status.classList.toggle('fault', fault);
+    this.status.classList.toggle('fault', isError);
   }
 }
 
-/** A part of the list that can be folded away. */
+/** A collapsible section of the sidebar. */
 class Section {
   /**
    * @param {string} id

@@ -1,4 +1,4 @@
-/** The control-flow graph of a function: blocks with their first lines, edges with their causes; drawn as SVG. */
+/** The control-flow graph of a function as SVG: blocks with their first lines, and labelled edges. */
 
 import { count, fill, h, iconButton, plural, svg } from './dom.js';
 import { layout } from './layered.js';
@@ -9,12 +9,12 @@ import { aborted, nothing, problem, waiting } from './rows.js';
 /** @typedef {import('./protocol.js').Range} Range */
 /** @typedef {{file: number, program: number, item?: number}} Subject */
 
-/** More is no picture any longer. */
-const MOST_BLOCKS = 700;
-const LINES = 12;
-const COLUMNS = 60;
-const CHARACTER = 6.65;
-const LINE = 15;
+/** Maximum number of blocks that are drawn. */
+const MAX_BLOCKS = 700;
+const MAX_LINES = 12;
+const MAX_COLUMNS = 60;
+const CHARACTER_WIDTH = 6.65;
+const LINE_HEIGHT = 15;
 
 export class GraphView {
   /**
@@ -38,12 +38,12 @@ export class GraphView {
     this.range = null;
     this.controller = new AbortController();
     this.functions = h('select', { 'aria-label': 'Function of the module', hidden: true, onchange: () => this.#load(Number(this.functions.value)) });
-    this.said = h('span', { class: 'muted' });
+    this.summary = h('span', { class: 'muted' });
     this.canvas = h('div', { class: 'graph-canvas', tabIndex: 0, role: 'group', 'aria-label': 'Control-flow graph' });
     this.canvas.addEventListener('keydown', (event) => this.#key(event));
     this.over = h('div', { class: 'over' });
     this.element = h('div', { class: 'graph' },
-      h('div', { class: 'graph-bar' }, this.functions, this.said, h('span', { class: 'grow' }),
+      h('div', { class: 'graph-bar' }, this.functions, this.summary, h('span', { class: 'grow' }),
         iconButton('minus', 'Smaller', () => this.#scale(this.zoom / 1.25)),
         iconButton('plus', 'Larger', () => this.#scale(this.zoom * 1.25)),
         h('button', { type: 'button', class: 'quiet', onclick: () => this.#fit() }, 'Fit')),
@@ -66,7 +66,7 @@ export class GraphView {
     this.controller = controller;
     this.canvas.replaceChildren();
     this.over.replaceChildren();
-    this.said.textContent = '';
+    this.summary.textContent = '';
     this.graph = null;
     this.blocks = [];
     try {
@@ -86,20 +86,20 @@ export class GraphView {
   /** @param {Graph} graph */
   #draw(graph) {
     const { blocks, edges, loops } = graph;
-    this.said.textContent = [plural(blocks.length, 'block'), plural(edges.length, 'edge'), plural(loops.length, 'loop')].join(' · ');
-    if (blocks.length === 0) return this.over.replaceChildren(nothing('There is no code in it.'));
-    if (blocks.length > MOST_BLOCKS) {
-      return this.over.replaceChildren(nothing(`${count(blocks.length)} blocks are too many for a picture.`, h('p', {}, 'Write it for Graphviz instead: '), h('code', {}, 'unshade dis FILE FUNCTION --cfg dot')));
+    this.summary.textContent = [plural(blocks.length, 'block'), plural(edges.length, 'edge'), plural(loops.length, 'loop')].join(' · ');
+    if (blocks.length === 0) return this.over.replaceChildren(nothing('There is no code.'));
+    if (blocks.length > MAX_BLOCKS) {
+      return this.over.replaceChildren(nothing(`${count(blocks.length)} blocks are too many to draw.`, h('p', {}, 'Export it for Graphviz instead: '), h('code', {}, 'unshade dis FILE FUNCTION --cfg dot')));
     }
     this.graph = graph;
     const shown = blocks.map((block) => {
-      const lines = block.lines.slice(0, LINES).map((line) => {
-        const tokens = withoutPlace(line.tokens);
+      const lines = block.lines.slice(0, MAX_LINES).map((line) => {
+        const tokens = withoutAddress(line.tokens);
         return { tokens, text: textOf({ tokens }) };
       });
       const more = block.lines.length - lines.length;
-      const longest = Math.max(block.label.length + 2, ...lines.map(({ text }) => Math.min(text.length, COLUMNS)), more ? 12 : 0);
-      return { lines, more, width: Math.ceil(longest * CHARACTER) + 18, height: (lines.length + 1 + (more ? 1 : 0)) * LINE + 10 };
+      const longest = Math.max(block.label.length + 2, ...lines.map(({ text }) => Math.min(text.length, MAX_COLUMNS)), more ? 12 : 0);
+      return { lines, more, width: Math.ceil(longest * CHARACTER_WIDTH) + 18, height: (lines.length + 1 + (more ? 1 : 0)) * LINE_HEIGHT + 10 };
     });
     const placed = layout(shown, edges);
     this.size = { width: placed.width, height: placed.height };
@@ -117,9 +117,9 @@ export class GraphView {
       const { label, reached, loop_depth: depth, range } = blocks[index];
       const group = svg('g', { class: `block depth-${Math.min(depth, 3)}${reached ? '' : ' unreached'}`, transform: `translate(${placed.x[index]} ${placed.y[index]})` },
         svg('rect', { width: block.width, height: block.height, rx: 3 }),
-        svg('text', { x: 9, y: LINE, class: 'block-label' }, label + (reached ? '' : ' (never reached)')),
-        ...block.lines.map(({ tokens }, k) => drawLine(tokens, 9, (k + 2) * LINE)));
-      if (block.more) group.append(svg('text', { x: 9, y: (block.lines.length + 2) * LINE, class: 'more' }, `… ${block.more} more`));
+        svg('text', { x: 9, y: LINE_HEIGHT, class: 'block-label' }, label + (reached ? '' : ' (unreachable)')),
+        ...block.lines.map(({ tokens }, k) => drawLine(tokens, 9, (k + 2) * LINE_HEIGHT)));
+      if (block.more) group.append(svg('text', { x: 9, y: (block.lines.length + 2) * LINE_HEIGHT, class: 'more' }, `… ${block.more} more`));
       group.addEventListener('click', (event) => {
         if (!(document.getSelection()?.isCollapsed ?? true)) return;
         const word = event.target instanceof Element ? event.target.closest('[data-link]') : null;
@@ -136,14 +136,14 @@ export class GraphView {
     this.canvas.replaceChildren(this.picture);
     this.active = -1;
     this.light(this.range);
-    this.canvas.setAttribute('aria-label', `Control-flow graph, ${this.said.textContent}; arrow keys walk the blocks`);
+    this.canvas.setAttribute('aria-label', `Control-flow graph, ${this.summary.textContent}; use the arrow keys to move between blocks`);
     this.#fit(1, 0.72);
     const entry = (placed.x[0] + shown[0].width / 2) * this.zoom;
     this.canvas.scrollTo(entry - this.canvas.clientWidth / 2, 0);
   }
 
   /**
-   * Marks all uses of a name.
+   * Highlights all uses of a name.
    * @param {number | null} link
    */
   #lightUses(link) {
@@ -151,9 +151,9 @@ export class GraphView {
   }
 
   /**
-   * Goes to the block that a label is of, or to the one in which a value is defined.
+   * Goes to the block that a label names, or that defines a value.
    * @param {number} link
-   * @returns {boolean} whether it is in this function
+   * @returns {boolean} whether the definition is in this function
    */
   #toDefinition(link) {
     const defines = (/** @type {import('./protocol.js').Line} */ line) => line.tokens.some((token) => token[2] !== undefined && token[2] < 0 && entity(token[2]) === link);
@@ -168,7 +168,7 @@ export class GraphView {
   }
 
   /**
-   * Marks the blocks that these bytes are of.
+   * Highlights the blocks that contain these bytes.
    * @param {Range | null} range
    */
   light(range) {
@@ -180,13 +180,13 @@ export class GraphView {
   }
 
   /**
-   * @param {number} [most]
-   * @param {number} [least]
+   * @param {number} [max]
+   * @param {number} [min]
    */
-  #fit(most = 1.5, least = 0.1) {
+  #fit(max = 1.5, min = 0.1) {
     if (!this.size) return;
     const wide = (this.canvas.clientWidth - 4) / this.size.width;
-    this.#scale(Math.max(least, Math.min(most, wide)));
+    this.#scale(Math.max(min, Math.min(max, wide)));
   }
 
   /** @param {number} zoom */
@@ -229,10 +229,10 @@ export class GraphView {
 }
 
 /**
- * A line without what says where it stands, which the block's label does: its address as a comment, and white space.
+ * Removes leading white space and the address comment of a line, which the block's label already shows.
  * @param {import('./protocol.js').Token[]} tokens
  */
-function withoutPlace(tokens) {
+function withoutAddress(tokens) {
   const first = tokens.findIndex(([kind, text]) => text.trim() !== '' && !(kind === 'comment' && text.startsWith('/*')));
   return first < 0 ? tokens : tokens.slice(first);
 }
@@ -244,7 +244,7 @@ function withoutPlace(tokens) {
  */
 function drawLine(tokens, x, y) {
   const text = svg('text', { x, y, class: 'block-line' });
-  let left = COLUMNS;
+  let left = MAX_COLUMNS;
   for (const [kind, word, link] of tokens) {
     if (left <= 0) break;
     const part = word.length > left ? `${word.slice(0, left - 1)}…` : word;
@@ -256,8 +256,8 @@ function drawLine(tokens, x, y) {
 }
 
 /**
- * A line through points that leaves a foot and enters a head upright. One that leads upwards turns round below its
- * first point and above its last.
+ * Returns a smooth path through points that leaves and enters blocks vertically. A path of a back edge turns below
+ * its first point and above its last one.
  * @param {[number, number][]} points
  * @param {boolean} back
  */

@@ -1,6 +1,6 @@
 /**
- * The bytes: sixteen a row (eight or thirty-two, as there is room), of which those in sight exist. A selected range is lit;
- * a byte that is clicked is selected, with Shift all up to it.
+ * The hex view: 8, 16 or 32 bytes per row, as the width allows. Only visible rows exist in the DOM. Clicking selects
+ * a byte; Shift extends the selection.
  */
 
 import { h, hex } from './dom.js';
@@ -9,11 +9,11 @@ import { VirtualRows } from './virtual.js';
 
 /** @typedef {import('./protocol.js').Range} Range */
 
-/** Bytes a request. */
+/** Bytes per request. */
 const PAGE = 4096;
-/** Bytes a row, where they fit. */
-const WIDTHS = [32, 16, 8];
-/** Left and right of the rows, in CSS pixels, with a scroll bar. */
+/** Bytes per row, widest first. */
+const ROW_WIDTHS = [32, 16, 8];
+/** Horizontal margins of the rows including a scroll bar, in CSS pixels. */
 const MARGINS = 44;
 
 export class HexView {
@@ -33,9 +33,9 @@ export class HexView {
     this.width = 16;
     /** @type {Range | null} */
     this.range = null;
-    /** The selected range, and what belongs to it. @type {Range[]} */
+    /** The selected range, and further ranges highlighted with it. @type {Range[]} */
     this.lit = [];
-    /** The bytes of what is shown elsewhere. @type {Range | null} */
+    /** The bytes of the function shown in the reading pane. @type {Range | null} */
     this.extent = null;
     this.element = h('div', { class: 'hex mono', role: 'group', 'aria-label': 'Bytes', tabIndex: 0 });
     /** @type {Pages<number>} */
@@ -63,7 +63,7 @@ export class HexView {
   show(file, program, space) {
     if (this.at?.file === file && this.at.program === program) return;
     this.at = { file, program };
-    // Rows begin at round offsets; before the space there is nothing.
+    // The first row starts at a multiple of 16; bytes before the program are blank.
     this.start = space[0] - (space[0] % 16);
     this.end = space[1];
     this.pages.clear();
@@ -74,7 +74,7 @@ export class HexView {
   }
 
   /**
-   * Lights a range, and others that belong to it.
+   * Highlights a range and further ranges.
    * @param {Range | null} range
    * @param {boolean} reveal
    * @param {Range[]} [also]
@@ -89,7 +89,7 @@ export class HexView {
   }
 
   /**
-   * Tints the bytes of the function that is shown.
+   * Marks the bytes of the current function.
    * @param {Range | null} extent
    * @param {boolean} reveal
    */
@@ -109,7 +109,7 @@ export class HexView {
   }
 
   /**
-   * The bytes from an offset on, as far as they are here.
+   * Returns the loaded bytes from an offset on.
    * @param {number} offset
    * @param {number} count
    * @returns {number[]}
@@ -126,8 +126,8 @@ export class HexView {
 
   #fit() {
     const room = (this.element.clientWidth - MARGINS) / this.#characterWidth();
-    // Digits and gaps, the characters, the offset and what is between the three.
-    const width = WIDTHS.find((width) => width * 4 + width / 8 + 13 <= room) ?? 8;
+    // Columns: hex digits with gaps, characters, offset, and separators.
+    const width = ROW_WIDTHS.find((width) => width * 4 + width / 8 + 13 <= room) ?? 8;
     if (width === this.width || this.element.clientWidth === 0) return;
     const offset = this.start + Math.floor(this.rows.top) * this.width;
     this.width = width;
@@ -136,10 +136,10 @@ export class HexView {
   }
 
   /**
-   * @param {number} from counted from the first row
+   * @param {number} from relative to the first row
    * @param {number} count
    * @param {AbortSignal} signal
-   * @returns {Promise<number[]>} −1 for what does not exist
+   * @returns {Promise<number[]>} −1 for bytes outside the program
    */
   async #load(from, count, signal) {
     const first = this.start + from;
@@ -165,9 +165,9 @@ export class HexView {
     const digits = [];
     /** @type {(HTMLElement | string)[]} */
     const characters = [];
-    // One node a run of bytes of the same look; the gap between two looks has none.
+    // One node per run of bytes with the same style; gaps between runs have no style.
     for (let k = 0; k < count;) {
-      const look = this.#look(first + k);
+      const style = this.#style(first + k);
       let words = '';
       let letters = '';
       const begin = k;
@@ -176,17 +176,17 @@ export class HexView {
         words += (k === begin ? '' : gap(k)) + (byte === undefined ? '··' : byte < 0 ? '  ' : byte.toString(16).padStart(2, '0'));
         letters += byte === undefined || byte < 0 ? ' ' : byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : '·';
         k++;
-      } while (k < count && this.#look(first + k) === look);
+      } while (k < count && this.#style(first + k) === style);
       if (begin > 0) digits.push(gap(begin));
-      digits.push(look ? h('span', { class: look }, words) : words);
-      characters.push(look ? h('span', { class: look }, letters) : letters);
+      digits.push(style ? h('span', { class: style }, words) : words);
+      characters.push(style ? h('span', { class: style }, letters) : letters);
     }
     bytes.replaceChildren(...digits, ' '.repeat(Math.max(0, span(this.width) - span(count))));
     text.replaceChildren(...characters);
   }
 
   /** @param {number} offset */
-  #look(offset) {
+  #style(offset) {
     if (this.lit.some((lit) => offset >= lit[0] && offset < lit[1])) return 'lit';
     if (this.extent && offset >= this.extent[0] && offset < this.extent[1]) return 'extent';
     return '';
@@ -200,7 +200,7 @@ export class HexView {
     if (!cell) return;
     const box = cell.getBoundingClientRect();
     const column = Math.floor((event.clientX - box.left) / this.#characterWidth());
-    // Three characters a byte, and one more before each further eight.
+    // Three characters per byte, and one more before each group of eight.
     const k = cell.classList.contains('hex-text') ? column : Math.floor((column - Math.floor(column / 25)) / 3);
     if (k < 0 || k >= this.width) return;
     this.#select(this.start + index * this.width + k, event.shiftKey);
@@ -251,7 +251,7 @@ export class HexView {
 }
 
 /**
- * What stands before the digits of byte k of a row: eights stand apart.
+ * Returns the space before byte k of a row, wider between groups of eight.
  * @param {number} k
  */
 function gap(k) {
@@ -259,7 +259,7 @@ function gap(k) {
 }
 
 /**
- * How many characters the digits of this many bytes take.
+ * Returns the number of characters that the hex digits of `count` bytes take.
  * @param {number} count
  */
 function span(count) {
@@ -267,7 +267,7 @@ function span(count) {
 }
 
 /**
- * What bytes are as numbers, little end first.
+ * Formats bytes as little-endian numbers.
  * @param {number[]} bytes
  * @returns {string}
  */

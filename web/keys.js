@@ -1,8 +1,8 @@
 /**
- * One table of keys: what a key does and what `?` shows come from the same rows.
+ * The keyboard shortcuts. One table defines both the handlers and the help dialog.
  *
- * Single letters do nothing while one types into a field, and nothing with Ctrl, Alt or ⌘ held, which are the
- * browser's.
+ * Single letters are ignored while the user types into a field. Combinations with Ctrl, Alt or ⌘ are left to the
+ * browser.
  */
 
 import { h, icon } from './dom.js';
@@ -10,9 +10,9 @@ import { h, icon } from './dom.js';
 /**
  * @typedef {object} Key
  * @property {string} group
- * @property {string} keys as shown, alternatives separated by a space; `1…6` stands for a digit
+ * @property {string} keys as shown, alternatives separated by spaces; `1…6` means a digit
  * @property {string} does
- * @property {((event: KeyboardEvent) => void)} [run] absent where a widget handles the key itself
+ * @property {((event: KeyboardEvent) => void)} [run] absent if a widget handles the key itself
  */
 
 /**
@@ -29,7 +29,7 @@ export function listen(table) {
   }
   document.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (typing(event.target) || document.querySelector('dialog[open]')) return;
+    if (isTextInput(event.target) || document.querySelector('dialog[open]')) return;
     const key = byKey.get(event.key);
     if (!key?.run) return;
     event.preventDefault();
@@ -38,13 +38,13 @@ export function listen(table) {
 }
 
 /** @param {EventTarget | null} target */
-function typing(target) {
+function isTextInput(target) {
   return target instanceof HTMLInputElement && !['checkbox', 'radio', 'button'].includes(target.type)
     || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
 }
 
 /**
- * The window that lists them.
+ * Shows the help dialog.
  * @param {Key[]} table
  */
 export function showKeys(table) {
@@ -61,14 +61,14 @@ export function showKeys(table) {
       h('dd', {}, key.does),
     );
   }
-  const dialog = modal('Keys', h('div', { class: 'key-groups' },
+  const dialog = modal('Keyboard shortcuts', h('div', { class: 'key-groups' },
     ...[...groups].map(([name, list]) => h('section', {}, h('h3', {}, name), list))));
   dialog.classList.add('wide');
   dialog.showModal();
 }
 
 /**
- * A window over the page, which Esc closes and which leaves nothing behind.
+ * Creates a modal dialog, which Esc or a click outside closes, and which removes itself when closed.
  * @param {string} title
  * @param {...import('./dom.js').Child} children
  * @returns {HTMLDialogElement}

@@ -1,15 +1,16 @@
 /**
- * Layout of a directed graph in layers, after Sugiyama: edges that close a cycle are turned round, each node goes one
- * layer below its lowest predecessor, edges that span layers get a point in each, layers are ordered by the medians of
- * their neighbours, and places within a layer are the least-squares ones that keep that order (isotonic regression).
+ * Layered layout of a directed graph, after Sugiyama: back edges are reversed, each node is placed one layer below
+ * its lowest predecessor, edges that span layers get a dummy node in each, layers are ordered by the medians of their
+ * neighbours, and coordinates within a layer are the least-squares solution that keeps the order (isotonic
+ * regression).
  */
 
 /**
  * @typedef {object} Placed
  * @property {number[]} x left edge of each node
  * @property {number[]} y top edge of each node
- * @property {{points: [number, number][], edge: number, back: boolean}[]} routes from the foot of a node to the head of
- *   another; those of turned edges lead upwards
+ * @property {{points: [number, number][], edge: number, back: boolean}[]} routes from the bottom of a node to the top
+ *   of another; back edges lead upwards
  * @property {number} width
  * @property {number} height
  */
@@ -26,12 +27,12 @@ const SWEEPS = 8;
 export function layout(nodes, edges) {
   const back = backEdges(nodes.length, edges);
   const layerOf = layers(nodes.length, edges, back);
-  /** Nodes and, behind them, the points of edges. */
+  /** The widths of nodes, followed by those of dummy nodes. */
   const widths = nodes.map(({ width }) => width);
   const layer = [...layerOf];
   /** @type {{edge: number, chain: number[]}[]} */
   const chains = edges.map(({ from, to }, edge) => {
-    // A turned edge passes beside the layers of both its ends, and so gets a point in these as well.
+    // A back edge passes beside the layers of both its ends, so it gets a dummy node in these as well.
     const [first, last] = back[edge] ? [layerOf[to], layerOf[from]] : [layerOf[from] + 1, layerOf[to] - 1];
     const chain = [];
     for (let k = first; k <= last; k++) {
@@ -46,13 +47,13 @@ export function layout(nodes, edges) {
   /** @type {number[][]} */
   const down = widths.map(() => []);
   for (const { edge, chain } of chains) {
-    const way = back[edge] ? [...chain].reverse() : [edges[edge].from, ...chain, edges[edge].to];
-    for (let k = 1; k < way.length; k++) {
-      down[way[k - 1]].push(way[k]);
-      up[way[k]].push(way[k - 1]);
+    const path = back[edge] ? [...chain].reverse() : [edges[edge].from, ...chain, edges[edge].to];
+    for (let k = 1; k < path.length; k++) {
+      down[path[k - 1]].push(path[k]);
+      up[path[k]].push(path[k - 1]);
     }
     if (back[edge] && chain.length) {
-      // The point beside a block stays close to it.
+      // The dummy node beside a block stays close to it.
       up[chain[0]].push(...up[edges[edge].from]);
       down[chain[chain.length - 1]].push(...down[edges[edge].to]);
     }
@@ -82,7 +83,7 @@ export function layout(nodes, edges) {
     }
     return { edge, points, back: back[edge] };
   });
-  // Edges leave and enter a node side by side, in the order of where they come from and lead to.
+  // Edges leave and enter a node side by side, sorted by where they lead to and come from.
   /** @type {(edge: number, ofFoot: boolean) => number} */
   const toward = (edge, ofFoot) => {
     const { points } = routes[edge];
@@ -113,7 +114,7 @@ export function layout(nodes, edges) {
 }
 
 /**
- * Which edges close a cycle, in a walk from the first node on.
+ * Finds back edges in a depth-first search.
  * @param {number} count
  * @param {{from: number, to: number}[]} edges
  * @returns {boolean[]}
@@ -150,7 +151,7 @@ function backEdges(count, edges) {
 }
 
 /**
- * The longest way from a node without predecessors.
+ * Assigns layers: the longest path from a node without predecessors.
  * @param {number} count
  * @param {{from: number, to: number}[]} edges
  * @param {boolean[]} back
@@ -178,7 +179,7 @@ function layers(count, edges, back) {
 }
 
 /**
- * The nodes of each layer from left to right.
+ * Returns the nodes of each layer from left to right.
  * @param {number[]} layer
  * @param {number[][]} up
  * @param {number[][]} down
@@ -213,7 +214,7 @@ function median(numbers) {
 }
 
 /**
- * The centre of each node: below and above its neighbours, as far as the order and the widths allow.
+ * Returns the x-coordinate of each node's centre: close to its neighbours, within the limits of order and widths.
  * @param {number[][]} rows
  * @param {number[]} widths
  * @param {number[][]} up
@@ -236,8 +237,8 @@ function place(rows, widths, up, down) {
 }
 
 /**
- * Places a row as close as can be to where its nodes want to be: with the distances that the widths demand taken off,
- * that is the closest rising sequence, which merging neighbours that fall finds (pool adjacent violators).
+ * Places a row as close as possible to the wanted positions. After subtracting the minimum distances this is the
+ * closest monotonic sequence, found by merging neighbours that decrease (pool adjacent violators).
  * @param {number[]} row
  * @param {number[]} wanted
  * @param {number[]} widths

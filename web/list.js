@@ -1,4 +1,4 @@
-/** The functions of a program: filtered, sorted, and all of them in one list, however many there are. */
+/** The list of functions: filtered and sorted, of any length. */
 
 import { count, fill, h, icon, plural } from './dom.js';
 import { Pages } from './pages.js';
@@ -8,10 +8,10 @@ import { aborted, nothing, problem, RowBox } from './rows.js';
 /** @typedef {import('./protocol.js').Program} Program */
 
 const PAGE = 200;
-/** Milliseconds after the last key before the list is filtered. */
-const TYPING = 70;
-/** Milliseconds that a row has to stay active before it is shown, when one walks with the keys. */
-const RESTING = 90;
+/** Milliseconds after the last key press before the list is filtered. */
+const FILTER_DELAY = 70;
+/** Milliseconds that a row must stay active, when moving with the keys, before its function is shown. */
+const SHOW_DELAY = 90;
 
 export class FunctionList {
   /**
@@ -45,7 +45,7 @@ export class FunctionList {
       'aria-keyshortcuts': '/', autocomplete: 'off', spellcheck: false,
       oninput: () => {
         clearTimeout(this.typing);
-        this.typing = setTimeout(() => this.#load(), TYPING);
+        this.typing = setTimeout(() => this.#load(), FILTER_DELAY);
       },
       onkeydown: (/** @type {KeyboardEvent} */ event) => {
         if (event.key === 'ArrowDown' || event.key === 'Enter') {
@@ -60,7 +60,7 @@ export class FunctionList {
         }
       },
     });
-    this.sort = h('select', { class: 'sort', 'aria-label': 'Order of the functions', onchange: () => this.#load() });
+    this.sort = h('select', { class: 'sort', 'aria-label': 'Sort order of functions', onchange: () => this.#load() });
     this.chips = h('div', { class: 'chips', role: 'group', 'aria-label': 'Kinds of functions' });
     this.counted = h('span', { class: 'muted counted' });
     this.box = new RowBox({
@@ -71,7 +71,7 @@ export class FunctionList {
       onchoose: (index) => this.#choose(index, false),
       onmove: (index) => {
         clearTimeout(this.resting);
-        this.resting = setTimeout(() => this.#choose(index, true), RESTING);
+        this.resting = setTimeout(() => this.#choose(index, true), SHOW_DELAY);
       },
     });
     this.message = h('div', { class: 'list-message' });
@@ -106,7 +106,7 @@ export class FunctionList {
   }
 
   /**
-   * Marks the function that is shown elsewhere.
+   * Highlights the function that is shown.
    * @param {number | null} item
    */
   mark(item) {
@@ -127,7 +127,7 @@ export class FunctionList {
   }
 
   /**
-   * Asks where a function stands among those that match, and goes there.
+   * Looks up the position of a function in the filtered list, and makes it active.
    * @param {number} item
    */
   async #find(item) {
@@ -142,7 +142,7 @@ export class FunctionList {
   }
 
   /**
-   * The row of a function, if the list has it.
+   * Returns the row of a function, if it is loaded.
    * @param {number} item
    * @returns {Row | undefined}
    */
@@ -201,7 +201,7 @@ export class FunctionList {
       performance.mark('unshade:list');
       this.say(this.counted.textContent);
       if (matched === 0) {
-        fill(this.message, nothing(total === 0 ? `This has no ${at.program.item_name}s.` : 'Nothing found.', total > 0 && h('button', {
+        fill(this.message, nothing(total === 0 ? `There are no ${at.program.item_name}s.` : 'No matches.', total > 0 && h('button', {
           type: 'button', class: 'quiet', onclick: () => {
             this.input.value = '';
             this.kinds = [];
@@ -275,7 +275,7 @@ export class FunctionList {
   }
 
   /**
-   * The name, with what was typed marked in it.
+   * Shows the name with the filter text highlighted.
    * @param {HTMLElement} host
    * @param {string} name
    */
@@ -300,7 +300,7 @@ export class FunctionList {
 }
 
 /**
- * The letter that stands for a kind; its whole name is its title.
+ * Returns the letter of a kind's badge; the tooltip has the whole name.
  * @param {string} kind
  */
 export function letter(kind) {

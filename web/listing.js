@@ -1,6 +1,6 @@
 /**
- * A listing: lines of tokens in colours, of which those in sight exist. A line that was decoded from bytes says which;
- * a token that names something leads to its definition, and all its uses light up.
+ * A listing: lines of coloured tokens. Only visible lines exist in the DOM. A line knows the bytes that it was
+ * decoded from. A name links to its definition, and its uses are highlighted.
  */
 
 import { count, h, plural } from './dom.js';
@@ -13,13 +13,13 @@ import { aborted, nothing, problem, RowBox, waiting } from './rows.js';
 /** @typedef {{file: number, program: number, item?: number, pane: string}} Subject */
 
 const PAGE = 250;
-/** Milliseconds that the mouse has to rest on a line before it is explained. */
-const RESTING = 500;
-/** Kinds that have a colour; the rest is text. */
+/** Milliseconds that the mouse must rest on a line before its bits are explained. */
+const HOVER_DELAY = 500;
+/** Token kinds with a colour of their own. */
 const COLOURED = new Set(['keyword', 'type', 'function', 'variable', 'register', 'label', 'attribute', 'number', 'string', 'address', 'comment', 'punctuation']);
 
 /**
- * The nodes of a line's tokens.
+ * Returns the nodes for a line's tokens.
  * @param {Token[]} tokens
  * @returns {(HTMLElement | string)[]}
  */
@@ -46,7 +46,7 @@ export function tokenNodes(tokens) {
 }
 
 /**
- * The entity that a link is of.
+ * Returns the entity of a link.
  * @param {number} link
  */
 export function entity(link) {
@@ -64,9 +64,9 @@ export class Listing {
    * @param {import('./transport.js').Transport} options.api
    * @param {(line: number, ranges: Range[], jump: boolean) => void} options.onselect
    * @param {(text: string) => void} options.say
-   * @param {(line: Line, row: () => HTMLElement | undefined) => void} [options.onhover] the mouse rests on a line, which
-   *   stands in this row for as long as it is in sight
-   * @param {() => void} [options.onleave] it no longer does
+   * @param {(line: Line, row: () => HTMLElement | undefined) => void} [options.onhover] the mouse rests on a line;
+   *   `row` returns its row while it is visible
+   * @param {() => void} [options.onleave] the mouse left the line
    */
   constructor({ api, onselect, say, onhover, onleave }) {
     this.api = api;
@@ -76,11 +76,11 @@ export class Listing {
     this.subject = null;
     /** @type {Range | null} */
     this.range = null;
-    /** All that is lit: the range, and what else the line of a decompiled text came of. @type {Range[]} */
+    /** All highlighted ranges: the selected one, and further ones that a decompiled line came from. @type {Range[]} */
     this.lit = [];
-    /** @type {number | null} the entity whose uses are lit */
+    /** @type {number | null} the entity whose uses are highlighted */
     this.entity = null;
-    /** Which of the active line's links the keys are at; −1 for none. */
+    /** The index of the active line's link that the keyboard is at; −1 for none. */
     this.cursor = -1;
     this.controller = new AbortController();
     this.box = new RowBox({
@@ -113,8 +113,8 @@ export class Listing {
 
   /**
    * @param {Subject} subject
-   * @param {number | null} line to go to
-   * @returns {Promise<import('./protocol.js').ListingPart | null>} the first part; null if something else came between
+   * @param {number | null} line the line to go to
+   * @returns {Promise<import('./protocol.js').ListingPart | null>} the first part; null if superseded
    */
   async show(subject, line) {
     if (this.subject && same(this.subject, subject)) {
@@ -143,7 +143,7 @@ export class Listing {
       this.hover?.changed();
       if (line !== null) this.box.setActive(Math.min(line, part.total - 1), 'center');
       if (part.total === 0) this.over.replaceChildren(nothing('This listing is empty.'));
-      if (part.cut) this.say(`The listing is longer than the ${count(part.total)} lines that are kept; unshade dis writes all of it.`);
+      if (part.cut) this.say(`Only the first ${count(part.total)} lines are shown. Use unshade dis for the whole listing.`);
       return part;
     } catch (error) {
       if (this.controller !== controller) return null;
@@ -154,7 +154,7 @@ export class Listing {
     }
   }
 
-  /** Nothing to show. */
+  /** Shows nothing. */
   clear() {
     this.controller.abort();
     this.subject = null;
@@ -165,9 +165,9 @@ export class Listing {
   }
 
   /**
-   * Lights the lines of a range.
+   * Highlights the lines of a range.
    * @param {Range | null} range
-   * @param {boolean} reveal whether to bring them into sight
+   * @param {boolean} reveal whether to scroll to them
    * @param {Range[]} [also]
    */
   async light(range, reveal, also = []) {
@@ -194,24 +194,24 @@ export class Listing {
     this.box.setActive(Math.max(0, Math.min(line, this.box.total - 1)), 'center');
   }
 
-  /** Goes to the definition of the entity that the keys are at, or whose uses are lit. */
+  /** Goes to the definition of the entity that the keyboard is at, or whose uses are highlighted. */
   async toDefinition() {
     const at = this.#entityAtCursor() ?? this.entity;
-    if (at === null) return this.say('Choose a name first: ← and → walk those of the line.');
+    if (at === null) return this.say('Select a name first: use ← and → within a line.');
     const links = await this.#links(at);
     if (!links) return;
-    if (!links.definition) return this.say('It is not defined in this listing.');
+    if (!links.definition) return this.say('There is no definition in this listing.');
     await this.#jump(links.definition.line);
   }
 
   /**
-   * The uses of the entity that the keys are at.
+   * Returns the uses of the entity that the keyboard is at.
    * @returns {Promise<{links: import('./protocol.js').Links, lines: (Line | undefined)[], go: (line: number) => void} | null>}
    */
   async crossReferences() {
     const at = this.#entityAtCursor() ?? this.entity;
     if (at === null) {
-      this.say('Choose a name first: ← and → walk those of the line.');
+      this.say('Select a name first: use ← and → within a line.');
       return null;
     }
     this.#lightEntity(at);
@@ -222,7 +222,7 @@ export class Listing {
     return { links, lines, go: (line) => this.#jump(line) };
   }
 
-  /** The whole text, as far as it is short enough to copy. */
+  /** Returns the whole text. */
   async text() {
     const lines = [];
     for (let from = 0; from < this.box.total; from += 5000) {
@@ -335,7 +335,7 @@ export class Listing {
     }
     const { range } = line;
     row.classList.toggle('has-bytes', range !== undefined && range[1] > range[0]);
-    row.classList.toggle('lit', this.range !== null && rangesOf(line).some((own) => this.lit.some((lit) => touches(own, lit))));
+    row.classList.toggle('lit', this.range !== null && rangesOf(line).some((own) => this.lit.some((lit) => overlaps(own, lit))));
     code.replaceChildren(...tokenNodes(line.tokens));
     if (this.entity !== null) {
       for (const use of code.querySelectorAll(`[data-link="${this.entity}"]`)) use.classList.add('use');
@@ -345,8 +345,8 @@ export class Listing {
 }
 
 /**
- * The line on which the mouse rests. Another one comes below it when the mouse moves, and also when the list scrolls or
- * shows something else while the mouse stays: which one it is, is looked up when all of these have rested.
+ * Tracks the line that the mouse rests on. It changes when the mouse moves, and also when the list scrolls or its
+ * contents change under the mouse; it is determined once all of these have settled.
  */
 class Hover {
   /**
@@ -358,9 +358,9 @@ class Hover {
     this.listing = listing;
     this.onhover = onhover;
     this.onleave = onleave;
-    /** Where the mouse is, while it is on the listing. @type {{x: number, y: number} | null} */
+    /** The mouse position, while over the listing. @type {{x: number, y: number} | null} */
     this.mouse = null;
-    /** The row below it, when last looked at, and what that showed. */
+    /** The row under the mouse, and the line that it showed. */
     this.index = -1;
     /** @type {Line | undefined} */
     this.line = undefined;
@@ -374,7 +374,7 @@ class Hover {
     element.addEventListener('scroll', () => this.#rest(), { passive: true });
   }
 
-  /** Lines came, or went. */
+  /** The contents of lines changed. */
   changed() {
     if (this.listing.pages.peek(this.index) !== this.line) this.#rest();
   }
@@ -387,10 +387,10 @@ class Hover {
     if (!before || this.listing.box.virtual.indexOf(event.target) !== this.index) this.#rest();
   }
 
-  /** What was below the mouse no longer counts; what is, once nothing has changed for a while, does. */
+  /** Forgets the current line, and looks up the new one after a delay. */
   #rest() {
     this.#leave();
-    if (this.mouse) this.timer = window.setTimeout(() => this.#look(), RESTING);
+    if (this.mouse) this.timer = window.setTimeout(() => this.#look(), HOVER_DELAY);
   }
 
   #leave() {
@@ -412,7 +412,7 @@ class Hover {
 }
 
 /**
- * The bytes that a line came of.
+ * Returns the bytes that a line was decoded from.
  * @param {Line | undefined} line
  * @returns {Range[]}
  */
@@ -421,12 +421,12 @@ export function rangesOf(line) {
 }
 
 /**
- * Whether a line's bytes are those that are selected, or some of them, or around them. Records of LLVM's bitcode begin
- * within bytes: neighbours that share only the one where they meet are not meant.
+ * Returns whether a line's bytes overlap the selection substantially. LLVM bitcode records start within bytes, so
+ * neighbours can share one byte without belonging together.
  * @param {Range} line
  * @param {Range} selected
  */
-function touches(line, selected) {
+function overlaps(line, selected) {
   const shared = Math.min(line[1], selected[1]) - Math.max(line[0], selected[0]);
   return shared > 0 && shared * 2 >= Math.min(line[1] - line[0], selected[1] - selected[0]);
 }

@@ -1,4 +1,4 @@
-/** The structure of a program: what every byte is, as a tree whose nodes lead to their bytes. */
+/** The structure of a program: the meaning of every byte, as a tree. */
 
 import { h } from './dom.js';
 import { aborted, waiting } from './rows.js';
@@ -24,7 +24,7 @@ export class Outline {
     this.tree = new Tree({
       label: 'Structure',
       count: (node) => node.children,
-      // The tree's only root is the program, which the query's paths begin below.
+      // The tree's only root is the program; paths of queries begin below it.
       load: async (path, _node, from, count) =>
         (await api.call({ query: 'outline', ...this.at, node: path.slice(1), from, count })).children,
       render: (row, node) => {
@@ -50,7 +50,7 @@ export class Outline {
     this.tree.setRoots([]);
   }
 
-  /** Fetches the root, once the tree is looked at. */
+  /** Loads the root when the section is opened. */
   async load() {
     if (this.loaded || !this.at) return;
     this.loaded = true;
@@ -69,7 +69,7 @@ export class Outline {
   }
 
   /**
-   * The nodes that hold a byte, from the outside in.
+   * Returns the nodes that contain a byte, outermost first.
    * @param {number} offset
    * @param {AbortSignal} signal
    * @returns {Promise<(OutlineNode & {index: number})[]>}
@@ -80,7 +80,7 @@ export class Outline {
   }
 
   /**
-   * Opens the tree at the node that this path leads to.
+   * Opens the tree at a node.
    * @param {{index: number}[]} path
    */
   async reveal(path) {

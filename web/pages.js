@@ -1,12 +1,12 @@
 /**
- * A long list of which pages are fetched when they come into sight.
+ * A long list whose pages are fetched when they become visible.
  *
- * At most two requests are under way; of those that wait, the ones asked for last go first, for the reader is there.
- * The pages used last are kept.
+ * At most two requests run at a time; of the waiting ones the latest goes first, because that is where the user is.
+ * Recently fetched pages are kept.
  */
 
-const UNDER_WAY = 2;
-const WAITING = 3;
+const MAX_REQUESTS = 2;
+const MAX_WAITING = 3;
 
 /**
  * @template T
@@ -14,10 +14,10 @@ const WAITING = 3;
 export class Pages {
   /**
    * @param {object} options
-   * @param {number} options.size rows a page
-   * @param {number} [options.keep] pages kept
+   * @param {number} options.size rows per page
+   * @param {number} [options.keep] maximum number of pages to keep
    * @param {(from: number, count: number, signal: AbortSignal) => Promise<T[]>} options.load
-   * @param {(from: number, to: number) => void} options.onload told which rows came
+   * @param {(from: number, to: number) => void} options.onload called with the range of loaded rows
    * @param {(error: unknown) => void} [options.onerror]
    */
   constructor({ size, keep = 64, load, onload, onerror }) {
@@ -31,21 +31,21 @@ export class Pages {
     /** @type {number[]} */
     this.waiting = [];
     /** @type {Set<number>} */
-    this.underWay = new Set();
+    this.loading = new Set();
     this.controller = new AbortController();
   }
 
-  /** Forgets everything; what is under way is cancelled. */
+  /** Drops all pages and cancels running requests. */
   clear() {
     this.controller.abort();
     this.controller = new AbortController();
     this.pages.clear();
-    this.underWay.clear();
+    this.loading.clear();
     this.waiting = [];
   }
 
   /**
-   * Puts in rows that came with another answer.
+   * Adds rows that came with another answer.
    * @param {number} from a multiple of the page size
    * @param {T[]} rows
    */
@@ -56,7 +56,7 @@ export class Pages {
   }
 
   /**
-   * The row, if it is here; if not, its page is asked for.
+   * Returns a row if it is loaded; otherwise requests its page.
    * @param {number} index
    * @returns {T | undefined}
    */
@@ -64,12 +64,12 @@ export class Pages {
     const number = Math.floor(index / this.size);
     const page = this.pages.get(number);
     if (page) return page[index - number * this.size];
-    this.#want(number);
+    this.#request(number);
     return undefined;
   }
 
   /**
-   * The row, if it is here.
+   * Returns a row if it is loaded.
    * @param {number} index
    * @returns {T | undefined}
    */
@@ -79,7 +79,7 @@ export class Pages {
   }
 
   /**
-   * The row, fetched if need be.
+   * Returns a row, fetching it if necessary.
    * @param {number} index
    * @returns {Promise<T | undefined>}
    */
@@ -90,16 +90,16 @@ export class Pages {
   }
 
   /** @param {number} number */
-  #want(number) {
-    if (this.underWay.has(number)) return;
+  #request(number) {
+    if (this.loading.has(number)) return;
     this.waiting = this.waiting.filter((other) => other !== number);
     this.waiting.push(number);
-    if (this.waiting.length > WAITING) this.waiting.shift();
-    this.#next();
+    if (this.waiting.length > MAX_WAITING) this.waiting.shift();
+    this.#startNext();
   }
 
-  #next() {
-    while (this.underWay.size < UNDER_WAY) {
+  #startNext() {
+    while (this.loading.size < MAX_REQUESTS) {
       const number = this.waiting.pop();
       if (number === undefined) return;
       if (!this.pages.has(number)) this.#load(number).catch((error) => this.onerror?.(error));
@@ -109,7 +109,7 @@ export class Pages {
   /** @param {number} number */
   async #load(number) {
     const { signal } = this.controller;
-    this.underWay.add(number);
+    this.loading.add(number);
     try {
       const rows = await this.load(number * this.size, this.size, signal);
       if (signal.aborted) return;
@@ -124,8 +124,8 @@ export class Pages {
       if (!signal.aborted) throw error;
     } finally {
       if (!signal.aborted) {
-        this.underWay.delete(number);
-        this.#next();
+        this.loading.delete(number);
+        this.#startNext();
       }
     }
   }

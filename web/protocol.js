@@ -1,7 +1,7 @@
 /**
- * The shapes of what the page asks and is told: `docs/query.md` as types. Types only, no code.
+ * The types of queries and answers, as documented in `docs/query.md`. Types only, no code.
  *
- * @typedef {[start: number, end: number]} Range offsets of bytes; the end is behind the last
+ * @typedef {[start: number, end: number]} Range byte offsets; the end is exclusive
  * @typedef {[kind: string, text: string] | [kind: string, text: string, link: number]} Token a link is n ≥ 0 for a
  *   reference to entity n of the listing, −n − 1 for its definition
  * @typedef {{tokens: Token[], range?: Range, also?: Range[]}} Line
@@ -13,7 +13,7 @@
  * @typedef {{program: number, path: string, format: string, format_name: string, size: number, offset?: number,
  *   space: Range, truncated: boolean, damaged: boolean, items: number, item_name: string, kinds: Record<string, number>,
  *   has_sources: boolean, panes: string[], extracts: string[], facts: {label: string, value: string}[],
- *   brief?: boolean, error?: ErrorShape}} Program a brief one has to be asked for by itself
+ *   brief?: boolean, error?: ErrorShape}} Program details of a brief one must be requested
  * @typedef {{file: {file: number, name: string, size: number}, programs: Program[], findings: Finding[]}} Overview
  *
  * @typedef {{errors: number, warnings: number, findings: Finding[]}} Verdict

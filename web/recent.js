@@ -1,24 +1,24 @@
 /**
- * Files that were opened of late. Where the browser gives a page a handle of a file, the handle is kept, and the file is
- * one click away (the browser asks first); of the others the name is kept, as a reminder.
+ * Recently opened files. Where the browser provides file handles, they are stored, and a file can be reopened with
+ * one click (after the browser asks). Otherwise only the name is stored, as a reminder.
  */
 
 import { keep, kept } from './theme.js';
 
 const KEY = 'unshade.recent';
 const STORE = 'handles';
-const MOST = 8;
+const MAX_FILES = 8;
 
 /** @typedef {{name: string, handle?: FileSystemFileHandle}} Recent */
 
 /**
- * Asks the database; without one nothing is kept but names.
+ * Accesses the database of handles; without one, only names are stored.
  * @template T
  * @param {IDBTransactionMode} mode
- * @param {(store: IDBObjectStore) => IDBRequest<T>} ask
+ * @param {(store: IDBObjectStore) => IDBRequest<T>} request
  * @returns {Promise<T | undefined>}
  */
-function handles(mode, ask) {
+function handles(mode, request) {
   return new Promise((resolve) => {
     let opening;
     try {
@@ -29,27 +29,27 @@ function handles(mode, ask) {
     opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
     opening.onerror = () => resolve(undefined);
     opening.onsuccess = () => {
-      const asked = ask(opening.result.transaction(STORE, mode).objectStore(STORE));
-      asked.onsuccess = () => {
+      const pending = request(opening.result.transaction(STORE, mode).objectStore(STORE));
+      pending.onsuccess = () => {
         opening.result.close();
-        resolve(asked.result);
+        resolve(pending.result);
       };
-      asked.onerror = () => resolve(undefined);
+      pending.onerror = () => resolve(undefined);
     };
   });
 }
 
-/** @returns {string[]} names, the last first */
+/** @returns {string[]} names, most recent first */
 function names() {
   try {
     const names = JSON.parse(kept(KEY) ?? '[]');
-    return Array.isArray(names) ? names.filter((name) => typeof name === 'string').slice(0, MOST) : [];
+    return Array.isArray(names) ? names.filter((name) => typeof name === 'string').slice(0, MAX_FILES) : [];
   } catch {
     return [];
   }
 }
 
-/** @returns {Promise<Recent[]>} the last first */
+/** @returns {Promise<Recent[]>} most recent first */
 export async function recentFiles() {
   const known = names();
   if (known.length === 0) return [];
@@ -61,21 +61,21 @@ export async function recentFiles() {
  * @param {FileSystemFileHandle} [handle]
  */
 export async function remember(name, handle) {
-  const before = names();
-  const now = [name, ...before.filter((other) => other !== name)].slice(0, MOST);
-  keep(KEY, JSON.stringify(now));
+  const previous = names();
+  const current = [name, ...previous.filter((other) => other !== name)].slice(0, MAX_FILES);
+  keep(KEY, JSON.stringify(current));
   if (handle) await handles('readwrite', (store) => store.put(handle, name));
-  for (const old of before.filter((other) => !now.includes(other))) await handles('readwrite', (store) => store.delete(old));
+  for (const old of previous.filter((other) => !current.includes(other))) await handles('readwrite', (store) => store.delete(old));
 }
 
 /**
- * The file of a handle, after the browser asked whether the page may read it.
+ * Returns the file of a handle, after the browser asked for permission to read it.
  * @param {Recent} recent
  * @returns {Promise<import('./drop.js').Opened>}
  */
 export async function reopen({ name, handle }) {
-  if (!handle) throw new Error(`${name} has to be opened again.`);
-  const asked = await /** @type {any} */ (handle).requestPermission?.({ mode: 'read' }) ?? 'granted';
-  if (asked !== 'granted') throw new Error(`The browser does not let this page read ${name}.`);
+  if (!handle) throw new Error(`${name} must be opened again.`);
+  const permission = await /** @type {any} */ (handle).requestPermission?.({ mode: 'read' }) ?? 'granted';
+  if (permission !== 'granted') throw new Error(`The browser denied access to ${name}.`);
   return { name, file: await handle.getFile(), handle };
 }

@@ -1,6 +1,6 @@
 /**
- * A list that is walked with keys: rows in sight only ([`VirtualRows`]), one of them active, for lists, trees and
- * listings alike. The focus stays on the list; `aria-activedescendant` names the active row.
+ * A list with keyboard navigation, used for lists, trees and listings. Only visible rows exist (`virtual.js`), and
+ * one row is active. The focus stays on the list; `aria-activedescendant` names the active row.
  */
 
 import { h } from './dom.js';
@@ -8,15 +8,15 @@ import { VirtualRows } from './virtual.js';
 
 /**
  * @typedef {object} RowBoxOptions
- * @property {string} label read out
+ * @property {string} label accessible name
  * @property {'listbox' | 'tree'} [role]
  * @property {number} [rowHeight]
  * @property {string} [className]
  * @property {() => HTMLElement} [create]
  * @property {(row: HTMLElement, index: number) => void} render
- * @property {(index: number, event: Event) => void} [onchoose] clicked, or Enter
- * @property {(index: number) => void} [onmove] became active by a key
- * @property {(event: KeyboardEvent, index: number) => boolean | void} [onkey] true if it took the key
+ * @property {(index: number, event: Event) => void} [onchoose] called on click or Enter
+ * @property {(index: number) => void} [onmove] called when a key made the row active
+ * @property {(event: KeyboardEvent, index: number) => boolean | void} [onkey] returns true if it handled the key
  * @property {(first: number, last: number) => void} [onview]
  */
 
@@ -61,7 +61,7 @@ export class RowBox {
 
   /**
    * @param {number} total
-   * @param {boolean} [keep] whether to stay where one is
+   * @param {boolean} [keep] whether to keep position and active row
    */
   reset(total, keep = false) {
     if (!keep || this.active >= total) this.active = -1;
@@ -88,7 +88,7 @@ export class RowBox {
   }
 
   /**
-   * Moves on by some rows, as the arrow keys do.
+   * Moves by a number of rows, as the arrow keys do.
    * @param {number} by
    */
   move(by) {
@@ -97,7 +97,7 @@ export class RowBox {
   }
 
   /**
-   * Makes a row active as the keys do, and says so.
+   * Makes a row active as the keys do, and calls `onmove`.
    * @param {number} index
    */
   moveTo(index) {
@@ -151,7 +151,7 @@ export class RowBox {
 }
 
 /**
- * What a list says where it has nothing.
+ * Creates the message of an empty list.
  * @param {string} text
  * @param {...import('./dom.js').Child} more
  */
@@ -160,7 +160,7 @@ export function nothing(text, ...more) {
 }
 
 /**
- * An error as the page shows it: what, where, what was expected, what to do.
+ * Creates an error message: what, where, what was expected, what to do.
  * @param {unknown} error
  * @returns {HTMLElement}
  */
@@ -177,7 +177,7 @@ export function problem(error) {
 }
 
 /**
- * Waits for an answer; if it takes longer than one notices, says what is being done and offers to stop it.
+ * Waits for an answer. After a noticeable delay, shows what is being done and a button to cancel it.
  * @template T
  * @param {HTMLElement} host
  * @param {string} what

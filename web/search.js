@@ -1,6 +1,6 @@
 /**
- * Search in everything: names, listings, sources, bytes. The program searches as long as its budget lasts and says
- * where to go on, so that results stream, the page stays quick and a search can be stopped at any time.
+ * Search in names, listings, sources and bytes. Each request has a time budget and returns a cursor to continue, so
+ * that results stream, the page stays responsive and a search can be stopped at any time.
  */
 
 import { count, h, plural } from './dom.js';
@@ -15,12 +15,12 @@ const SCOPES = /** @type {const} */ ([
   ['sources', 'Sources', 'Text of embedded sources'],
   ['bytes', 'Bytes', 'Hex digits (de c0 17 0b, ?? is any byte), or text in quotes'],
 ]);
-/** Milliseconds that one step may take. */
+/** Milliseconds per request. */
 const BUDGET = 60;
-/** Matches kept; who looks for more wants another word. */
-const MOST = 5000;
+/** Maximum number of matches. */
+const MAX_MATCHES = 5000;
 
-/** What was looked for last, so that the window opens as it was left. */
+/** The last search, restored when the dialog opens. */
 const last = { scope: 'listings', text: '', regex: false };
 
 /**
@@ -38,8 +38,8 @@ export function openSearch({ api, file, onchoose }) {
   const regex = h('input', { type: 'checkbox', checked: last.regex });
   const stop = h('button', { type: 'button', class: 'quiet', hidden: true, onclick: () => controller.abort() }, 'Stop');
   const bar = h('progress', { max: 1, value: 0, 'aria-label': 'Searched' });
-  const said = h('span', { class: 'muted', role: 'status' });
-  const fault = h('div');
+  const status = h('span', { class: 'muted', role: 'status' });
+  const problemHost = h('div');
   const scopes = SCOPES.map(([value, label, hint]) => h('label', { class: 'choice' },
     h('input', { type: 'radio', name: 'scope', value, checked: value === last.scope, onchange: () => {
       last.scope = value;
@@ -78,8 +78,8 @@ export function openSearch({ api, file, onchoose }) {
     last.regex = regex.checked;
     matches = [];
     box.reset(0);
-    fault.replaceChildren();
-    said.textContent = '';
+    problemHost.replaceChildren();
+    status.textContent = '';
     if (!input.value.trim()) return;
     stop.hidden = false;
     bar.value = 0;
@@ -101,12 +101,12 @@ export function openSearch({ api, file, onchoose }) {
         }
         bar.max = total || 1;
         bar.value = searched;
-        said.textContent = `${count(matches.length)} found · ${count(searched)} of ${count(total)}${last.scope === 'bytes' ? ' bytes' : ''}`;
-      } while (cursor && matches.length < MOST);
-      state = matches.length >= MOST ? ', and more: look for a longer word' : '';
+        status.textContent = `${count(matches.length)} found · ${count(searched)} of ${count(total)}${last.scope === 'bytes' ? ' bytes' : ''}`;
+      } while (cursor && matches.length < MAX_MATCHES);
+      state = matches.length >= MAX_MATCHES ? '; refine the search to see others' : '';
     } catch (error) {
       if (!aborted(error)) {
-        fault.replaceChildren(problem(error));
+        problemHost.replaceChildren(problem(error));
         return;
       }
       if (controller.signal !== signal) return;
@@ -117,8 +117,8 @@ export function openSearch({ api, file, onchoose }) {
         bar.classList.remove('running');
       }
     }
-    said.textContent = matches.length === 0 ? `Nothing found${state}.` : `${plural(matches.length, 'match', 'matches')}${state}.`;
-    // Who did not watch the count grow begins at its first row.
+    status.textContent = matches.length === 0 ? `No matches${state}.` : `${plural(matches.length, 'match', 'matches')}${state}.`;
+    // Start at the first row, unless the user already moved.
     if (matches.length > 0 && box.active < 0) box.setActive(0);
   }
 
@@ -136,7 +136,7 @@ export function openSearch({ api, file, onchoose }) {
     }
   });
 
-  const dialog = modal('Find in all', form, h('div', { class: 'search-state' }, said, bar), fault, box.element);
+  const dialog = modal('Search all', form, h('div', { class: 'search-state' }, status, bar), problemHost, box.element);
   dialog.classList.add('search', 'wide');
   dialog.addEventListener('close', () => controller.abort());
   dialog.showModal();

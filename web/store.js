@@ -1,20 +1,20 @@
 /**
- * What the page shows, and the address bar as its memory: every view has an address, and going back works.
+ * The state of the page, mirrored in the address bar: every view has an address, and the back button works.
  *
- * The address names the file by its name, since the same file may be opened as another number tomorrow:
+ * The address identifies the file by name, because file numbers change between sessions:
  * `#file=mlx.metallib&item=12&pane=graph&line=40&range=8f30-8f38`.
  */
 
 /**
  * @typedef {object} State
- * @property {string | null} file the file's name; null where none is open
+ * @property {string | null} file file name; null if no file is open
  * @property {number} program
  * @property {number | null} item
- * @property {string} pane of the first column; `auto` is the one that fits what is shown
+ * @property {string} pane pane of the first column; `auto` selects one that fits the subject
  * @property {string} side pane of the second column
  * @property {number | null} line selected in the first column
  * @property {[number, number] | null} range selected bytes
- * @property {string | null} against what the item is compared with: `file/program/item`
+ * @property {string | null} against the view to compare with: `file/program/item`
  */
 
 /** @type {State} */
@@ -30,7 +30,7 @@ export class Store {
     window.addEventListener('hashchange', () => this.#change(read(location.hash), undefined));
   }
 
-  /** Takes the state from the address; to be called once the page can show it. */
+  /** Applies the state in the address. Call it once the page can show it. */
   start() {
     this.#change(read(location.hash), undefined);
   }
@@ -41,9 +41,9 @@ export class Store {
   }
 
   /**
-   * Goes on to another view. A new file, program or item starts without the old one's line and range.
+   * Changes the state. A new file, program or item drops the old line and range.
    * @param {Partial<State>} change
-   * @param {{replace?: boolean, origin?: unknown}} [options] whether going back skips the present view; who asked
+   * @param {{replace?: boolean, origin?: unknown}} [options] `replace`: whether to replace the current history entry; `origin`: who caused the change
    */
   go(change, { replace = false, origin } = {}) {
     const moved = ['file', 'program', 'item'].some((key) => key in change && /** @type {any} */ (change)[key] !== /** @type {any} */ (this.state)[key]);
@@ -76,16 +76,16 @@ export class Store {
  * @returns {string}
  */
 export function write(state) {
-  const words = new URLSearchParams();
-  if (state.file !== null) words.set('file', state.file);
-  if (state.program) words.set('program', String(state.program));
-  if (state.item !== null) words.set('item', String(state.item));
-  if (state.pane !== START.pane) words.set('pane', state.pane);
-  if (state.side !== START.side) words.set('side', state.side);
-  if (state.line !== null) words.set('line', String(state.line + 1));
-  if (state.range) words.set('range', state.range.map((offset) => offset.toString(16)).join('-'));
-  if (state.against) words.set('against', state.against);
-  const text = words.toString();
+  const parameters = new URLSearchParams();
+  if (state.file !== null) parameters.set('file', state.file);
+  if (state.program) parameters.set('program', String(state.program));
+  if (state.item !== null) parameters.set('item', String(state.item));
+  if (state.pane !== START.pane) parameters.set('pane', state.pane);
+  if (state.side !== START.side) parameters.set('side', state.side);
+  if (state.line !== null) parameters.set('line', String(state.line + 1));
+  if (state.range) parameters.set('range', state.range.map((offset) => offset.toString(16)).join('-'));
+  if (state.against) parameters.set('against', state.against);
+  const text = parameters.toString();
   return text ? `#${text}` : '';
 }
 
@@ -94,19 +94,19 @@ export function write(state) {
  * @returns {State}
  */
 export function read(address) {
-  const words = new URLSearchParams(address.replace(/^#/, ''));
-  const range = (words.get('range') ?? '').split('-').map((text) => parseInt(text, 16));
-  const item = number(words.get('item'));
-  const line = number(words.get('line'));
+  const parameters = new URLSearchParams(address.replace(/^#/, ''));
+  const range = (parameters.get('range') ?? '').split('-').map((text) => parseInt(text, 16));
+  const item = number(parameters.get('item'));
+  const line = number(parameters.get('line'));
   return {
-    file: words.get('file'),
-    program: number(words.get('program')) ?? 0,
+    file: parameters.get('file'),
+    program: number(parameters.get('program')) ?? 0,
     item,
-    pane: words.get('pane') ?? START.pane,
-    side: words.get('side') ?? START.side,
+    pane: parameters.get('pane') ?? START.pane,
+    side: parameters.get('side') ?? START.side,
     line: line ? line - 1 : null,
     range: range.length === 2 && range.every(Number.isSafeInteger) && range[0] <= range[1] ? [range[0], range[1]] : null,
-    against: words.get('against'),
+    against: parameters.get('against'),
   };
 }
 

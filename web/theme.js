@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. The choice is kept in this browser. */
+/** Light, dark or system colours. The choice is stored in the browser. */
 
 const CHOICES = /** @type {const} */ (['auto', 'light', 'dark']);
 const KEY = 'unshade.theme';
@@ -14,14 +14,14 @@ function apply(choice) {
   else document.documentElement.dataset.theme = choice;
 }
 
-/** Takes up the choice of last time. */
+/** Applies the stored choice. */
 export function restoreTheme() {
   apply(kept(KEY) ?? 'auto');
 }
 
 /**
- * Goes on to the next choice.
- * @returns {string} what it is now
+ * Switches to the next choice.
+ * @returns {string} the new choice
  */
 export function nextTheme() {
   const at = CHOICES.findIndex((choice) => choice === theme());
@@ -32,7 +32,7 @@ export function nextTheme() {
 }
 
 /**
- * What this browser was told to keep. A page whose storage is closed does without.
+ * Returns a stored value; null if the browser denies access to storage.
  * @param {string} key
  * @returns {string | null}
  */
@@ -52,6 +52,6 @@ export function keep(key, value) {
   try {
     localStorage.setItem(key, value);
   } catch {
-    // Private windows may refuse; the choice then lasts as long as the page.
+    // Private windows may deny access; the choice then lasts until the page is closed.
   }
 }

@@ -1,15 +1,15 @@
 /**
- * How the page asks: of the local server by `fetch`, of a worker that holds `unshade` compiled to WebAssembly, or, in a
- * report, of the answers that stand in the page. All are asked the same questions in the same words (`docs/query.md`).
+ * Connects the page to `unshade`: to a local server by `fetch`, to a worker that runs it as WebAssembly, or, in a
+ * report, to the recorded answers in the page. All use the same queries (`docs/query.md`).
  *
- * The server's address holds a token, without which it answers nothing; relative addresses keep it.
+ * The server's address contains a token that every request needs; relative addresses keep it.
  */
 
-import { unpack } from './inline.js';
+import { unpack } from './report.js';
 
 /** @typedef {import('./protocol.js').ErrorShape} ErrorShape */
 
-/** What a question was answered with, if it failed. */
+/** A query that failed. */
 export class QueryError extends Error {
   /** @param {ErrorShape} shape */
   constructor(shape) {
@@ -21,15 +21,15 @@ export class QueryError extends Error {
 /**
  * @typedef {object} Transport
  * @property {string} name
- * @property {boolean} opens whether files can be given to it: all but a report take them
- * @property {boolean} keeps whether files were given to it before the page was there
+ * @property {boolean} opens whether it can open files; a report can't
+ * @property {boolean} keeps whether it has files before the page is loaded
  * @property {(request: Record<string, unknown>, signal?: AbortSignal) => Promise<any>} call
  * @property {(request: Record<string, unknown>, signal?: AbortSignal) => Promise<{name: string, blob: Blob}>} bytes
- * @property {(file: File, name: string, signal?: AbortSignal) => Promise<number>} open gives the file's number
+ * @property {(file: File, name: string, signal?: AbortSignal) => Promise<number>} open returns the file's number
  */
 
 /**
- * The transport that the page was made for: whoever serves it says so in `<html data-transport>`.
+ * Returns the transport named in `<html data-transport>`.
  * @returns {Transport}
  */
 export function connect() {
@@ -48,18 +48,18 @@ function inline() {
     opens: false,
     keeps: true,
     async call(request, signal) {
-      const told = (await answers).answer(request);
+      const answer = (await answers).answer(request);
       if (signal?.aborted) throw signal.reason;
-      if (told.error) throw new QueryError(told.error);
-      return told;
+      if (answer.error) throw new QueryError(answer.error);
+      return answer;
     },
     async bytes(request) {
-      const { told, bytes } = (await answers).extract(request);
-      if (told.error) throw new QueryError(told.error);
-      return { name: told.name, blob: new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (bytes)]) };
+      const { answer, bytes } = (await answers).extract(request);
+      if (answer.error) throw new QueryError(answer.error);
+      return { name: answer.name, blob: new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (bytes)]) };
     },
     open: () => Promise.reject(new QueryError({
-      message: 'This page is a report and shows what it was made of.', hint: 'Run `unshade explore FILE` for other files.',
+      message: 'This report contains only the files that it was made from.', hint: 'Run `unshade explore FILE` to open others.',
     })),
   };
 }
@@ -86,8 +86,8 @@ function server() {
     } catch (error) {
       if (signal?.aborted) throw error;
       throw new QueryError({
-        message: 'The program that serves this page does not answer.',
-        hint: 'Start `unshade explore` again and open the address that it prints.',
+        message: 'The server does not respond.',
+        hint: 'Restart `unshade explore` and open the address that it prints.',
       });
     }
     if (!response.ok) throw await refused(response);
@@ -101,9 +101,9 @@ function server() {
       const { error } = JSON.parse(text);
       if (error?.message) return new QueryError(error);
     } catch {
-      // Not JSON: the text itself says what is wrong.
+      // Not JSON: the text itself is the error message.
     }
-    return new QueryError({ message: text.trim() || `The server answered ${response.status}.` });
+    return new QueryError({ message: text.trim() || `The server responded with status ${response.status}.` });
   }
 
   return {
@@ -140,7 +140,7 @@ function worker() {
   });
   thread.addEventListener('error', (event) => {
     event.preventDefault();
-    const error = new QueryError({ message: event.message || 'The part of the page that reads files could not be started.', hint: 'Serve the page over http from the folder that `cargo xtask web` made, or use `unshade explore`.' });
+    const error = new QueryError({ message: event.message || 'The WebAssembly module could not be started.', hint: 'Serve the folder created by `cargo xtask web` over HTTP, or use `unshade explore`.' });
     for (const waiting of open.values()) waiting.reject(error);
     open.clear();
   });

@@ -1,15 +1,15 @@
 /**
- * A tree whose children are fetched when a node is opened, a window of them at a time.
+ * A tree whose children are fetched when a node is opened, a batch at a time.
  *
- * What is open is kept as one flat list of rows. Where of a node's children only some are known, a row stands for
- * those between; choosing it fetches the next of them.
+ * Open nodes are kept as one flat list of rows. A row can represent a gap, children that are not loaded yet; choosing
+ * it fetches the next batch.
  */
 
 import { h, plural } from './dom.js';
 import { RowBox } from './rows.js';
 
-/** Children fetched at a time. */
-const WINDOW = 400;
+/** Children per request. */
+const BATCH = 400;
 
 /**
  * @template T
@@ -20,12 +20,12 @@ const WINDOW = 400;
  * @property {number} depth
  * @property {number} count of children
  * @property {boolean} open
- * @property {Map<number, Node<T>>} children those that are known
+ * @property {Map<number, Node<T>>} children the loaded children
  */
 
 /**
  * @template T
- * @typedef {{node: Node<T>, from?: number, to?: number}} Entry a node, or the gap from..to among its children
+ * @typedef {{node: Node<T>, from?: number, to?: number}} Entry a node, or the gap `from..to` among its children
  */
 
 /** @template T */
@@ -33,9 +33,9 @@ export class Tree {
   /**
    * @param {object} options
    * @param {string} options.label
-   * @param {(data: T) => number} options.count how many children
+   * @param {(data: T) => number} options.count the number of children
    * @param {(path: number[], data: T, from: number, count: number) => Promise<T[]>} options.load
-   * @param {(row: HTMLElement, data: T) => void} options.render fills a row's text
+   * @param {(row: HTMLElement, data: T) => void} options.render fills a row
    * @param {(data: T, path: number[]) => void} options.onchoose
    * @param {(error: unknown) => void} options.onerror
    */
@@ -69,18 +69,18 @@ export class Tree {
   /**
    * Opens a node.
    * @param {Node<T>} node
-   * @param {number} [at] the child that is wanted
+   * @param {number} [at] the child that must be loaded
    */
   async open(node, at = 0) {
     if (node.count === 0) return;
     node.open = true;
-    if (!node.children.has(at)) await this.#fetch(node, Math.floor(at / WINDOW) * WINDOW, WINDOW);
+    if (!node.children.has(at)) await this.#fetch(node, Math.floor(at / BATCH) * BATCH, BATCH);
     this.#flatten(true);
   }
 
   /**
-   * Opens the way to a node and makes it the active one, without choosing it.
-   * @param {number[]} path indices, from a root on
+   * Opens the ancestors of a node and makes it active, without choosing it.
+   * @param {number[]} path indices, starting with the root's
    */
   async reveal(path) {
     let node = this.roots[path[0]];
@@ -174,7 +174,7 @@ export class Tree {
   async #choose(index, event) {
     const { node, from = 0, to } = this.entries[index];
     if (to !== undefined) {
-      await this.#fetch(node, from, Math.min(WINDOW, to - from));
+      await this.#fetch(node, from, Math.min(BATCH, to - from));
       return this.#flatten(true);
     }
     const twist = event.target instanceof Element && event.target.classList.contains('twist');

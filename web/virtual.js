@@ -1,23 +1,23 @@
 /**
- * Rows of one height, of which only those in sight exist.
+ * Rows of equal height, of which only the visible ones exist in the DOM.
  *
- * A spacer gives the scroll bar its length; the rows stand in a body that is moved to the first row in sight. When the
- * view moves by k rows, k nodes go from one end of the body to the other and only those are drawn anew; the nodes
- * stay in the order of the rows, so that text selected with the mouse is the text one sees.
+ * A spacer gives the scroll bar its length; the rows are in a body that is moved to the first visible row. When the
+ * view scrolls by k rows, k nodes move from one end of the body to the other, and only those are rendered again.
+ * Nodes stay in row order, so that text selection works.
  *
- * Browsers limit how tall an element may be (Firefox: 17.8 million pixels). Above [`TALLEST`] the scroll bar is a
- * scale: its position is a fraction of all rows, and wheel and keys move by rows, not by pixels of that scale.
+ * Browsers limit the height of elements (Firefox: 17.8 million pixels). Above `MAX_HEIGHT` the scroll bar is scaled:
+ * its position is a fraction of all rows, and wheel and keys move by rows.
  */
 
-const TALLEST = 8_000_000;
+const MAX_HEIGHT = 8_000_000;
 
 /**
  * @typedef {object} Options
  * @property {number} rowHeight in CSS pixels
  * @property {() => HTMLElement} create an empty row
- * @property {(row: HTMLElement, index: number) => void} render draws row `index` into a node that may show another
- * @property {number} [overscan] rows drawn beyond each edge
- * @property {(first: number, last: number) => void} [onview] told of the rows in sight
+ * @property {(row: HTMLElement, index: number) => void} render renders row `index` into a node that may show another row
+ * @property {number} [overscan] rows rendered beyond each edge
+ * @property {(first: number, last: number) => void} [onview] called with the visible rows
  */
 
 export class VirtualRows {
@@ -32,8 +32,8 @@ export class VirtualRows {
     this.overscan = options.overscan ?? 6;
     /** @type {HTMLElement[]} */
     this.rows = [];
-    /** What each node shows. @type {WeakMap<HTMLElement, number>} */
-    this.drawn = new WeakMap();
+    /** The index of the row that each node shows. @type {WeakMap<HTMLElement, number>} */
+    this.shown = new WeakMap();
     this.start = 0;
     this.top = 0;
     this.height = 0;
@@ -54,25 +54,25 @@ export class VirtualRows {
     return this.options.rowHeight;
   }
 
-  /** How many rows fit entirely. */
+  /** Returns the number of rows that fit entirely. */
   get page() {
     return Math.max(1, Math.floor(this.height / this.rowHeight));
   }
 
-  /** Whether the scroll bar is a scale. */
+  /** Returns whether the scroll bar is scaled. */
   get scaled() {
-    return this.total * this.rowHeight > TALLEST;
+    return this.total * this.rowHeight > MAX_HEIGHT;
   }
 
   /**
-   * Shows other rows.
+   * Sets the number of rows.
    * @param {number} total
-   * @param {boolean} [keep] whether to stay where one is
+   * @param {boolean} [keep] whether to keep the scroll position
    */
   reset(total, keep = false) {
     this.total = total;
     this.height = this.scroller.clientHeight;
-    const pixels = Math.min(total * this.rowHeight, TALLEST);
+    const pixels = Math.min(total * this.rowHeight, MAX_HEIGHT);
     this.spacer.style.height = `${pixels}px`;
     if (this.scaled && !this.wheel) {
       this.wheel = (/** @type {WheelEvent} */ event) => {
@@ -92,13 +92,13 @@ export class VirtualRows {
     this.refresh();
   }
 
-  /** Draws all rows in sight anew. */
+  /** Renders all visible rows again. */
   refresh() {
     this.#place(true);
   }
 
   /**
-   * Draws one row anew if it is in sight.
+   * Renders a row again if it is visible.
    * @param {number} index
    */
   refreshRow(index) {
@@ -107,7 +107,7 @@ export class VirtualRows {
   }
 
   /**
-   * Draws those rows anew that are in sight.
+   * Renders a range of rows again, as far as they are visible.
    * @param {number} from
    * @param {number} to
    */
@@ -118,7 +118,7 @@ export class VirtualRows {
   }
 
   /**
-   * Brings a row into sight.
+   * Scrolls a row into view.
    * @param {number} index
    * @param {'nearest' | 'center' | 'start'} [where] `nearest` moves no more than needed
    */
@@ -137,7 +137,7 @@ export class VirtualRows {
   }
 
   /**
-   * The index of the row that a node stands in.
+   * Returns the index of the row that contains a node; −1 for none.
    * @param {EventTarget | null} target
    */
   indexOf(target) {
@@ -156,7 +156,7 @@ export class VirtualRows {
   /** @param {number} top */
   #moveTo(top) {
     this.top = Math.max(0, Math.min(top, this.#largestTop()));
-    const room = Math.max(0, Math.min(this.total * this.rowHeight, TALLEST) - this.height);
+    const room = Math.max(0, Math.min(this.total * this.rowHeight, MAX_HEIGHT) - this.height);
     const pixels = this.scaled ? (this.top / (this.#largestTop() || 1)) * room : this.top * this.rowHeight;
     this.scroller.scrollTop = pixels;
     this.ignored = this.scroller.scrollTop;
@@ -166,9 +166,9 @@ export class VirtualRows {
   #scrolled() {
     const pixels = this.scroller.scrollTop;
     if (this.scaled) {
-      // Our own move, whose exact row is known better than the scale can say.
+      // Our own scrolling: keep the exact row, which the scaled position can't express.
       if (Math.abs(pixels - this.ignored) < 1) return this.#place(false);
-      const room = TALLEST - this.height;
+      const room = MAX_HEIGHT - this.height;
       this.top = (pixels / room) * this.#largestTop();
     } else {
       this.top = pixels / this.rowHeight;
@@ -182,8 +182,8 @@ export class VirtualRows {
     this.#moveTo(this.top);
   }
 
-  /** @param {boolean} anew */
-  #place(anew) {
+  /** @param {boolean} all */
+  #place(all) {
     const fits = Math.ceil(this.height / this.rowHeight) + 1;
     const wanted = this.height === 0 ? 0 : Math.min(this.total, fits + 2 * this.overscan);
     const first = Math.max(0, Math.min(Math.floor(this.top) - this.overscan, this.total - wanted));
@@ -205,11 +205,11 @@ export class VirtualRows {
     }
     for (let k = 0; k < wanted; k++) {
       const row = this.rows[k];
-      if (!anew && this.drawn.get(row) === first + k) continue;
-      this.drawn.set(row, first + k);
+      if (!all && this.shown.get(row) === first + k) continue;
+      this.shown.set(row, first + k);
       render(row, first + k);
     }
-    // In a scaled list the body stands where the scroll bar is, less the rows above the first in sight.
+    // In a scaled list the body is at the scroll position, minus the rows above the first visible one.
     const y = this.scaled
       ? this.scroller.scrollTop - (this.top - first) * this.rowHeight
       : first * this.rowHeight;

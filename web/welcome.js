@@ -1,4 +1,4 @@
-/** What the page shows where nothing is open: how to open something, or what the address names and is not here. */
+/** The panel shown when no file is open: how to open one, or which file the address needs. */
 
 import { baseName, h } from './dom.js';
 import { chooseFiles } from './drop.js';
@@ -8,8 +8,8 @@ import { nothing, problem } from './rows.js';
 /** @typedef {import('./drop.js').Opened} Opened */
 
 /**
- * The examples that came with the page; a page may come without.
- * @returns {Promise<{name: string, says: string}[]>}
+ * Returns the examples shipped with the page, if any.
+ * @returns {Promise<{name: string, description: string}[]>}
  */
 export async function examples() {
   try {
@@ -31,7 +31,7 @@ async function example(name) {
 }
 
 /**
- * The two buttons that open files.
+ * Creates the two buttons that open files.
  * @param {(files: Opened[]) => void} onfiles
  * @param {() => void} [before]
  */
@@ -46,7 +46,7 @@ export function openButtons(onfiles, before = () => {}) {
 }
 
 /**
- * The files that were opened of late.
+ * Creates the list of recently opened files.
  * @param {(files: Opened[]) => void} onfiles
  * @param {(error: unknown) => void} onerror
  */
@@ -54,7 +54,7 @@ export function recentList(onfiles, onerror) {
   const host = h('div', {});
   recentFiles().then((files) => {
     if (files.length === 0) return;
-    host.append(h('h3', {}, 'Opened of late'), h('ul', { class: 'recent' }, ...files.map((recent) => h('li', {}, recent.handle
+    host.append(h('h3', {}, 'Recently opened'), h('ul', { class: 'recent' }, ...files.map((recent) => h('li', {}, recent.handle
       ? h('button', { type: 'button', class: 'link', onclick: () => reopen(recent).then((file) => onfiles([file])).catch(onerror) }, recent.name)
       : h('span', { class: 'muted' }, recent.name)))));
   });
@@ -63,28 +63,28 @@ export function recentList(onfiles, onerror) {
 
 /**
  * @param {object} options
- * @param {string | null} options.wanted the file that the address names
+ * @param {string | null} options.wanted the file named in the address
  * @param {boolean} options.opens whether the page can open files
  * @param {import('./protocol.js').FileEntry[]} options.files
- * @param {{name: string, says: string}[]} options.examples
+ * @param {{name: string, description: string}[]} options.examples
  * @param {unknown} options.error
  * @param {(files: Opened[]) => void} options.onfiles
  * @param {(name: string) => void} options.onchoose
  * @param {(error: unknown) => void} options.onerror
  */
 export function welcomePanel({ wanted, opens, files, examples, error, onfiles, onchoose, onerror }) {
-  const title = wanted === null ? 'Open a compiled GPU program' : `This link leads into ${baseName(wanted)}`;
-  const says = wanted === null ? 'Metal libraries, DirectX containers, CUDA fat binaries and cubins, and whatever has them inside.'
-    : opens ? 'Open that file to see it.' : 'It is not among the files that this page was started with.';
-  return h('div', { class: 'welcome-panel' }, h('h2', {}, title), h('p', { class: 'muted' }, says),
+  const title = wanted === null ? 'Open a compiled GPU program' : `This link refers to ${baseName(wanted)}`;
+  const description = wanted === null ? 'Metal libraries, DirectX containers, CUDA fat binaries and cubins, and files that contain them.'
+    : opens ? 'Open that file to follow the link.' : 'The file is not among those of this page.';
+  return h('div', { class: 'welcome-panel' }, h('h2', {}, title), h('p', { class: 'muted' }, description),
     error !== undefined && problem(error),
     opens && openButtons(onfiles),
-    opens && h('p', { class: 'muted' }, 'Or drop or paste them here. They stay on this machine.'),
+    opens && h('p', { class: 'muted' }, 'Or drop or paste files here. They stay on this computer.'),
     files.length > 0 && h('ul', { class: 'recent' }, ...files.slice(0, 50).map(({ name }) =>
       h('li', {}, h('button', { type: 'button', class: 'link', onclick: () => onchoose(name) }, name)))),
     !opens && files.length === 0 && error === undefined && nothing('No files here.', h('code', {}, 'unshade explore FILE')),
-    examples.length > 0 && h('div', { class: 'examples' }, h('h3', {}, 'Or try'), ...examples.map(({ name, says }) =>
+    examples.length > 0 && h('div', { class: 'examples' }, h('h3', {}, 'Or try'), ...examples.map(({ name, description }) =>
       h('button', { type: 'button', class: 'example', onclick: () => example(name).then((file) => onfiles([file])).catch(onerror) },
-        h('strong', {}, name), h('span', { class: 'muted' }, says)))),
+        h('strong', {}, name), h('span', { class: 'muted' }, description)))),
     opens && recentList(onfiles, onerror));
 }

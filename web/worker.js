@@ -1,10 +1,10 @@
 /**
- * The worker of the static page: holds `unshade` compiled to WebAssembly, so that the page stays smooth.
+ * The worker of the static page: runs `unshade` compiled to WebAssembly, so that the page stays responsive.
  *
- * Files are read by ranges, where the program asks for them; none is copied whole, and none leaves the machine.
+ * Files are read in ranges, on demand: no file is copied whole, and none leaves the computer.
  */
 
-// @ts-ignore: made by `cargo xtask web`, beside this file.
+// @ts-ignore: created by `cargo xtask web` next to this file.
 import init, { Workspace } from './unshade_web.js';
 
 /** @type {Promise<any>} */
@@ -16,7 +16,7 @@ const cancelled = new Set();
 /** @param {any} message */
 async function answer(message) {
   const workspace = await ready;
-  // What was cancelled while it waited in the queue is not begun.
+  // Skip requests that were cancelled while they waited in the queue.
   await new Promise((resolve) => setTimeout(resolve, 0));
   if (cancelled.delete(message.id)) return undefined;
   if (message.request !== undefined) return workspace.handle(message.request);
@@ -52,7 +52,7 @@ addEventListener('message', async ({ data }) => {
  */
 function shapeOf(error) {
   if (error instanceof WebAssembly.RuntimeError) {
-    return { message: 'unshade ended by a fault of its own.', hint: 'Load the page anew to go on; and please tell its authors what was open.' };
+    return { message: 'unshade crashed because of a bug.', hint: 'Reload the page to continue, and please report the bug with the file that was open.' };
   }
   if (typeof error === 'string') {
     try {

@@ -482,7 +482,7 @@ pub fn decompile(data: &[u8]) {
 /// assembles to an instruction with the same text; functions are listed.
 pub fn sass(data: &[u8]) {
     use unshade::sass::instruction::encode;
-    use unshade::sass::life::Lives;
+    use unshade::sass::liveness::Liveness;
     use unshade::sass::listing::{Context, Function, Word};
     use unshade::sass::{Instruction, assemble, isa};
     let Some((choice, bytes)) = data.split_first() else { return };
@@ -510,7 +510,7 @@ pub fn sass(data: &[u8]) {
     assert!(flow.edges().iter().all(|edge| edge.from.max(edge.to) < blocks.len() as u32));
     let count = function.words().filter(|(_, word)| matches!(word, Word::Instruction(_))).count();
     let functions = [(function, flow)];
-    assert_eq!(Lives::new(&functions).rows(0).len(), count);
+    assert_eq!(Liveness::new(&functions).rows(0).len(), count);
     // A listing assembles to the words that it was made of.
     let words = assemble::listing(isa, &raw).expect("a listing of ours");
     assert!(

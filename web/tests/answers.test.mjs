@@ -1,6 +1,6 @@
 /**
- * The answers of `tests/query/requests.txt`, asked of the module of the static page and of the answers in a report: the
- * same that the library, the server and the command line give (`crates/unshade/tests/query.rs` and its like).
+ * Compares the static page's WebAssembly module and the recorded answers of reports with `tests/query/requests.txt`,
+ * the expected answers of the library, the server and the command line (`crates/unshade/tests/query.rs` and others).
  */
 
 import assert from 'node:assert/strict';
@@ -12,7 +12,7 @@ import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 
-import { Answers } from '../inline.js';
+import { Answers } from '../report.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const lines = readFileSync(join(ROOT, 'tests/query/requests.txt'), 'utf8').split('\n');
@@ -34,7 +34,7 @@ test('the module of the static page answers as the library does', { skip: !proce
   for (const [request, answer] of asked) assert.equal(workspace.handle(request), answer, request);
 });
 
-/** What a report says in its own words, or not at all. */
+/** Queries that a report answers differently or not at all. */
 const OWN = new Set(['compare', 'extract']);
 
 test('the answers in a report are those of the library', { skip: !process.env.UNSHADE }, () => {
@@ -53,7 +53,7 @@ test('the answers in a report are those of the library', { skip: !process.env.UN
       continue;
     }
     const { schema, ...wanted } = JSON.parse(expected);
-    // Only a program knows what it can't do, and why.
+    // Error messages of a report differ.
     if (OWN.has(request.query) || wanted.error) continue;
     const { schema: _, ...told } = answers.answer(request);
     const plain = (/** @type {any} */ answer) => (request.query === 'search' ? answer.matches : without(answer));
@@ -64,7 +64,7 @@ test('the answers in a report are those of the library', { skip: !process.env.UN
 });
 
 /**
- * An answer without what a report leaves out: what a program alone can write, and graphs of other functions.
+ * Returns an answer without what a report leaves out: unsupported downloads, and graphs of other functions.
  * @param {any} answer
  * @returns {any}
  */

@@ -1,7 +1,7 @@
 /**
- * How quick the page is, on the library of mlx-metal (147 MB, 17,248 functions), in one run: each figure is printed and
- * has a limit. A machine that does other things besides is slower at times, so that a time is the best of several, each
- * with a new window (and a new server), unless it says otherwise.
+ * Measures the speed of the page on the library of mlx-metal (147 MB, 17,248 functions). Each figure is printed and has
+ * a limit. Because a busy machine is slower at times, figures are the best of several runs, each with a new window (and a
+ * new server), unless stated otherwise.
  */
 
 import assert from 'node:assert/strict';
@@ -16,7 +16,7 @@ after(end);
 
 const FUNCTIONS = '17,248 functions';
 const skip = BIG ? false : 'UNSHADE_BIG names no file';
-/** Windows that are opened, and functions that are clicked. */
+/** The numbers of opened windows and of clicked functions. */
 const RUNS = 20;
 const of = IS_STATIC ? 'static page' : 'local server';
 
@@ -74,14 +74,14 @@ test('a click on a function shows its disassembly', { skip }, async () => {
   await page.locator('.listing .line').first().waitFor();
   /** @type {number[]} */
   const times = [];
-  // Each is another function, none of which was looked at before.
+  // Each is a function that was not shown before.
   for (let k = 2; k < 2 + RUNS; k++) {
     times.push(await page.evaluate((k) => new Promise((resolve) => {
       const row = /** @type {HTMLElement} */ (document.querySelectorAll('.functions .row')[k]);
       const listing = /** @type {HTMLElement} */ (document.querySelector('.column-first .listing'));
       const start = performance.now();
       const observer = new MutationObserver(() => {
-        // Until it is laid out nobody sees it.
+        // Force layout, to measure when it becomes visible.
         if (Number(listing.dataset.item ?? -1) !== k || !listing.querySelector('.line .code')?.textContent || listing.offsetHeight === 0) return;
         observer.disconnect();
         resolve(performance.now() - start);
@@ -96,7 +96,7 @@ test('a click on a function shows its disassembly', { skip }, async () => {
   await close();
 });
 
-test('scrolling blocks nothing', { skip }, async () => {
+test('scrolling does not block', { skip }, async () => {
   const { page, close } = await openPage([/** @type {string} */ (BIG)]);
   await page.locator('.functions .item-name').nth(20).waitFor();
   await page.locator('.functions .row').nth(1).click();

@@ -1,10 +1,10 @@
 /**
- * What the tests of the page share: the program that serves it (or the folder that holds it), the browser, and pages
- * whose every complaint is kept.
+ * Shared by the page tests: the server (or the folder with the static page), the browser, and windows whose console
+ * messages are checked.
  *
  * UNSHADE         the program; `unshade explore --no-open FILE…` prints the address
- * UNSHADE_PAGE    instead of it, a folder with the static page that `cargo xtask web` made
- * UNSHADE_BIG     the library of mlx-metal, for the figures
+ * UNSHADE_PAGE    instead, a folder with the static page created by `cargo xtask web`
+ * UNSHADE_BIG     the library of mlx-metal, for measurements
  * CHROMIUM        the browser
  */
 
@@ -22,10 +22,10 @@ import { chromium } from 'playwright-core';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PROGRAM = process.env.UNSHADE;
 const PAGE = process.env.UNSHADE_PAGE;
-/** Whether it is the static page that is tested. */
+/** Whether the static page is tested. */
 export const IS_STATIC = PAGE !== undefined;
 
-/** A folder for what the tests make. */
+/** A folder for files created by tests. */
 export const scratch = mkdtempSync(join(tmpdir(), 'unshade-web-'));
 
 /** @param {string} name of a fixture, such as `metallib/constants.metallib` */
@@ -33,11 +33,11 @@ export function fixture(name) {
   return join(ROOT, 'tests/fixtures', name);
 }
 
-/** The file of 147 MB, where it is at hand. */
+/** The file of 147 MB, if it is available. */
 export const BIG = process.env.UNSHADE_BIG && existsSync(process.env.UNSHADE_BIG) ? process.env.UNSHADE_BIG : undefined;
 
 /**
- * A changed copy of a file.
+ * Creates a modified copy of a file.
  * @param {string} name
  * @param {string} of
  * @param {(bytes: Buffer) => Buffer} change
@@ -52,7 +52,7 @@ const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, ar
 /** @type {(() => Promise<void> | void)[]} */
 const endings = [() => browser.close(), () => rmSync(scratch, { recursive: true, force: true })];
 
-/** Ends what was started. */
+/** Stops servers and the browser. */
 export async function end() {
   for (const ending of endings.reverse()) await ending();
 }
@@ -114,19 +114,19 @@ async function staticServer(folder) {
 }
 
 /**
- * A window on these files, as a reader has it.
+ * Opens a window with these files.
  * @param {string[]} files
  * @param {{width?: number, height?: number, dark?: boolean, hash?: string, server?: {address: string}, faults?: RegExp, given?: boolean}} [options]
- *   faults: complaints that the test provokes; given: whether the static page is given the files
+ *   faults: console messages that the test provokes; given: whether the static page gets the files
  */
 export async function openPage(files, { width = 1400, height = 860, dark = false, hash = '', server, faults, given = true } = {}) {
   const { address } = server ?? await serve(files);
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', acceptDownloads: true });
   await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => {});
-  // Playwright answers the file chooser of an input, not the one that gives handles; a test brings its own.
+  // Playwright can answer the file chooser of an input, but not the picker for handles; the test for handles replaces it.
   await context.addInitScript(() => void delete (/** @type {any} */ (window).showOpenFilePicker));
   const page = await context.newPage();
-  // How quick the page is, the figures say; all else waits as long as a machine with much to do may take.
+  // Only the measurements check speed; other tests use generous timeouts for busy machines.
   page.setDefaultTimeout(120_000);
   /** @type {string[]} */
   const complaints = [];
@@ -141,9 +141,9 @@ export async function openPage(files, { width = 1400, height = 860, dark = false
   if (PAGE && given) await giveFiles(page, files);
   return {
     page, address,
-    /** All that the page asked for, from its beginning. */
+    /** All requests of the page. */
     asked,
-    /** Closes the window; what it complained of fails the test. */
+    /** Closes the window; unexpected console messages fail the test. */
     async close() {
       await context.close();
       if (complaints.length) throw new Error(`the page complained:\n${complaints.join('\n')}`);
@@ -171,7 +171,7 @@ export async function titled(page, title) {
 }
 
 /**
- * The texts of what a selector finds.
+ * Returns the texts of the elements that match a selector.
  * @param {import('playwright-core').Page} page
  * @param {string} selector
  */
@@ -180,7 +180,7 @@ export function texts(page, selector) {
 }
 
 /**
- * The bytes that are lit, as the page writes them, where none were before.
+ * Waits for highlighted bytes, and returns their text.
  * @param {import('playwright-core').Page} page
  */
 export async function litBytes(page) {
@@ -189,7 +189,7 @@ export async function litBytes(page) {
 }
 
 /**
- * Waits until these bytes are lit and no others.
+ * Waits until exactly these bytes are highlighted.
  * @param {import('playwright-core').Page} page
  * @param {string} bytes
  */
@@ -201,10 +201,10 @@ export async function lightsUp(page, bytes) {
 }
 
 /**
- * Downloads what the window of downloads offers under this name.
+ * Downloads an entry of the download dialog.
  * @param {import('playwright-core').Page} page
  * @param {string} what
- * @param {number} [group] 0 of what is shown, 1 of the whole program
+ * @param {number} [group] 0 for the current view, 1 for the whole program
  */
 export async function download(page, what, group = 0) {
   await page.keyboard.press('d');

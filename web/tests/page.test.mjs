@@ -1,4 +1,4 @@
-/** The page in a real browser, on real files: what a reader does, with the mouse and without. */
+/** Tests the page in a real browser with real files, with mouse and keyboard. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -13,7 +13,7 @@ after(end);
 const SOURCES = fixture('metallib/sources_hsrc.metallib');
 const TWO = fixture('metallib/vertex_fragment.metallib');
 
-test('a metallib: open, list, filter, disassemble, bytes', async () => {
+test('metallib: open, list, filter, disassemble, bytes', async () => {
   const { page, close } = await openPage([TWO]);
   await titled(page, 'vertex_fragment.metallib');
   await page.locator('.functions .item-name').first().waitFor();
@@ -25,7 +25,7 @@ test('a metallib: open, list, filter, disassemble, bytes', async () => {
   await titled(page, names[1]);
   await page.locator('.listing .code', { hasText: 'define' }).first().waitFor();
 
-  // A line with bytes lights them, and they are those of the file.
+  // Selecting a line highlights its bytes, and they match the file.
   const line = page.locator('.column-first .line.has-bytes').nth(3);
   await line.click();
   const lit = await litBytes(page);
@@ -36,13 +36,13 @@ test('a metallib: open, list, filter, disassemble, bytes', async () => {
   assert.deepEqual(lit, bytes.slice(0, lit.length));
   assert.ok(await line.evaluate((node) => node.classList.contains('lit')));
 
-  // And back: a byte that is clicked lights the line that it was decoded to.
+  // And vice versa: clicking a byte highlights the line decoded from it.
   await page.locator('.hex-bytes .lit').first().click({ position: { x: 4, y: 8 } });
   await page.locator('.column-first .line.lit').first().waitFor();
   await close();
 });
 
-test('a link leads to the definition, its uses light up, back returns', async () => {
+test('a link leads to the definition, highlights uses, and back returns', async () => {
   const { page, close } = await openPage([TWO], { hash: '#file=vertex_fragment.metallib&item=0' });
   const reference = page.locator('.column-first .line .reference').first();
   await reference.waitFor();
@@ -58,7 +58,7 @@ test('a link leads to the definition, its uses light up, back returns', async ()
   await close();
 });
 
-test('embedded sources are panes of their own', async () => {
+test('embedded sources have their own panes', async () => {
   const { page, close } = await openPage([SOURCES], { hash: '#file=sources_hsrc.metallib&item=0' });
   const tabs = page.locator('.column-first .tab');
   await tabs.first().waitFor();
@@ -73,7 +73,7 @@ test('embedded sources are panes of their own', async () => {
   await close();
 });
 
-test('a download is the bytes of the file', async () => {
+test('a download has the bytes of the file', async () => {
   const { page, close } = await openPage([TWO], { hash: '#file=vertex_fragment.metallib&item=0' });
   await page.locator('.listing .line').first().waitFor();
   const whole = readFileSync(TWO);
@@ -104,7 +104,7 @@ test('an address restores the view', async () => {
   await second.close();
 });
 
-test('everything by the keyboard alone', async () => {
+test('keyboard only', async () => {
   const { page, close } = await openPage([TWO]);
   await page.locator('.functions .item-name').first().waitFor();
   const { keyboard } = page;
@@ -145,14 +145,14 @@ test('everything by the keyboard alone', async () => {
   await keyboard.press('u');
   await page.getByRole('treeitem').first().waitFor();
   await keyboard.press('?');
-  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
   await keyboard.press('Escape');
   await keyboard.press('y');
   await page.locator('#status', { hasText: /Link copied|clipboard/ }).waitFor();
   await close();
 });
 
-/** What each format shows; the assembly's first words are those of its language. */
+/** Formats, with the expected beginning of their assembly. */
 const FORMATS = /** @type {[string, string, RegExp][]} */ ([
   ['DXIL', 'dxcontainer/pixel_1_6.dxbc', /ps_6_0|DXIL/],
   ['DXBC', 'dxcontainer/fxc_ps_5_1.dxbc', /ps_5_1/],
@@ -166,7 +166,7 @@ for (const [format, name, words] of FORMATS) {
     if (await assembly.count() === 0) await page.locator('.functions .row').first().click();
     await assembly.click();
     await page.locator('.column-first .line .code', { hasText: words }).first().waitFor();
-    // Some begin with a head of comments, which stands for no bytes.
+    // Some listings begin with comments, which have no bytes.
     await page.locator('.column-first .listing').hover();
     for (let k = 0; k < 40 && await page.locator('.column-first .line.has-bytes').count() === 0; k++) {
       await page.mouse.wheel(0, 300);
@@ -181,7 +181,7 @@ for (const [format, name, words] of FORMATS) {
   });
 }
 
-test('an instruction says what its bits are', async () => {
+test('the bits of an instruction are explained', async () => {
   const { page, close } = await openPage([fixture('nvidia/add_sm_35.cubin')], { hash: '#file=add_sm_35.cubin&item=0' });
   const line = page.locator('.column-first .line.has-bytes', { hasText: /IADD|MOV|IMAD|LD/ }).first();
   await line.hover();
@@ -199,11 +199,11 @@ test('the graph has the blocks of the function and leads to their bytes', async 
   await close();
 });
 
-test('a damaged file: what can be read, and what is wrong beside it', async () => {
+test('a damaged file: readable contents and diagnostics', async () => {
   const half = made('damaged.metallib', TWO, (bytes) => bytes.subarray(0, bytes.length - 900));
   const flipped = made('flipped.metallib', TWO, (bytes) => {
     const copy = Buffer.from(bytes);
-    // Within the module of the first function, whose hash then does not match.
+    // Inside the module of the first function, so that its hash no longer matches.
     copy[0x600] ^= 0xff;
     return copy;
   });
@@ -222,7 +222,7 @@ test('a damaged file: what can be read, and what is wrong beside it', async () =
   await close();
 });
 
-test('names in a file are text and nothing else', async () => {
+test('names in a file can not inject HTML', async () => {
   const hostile = join(scratch, '<img src=x onerror=alert(1)>.metallib');
   const name = '<img src=x onerror="window.taken=1"><script>window.taken=1</script>';
   const list = JSON.parse(execFileSync(process.env.UNSHADE_TOOL ?? process.env.UNSHADE ?? 'unshade', ['list', '--json', TWO], { encoding: 'utf8' }));
@@ -241,11 +241,11 @@ test('names in a file are text and nothing else', async () => {
   await close();
 });
 
-test('search finds, streams and leads there', async () => {
+test('search streams results and opens them', async () => {
   const { page, close } = await openPage([TWO]);
   await page.locator('.functions .row').first().waitFor();
   await page.keyboard.press('f');
-  const dialog = page.getByRole('dialog', { name: 'Find in all' });
+  const dialog = page.getByRole('dialog', { name: 'Search all' });
   await dialog.getByLabel('Listings').check();
   await dialog.getByLabel('Search for').fill('ret ');
   await page.keyboard.press('Enter');
@@ -273,7 +273,7 @@ test('two functions side by side', async () => {
   await close();
 });
 
-test('decompiled C has colours and links, and its lines light the instructions that they came of', async () => {
+test('decompiled C has colours and links, and its lines highlight their instructions', async () => {
   const { page, close } = await openPage([fixture('nvidia/calls_sm_35.cubin')], { hash: '#file=calls_sm_35.cubin&item=3&pane=c&side=assembly' });
   await page.locator('.column-first .t-keyword').first().waitFor();
   await page.locator('.column-first .t-type').first().waitFor();
@@ -282,13 +282,13 @@ test('decompiled C has colours and links, and its lines light the instructions t
   await litBytes(page);
   await page.locator('.column-second .line.lit').first().waitFor();
   assert.ok(await line.evaluate((node) => node.classList.contains('lit')));
-  // And back: an instruction lights the line of C.
+  // And vice versa: an instruction highlights its line of C.
   const address = /\/\*[0-9a-f]{4}\*\//.exec(await page.locator('.column-second .line.lit').first().textContent() ?? '')?.[0] ?? '';
   await page.locator('.column-first .line').first().click();
   await page.waitForFunction(() => !document.querySelector('.line.lit'));
   await page.locator('.column-second .line', { hasText: address }).click();
   await page.locator('.column-first .line.lit').first().waitFor();
-  // A use leads to the declaration.
+  // A use links to the declaration.
   const use = page.locator('.column-first .reference.t-variable').first();
   const name = await use.textContent() ?? '';
   await use.click();
@@ -296,7 +296,7 @@ test('decompiled C has colours and links, and its lines light the instructions t
   await close();
 });
 
-test('names in the graph of LLVM lead to where they are defined', async () => {
+test('names in the graph of LLVM link to their definition', async () => {
   const { page, close } = await openPage([fixture('air/reduce.bc')], { hash: '#file=reduce.bc&pane=graph&side=assembly' });
   await page.locator('.column-first .block').nth(1).waitFor();
   const word = page.locator('.column-first .block-line .reference.t-register').first();
@@ -311,7 +311,7 @@ test('names in the graph of LLVM lead to where they are defined', async () => {
   await close();
 });
 
-test('YAML and a zip of all', async () => {
+test('download YAML and a zip of all modules', async () => {
   const { page, close } = await openPage([TWO]);
   await page.locator('.functions .row').first().waitFor();
   const yaml = await download(page, 'yaml');
@@ -331,7 +331,7 @@ test('filters: kind, source, regular expression', async () => {
   await page.locator('.filter input').fill('/^shading::t.nt$/');
   await page.locator('.counted', { hasText: '1 of 2 functions' }).waitFor();
   await page.locator('.filter input').fill('nothing of this name');
-  await page.locator('.list-message', { hasText: 'Nothing found.' }).getByRole('button', { name: 'Show all' }).click();
+  await page.locator('.list-message', { hasText: 'No matches.' }).getByRole('button', { name: 'Show all' }).click();
   await page.locator('.counted', { hasText: /^2 functions/ }).first().waitFor();
   await page.locator('.sort').selectOption({ label: 'bytes ↓' });
   await page.waitForFunction(() => document.querySelector('.functions .item-name')?.textContent === 'shading::tint');
@@ -361,7 +361,7 @@ test('two files side by side, and what is copied', async () => {
 test('files are dropped, pasted, chosen as a folder, and opened again later', async () => {
   const { page, close } = await openPage([], { given: false });
   const bytes = [...readFileSync(TWO)];
-  /** Gives the page a file as the system does. @param {string} type @param {string} name */
+  /** Passes a file to the page as the system does. @param {string} type @param {string} name */
   const give = (type, name) => page.evaluate(({ type, name, bytes }) => {
     const transfer = new DataTransfer();
     transfer.items.add(new File([new Uint8Array(bytes)], name));
@@ -376,7 +376,7 @@ test('files are dropped, pasted, chosen as a folder, and opened again later', as
   await give('paste', 'pasted.metallib');
   await titled(page, 'pasted.metallib');
 
-  // A folder that is dropped is walked through.
+  // A dropped folder is read recursively.
   await page.evaluate((bytes) => {
     const file = (/** @type {string} */ name) => ({ isFile: true, isDirectory: false, name, file: (/** @type {(file: File) => void} */ take) => take(new File([new Uint8Array(bytes)], name)) });
     const folder = (/** @type {string} */ name, /** @type {any[]} */ inside) => ({ isFile: false, isDirectory: true, name, createReader: () => {
@@ -400,7 +400,7 @@ test('files are dropped, pasted, chosen as a folder, and opened again later', as
   await (await chooser).setFiles(folder);
   await titled(page, 'chosen.metallib');
 
-  // The local server has them for as long as it runs.
+  // The local server keeps them while it runs.
   if (!IS_STATIC) {
     await page.reload();
     await titled(page, 'chosen.metallib');
@@ -410,7 +410,7 @@ test('files are dropped, pasted, chosen as a folder, and opened again later', as
     return close();
   }
 
-  // Where the browser gives handles, a file that was opened once is a click away, also in another visit.
+  // With file handles, a file can be reopened with one click, even in a later visit.
   await page.evaluate(async (bytes) => {
     const handle = await (await navigator.storage.getDirectory()).getFileHandle('kept.metallib', { create: true });
     const stream = await handle.createWritable();
@@ -439,7 +439,7 @@ test('files are dropped, pasted, chosen as a folder, and opened again later', as
   await close();
 });
 
-test('examples open at once', { skip: !IS_STATIC }, async () => {
+test('examples open directly', { skip: !IS_STATIC }, async () => {
   const { page, close } = await openPage([], { given: false });
   await page.locator('.example', { hasText: 'CUDA' }).click();
   await page.locator('.functions .row').first().click();
@@ -447,7 +447,7 @@ test('examples open at once', { skip: !IS_STATIC }, async () => {
   await close();
 });
 
-test('works at 360 pixels', async () => {
+test('works at a width of 360 pixels', async () => {
   const { page, close } = await openPage([TWO], { width: 360, height: 740 });
   await titled(page, 'vertex_fragment');
   await page.locator('#drawer').click();
@@ -459,7 +459,7 @@ test('works at 360 pixels', async () => {
   await close();
 });
 
-test('no serious fault of accessibility', async () => {
+test('no serious accessibility problems', async () => {
   const axe = readFileSync(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
   /** @type {string[]} */
   const faults = [];
@@ -496,7 +496,7 @@ test('no serious fault of accessibility', async () => {
   assert.deepEqual(faults, []);
 });
 
-test('what takes long says so, can be stopped and begun again', { skip: IS_STATIC }, async () => {
+test('slow operations show progress and can be cancelled and retried', { skip: IS_STATIC }, async () => {
   const { page, close } = await openPage([TWO, SOURCES]);
   await page.locator('.functions .row').first().waitFor();
   /** @type {(nothing?: undefined) => void} */
@@ -519,12 +519,12 @@ test('what takes long says so, can be stopped and begun again', { skip: IS_STATI
   await close();
 });
 
-test('a server that ends is told of', { skip: IS_STATIC }, async () => {
+test('a stopped server is reported', { skip: IS_STATIC }, async () => {
   const server = await serve([TWO]);
   const { page, close } = await openPage([TWO], { server, faults: /ERR_CONNECTION|Failed to load/ });
   await page.locator('.functions .row').first().waitFor();
   await server.stop();
   await page.locator('.functions .row').first().click();
-  await page.locator('.problem', { hasText: 'does not answer' }).first().waitFor();
+  await page.locator('.problem', { hasText: 'does not respond' }).first().waitFor();
   await close();
 });

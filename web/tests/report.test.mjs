@@ -1,4 +1,4 @@
-/** `unshade html`: one file that opens from the disk, shows what the page shows, and asks nobody. */
+/** Tests `unshade html`: a single file that opens from disk, works like the page, and makes no requests. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -14,7 +14,7 @@ after(end);
 const TWO = fixture('metallib/vertex_fragment.metallib');
 
 /**
- * A window on a report of these files.
+ * Opens a window with a report of these files.
  * @param {string[]} files
  * @param {string} [hash]
  * @param {RegExp} [faults]
@@ -55,7 +55,7 @@ test('a report shows functions, listing, facts, structure and bytes', async () =
   await page.keyboard.press('v');
   await page.locator('#status', { hasText: 'Verified' }).waitFor();
   await page.keyboard.press('f');
-  const dialog = page.getByRole('dialog', { name: 'Find in all' });
+  const dialog = page.getByRole('dialog', { name: 'Search all' });
   await dialog.getByLabel('Bytes').check();
   await dialog.getByLabel('Search for').fill('4d 54 4c 42');
   await page.keyboard.press('Enter');

@@ -1,4 +1,4 @@
-/** Takes the pictures of docs/images from the real page: `cargo xtask web-test --screenshots`. */
+/** Takes the screenshots in docs/images from the real page: `cargo xtask web-test --screenshots`. */
 
 import { mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What of the page needs no browser: layout, addresses, pairing of lines, numbers. */
+/** Tests of what needs no browser: layout, addresses, pairing of lines, numbers. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ import { asNumbers } from '../hex.js';
 import { layout } from '../layered.js';
 import { read, write } from '../store.js';
 
-/** A generator of numbers, so that a failure comes again. */
+/** A deterministic random generator, so that failures are reproducible. */
 function numbers(seed = 1) {
   return (/** @type {number} */ below) => {
     seed = (seed * 1103515245 + 12345) % 2147483648;
@@ -42,14 +42,14 @@ test('a layout has no overlaps, and forward edges lead down', () => {
   }
 });
 
-test('lines of one side stand beside those of the other', () => {
+test('removed and added lines are paired', () => {
   const line = (/** @type {'both' | 'left' | 'right'} */ side) => ({ side, tokens: [] });
   const rows = pair({ left_from: 10, right_from: 20, lines: [line('both'), line('left'), line('left'), line('right'), line('both')] });
   assert.deepEqual(rows.map(([left, right]) => [left?.number, right?.number]), [[10, 20], [11, 21], [12, undefined], [13, 22]]);
   assert.deepEqual(rows.map(([left]) => left?.changed), [false, true, true, false]);
 });
 
-test('offsets and lines as people type them', () => {
+test('offsets and lines are parsed', () => {
   assert.deepEqual(readPlace('0x40'), { offset: 64 });
   assert.deepEqual(readPlace('64'), { offset: 64 });
   assert.deepEqual(readPlace('8f30'), { offset: 0x8f30 });
@@ -58,11 +58,11 @@ test('offsets and lines as people type them', () => {
   assert.equal(readPlace(''), null);
 });
 
-test('an address is the state', () => {
+test('the address represents the state', () => {
   const state = { ...read(''), file: 'a&b=<c> é.metallib', program: 2, item: 17_171, pane: 'source:x/y.metal', line: 39, range: /** @type {[number, number]} */ ([0x8f30, 0x8f38]), against: 'f|0|3' };
   assert.deepEqual(read(write(state)), state);
   assert.equal(write(read('')), '');
-  // What somebody else wrote is taken as far as it makes sense.
+  // Invalid parts of an address are ignored.
   assert.deepEqual(read('#item=-1&line=0&range=9-3&program=x&item=1e9'), read(''));
 });
 

@@ -182,10 +182,10 @@ fn copy_page(output: &Path) -> Result<()> {
 fn copy_examples(output: &Path) -> Result<()> {
     fs::create_dir_all(output)?;
     let mut list = Vec::new();
-    for (path, says) in EXAMPLES {
+    for (path, description) in EXAMPLES {
         let name = path.rsplit('/').next().unwrap_or(path);
         fs::copy(sh::root().join("tests/fixtures").join(path), output.join(name)).context(path)?;
-        list.push(format!("{{\"name\":{name:?},\"says\":{says:?}}}"));
+        list.push(format!("{{\"name\":{name:?},\"description\":{description:?}}}"));
     }
     fs::write(output.join("index.json"), format!("[{}]\n", list.join(",")))?;
     Ok(())

@@ -1,25 +1,25 @@
-//! Changes of memory in one step: lanes one after the other, the lowest first.
+//! Atomic operations. Lanes are processed one after the other, lowest first.
 //!
-//! Source: NVIDIA's documentation of PTX (`atom`, `red`). Floats are added with subnormal numbers taken for zero, as the
-//! `.FTZ` of the mnemonic says.
+//! Source: NVIDIA's documentation of PTX (`atom`, `red`). Floating-point addition flushes subnormal
+//! numbers to zero, as `.FTZ` in the mnemonic says.
 
 use unshade_sass::semantics::{Space, functions};
 
+use crate::environment::Environment;
 use crate::fault::Reason;
-use crate::outside::Atomic;
-use crate::world::World;
+use crate::intrinsics::Atomic;
 
-/// The number of `F32.FTZ.RN` among the types.
+/// The index of `F32.FTZ.RN` in the modifier for types.
 const FLOAT: u64 = 3;
 
-/// Whether the type is one with a sign: `S32`, `S64`.
+/// Returns whether a type is signed: `S32`, `S64`.
 fn is_signed(ty: u64) -> bool {
     matches!(ty, 1 | 5)
 }
 
-/// `atomic_…(address, value, type)`; what was there.
+/// Implements `atomic_…(address, value, type)`; returns the old value.
 pub(crate) fn run(
-    world: &mut World<'_>,
+    env: &mut Environment<'_>,
     operation: Atomic,
     arguments: &[u64; 16],
     width: u8,
@@ -28,18 +28,18 @@ pub(crate) fn run(
 ) -> Result<u64, Reason> {
     let [address, value, ty, ..] = *arguments;
     let size = usize::from(width / 8);
-    let before = world.number(Space::Ram, address, size, thread)?;
+    let old = env.load_unchecked(Space::Ram, address, size, thread)?;
     let extended = |value: u64| {
         let unused = 64 - u32::from(width);
         (value << unused).cast_signed() >> unused
     };
-    let less = if is_signed(ty) { extended(before) < extended(value) } else { before < value };
+    let less = if is_signed(ty) { extended(old) < extended(value) } else { old < value };
     let after = match operation {
-        Atomic::Add if ty == FLOAT => add_floats(before, value),
-        Atomic::Add => before.wrapping_add(value),
+        Atomic::Add if ty == FLOAT => add_floats(old, value),
+        Atomic::Add => old.wrapping_add(value),
         Atomic::Min => {
             if less {
-                before
+                old
             } else {
                 value
             }
@@ -48,37 +48,37 @@ pub(crate) fn run(
             if less {
                 value
             } else {
-                before
+                old
             }
         }
         Atomic::Inc => {
-            if before >= value {
+            if old >= value {
                 0
             } else {
-                before.wrapping_add(1)
+                old.wrapping_add(1)
             }
         }
         Atomic::Dec => {
-            if before == 0 || before > value {
+            if old == 0 || old > value {
                 value
             } else {
-                before.wrapping_sub(1)
+                old.wrapping_sub(1)
             }
         }
-        Atomic::And => before & value,
-        Atomic::Or => before | value,
-        Atomic::Xor => before ^ value,
+        Atomic::And => old & value,
+        Atomic::Or => old | value,
+        Atomic::Xor => old ^ value,
         Atomic::Exchange => value,
         Atomic::SafeAdd => return Err(Reason::Unsupported("ATOM.SAFEADD".into())),
     };
-    // Sums of integers and the like are the same in any order.
+    // Integer operations without a used result commute, so their order does not matter.
     if has_result || operation == Atomic::Exchange || ty == FLOAT {
-        world.load(Space::Ram, address, width, thread)?;
-        world.store(Space::Ram, address, after, width, thread)?;
+        env.load(Space::Ram, address, width, thread)?;
+        env.store(Space::Ram, address, after, width, thread)?;
     } else {
-        world.set_number(Space::Ram, address, after, size, thread)?;
+        env.store_unchecked(Space::Ram, address, after, size, thread)?;
     }
-    Ok(before)
+    Ok(old)
 }
 
 fn add_floats(a: u64, b: u64) -> u64 {
@@ -86,23 +86,23 @@ fn add_floats(a: u64, b: u64) -> u64 {
     flush(functions::call("fadd_round", &[flush(a), flush(b), 0]).unwrap_or(0))
 }
 
-/// `atomic_cas(address, compared, new)`; what was there.
+/// Implements `atomic_cas(address, compared, new)`; returns the old value.
 pub(crate) fn compare_and_swap(
-    world: &mut World<'_>,
+    env: &mut Environment<'_>,
     arguments: &[u64; 16],
     width: u8,
     thread: u32,
 ) -> Result<u64, Reason> {
     let [address, compared, new, ..] = *arguments;
-    let before = world.load(Space::Ram, address, width, thread)?;
-    if before == compared {
-        world.store(Space::Ram, address, new, width, thread)?;
+    let old = env.load(Space::Ram, address, width, thread)?;
+    if old == compared {
+        env.store(Space::Ram, address, new, width, thread)?;
     }
-    Ok(before)
+    Ok(old)
 }
 
-impl World<'_> {
-    /// Locks a word of shared memory for a thread; whether nobody had.
+impl Environment<'_> {
+    /// Locks a word of shared memory for a thread; returns whether it was free.
     pub(crate) fn lock(&mut self, address: u64, thread: u32) -> bool {
         let word = address & !3;
         let free = self.locks.iter().all(|lock| lock.0 != word);
@@ -112,7 +112,7 @@ impl World<'_> {
         free
     }
 
-    /// Unlocks it; whether this thread had it.
+    /// Unlocks a word of shared memory; returns whether this thread had locked it.
     pub(crate) fn unlock(&mut self, address: u64, thread: u32) -> bool {
         let word = address & !3;
         let found = self.locks.iter().position(|lock| *lock == (word, thread));

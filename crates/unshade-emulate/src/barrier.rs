@@ -1,52 +1,52 @@
 //! The barriers of a block: 16, counted in warps.
 //!
-//! A warp arrives as a whole, also if some of its lanes are elsewhere, as on the chip. A barrier for all is passed when
-//! every warp that has not ended has arrived; one for so many threads when so many warps of 32 have.
+//! A warp arrives as a whole, even if some of its lanes are inactive, as on the chip. A barrier for all threads is passed
+//! when every live warp has arrived; a barrier for a number of threads, when that number divided by 32 has arrived.
 //!
-//! Source: NVIDIA's documentation of PTX (`bar`), which says the same.
+//! Source: NVIDIA's documentation of PTX (`bar`).
 
+use crate::environment::LANES;
+use crate::intrinsics::Intrinsic;
 use crate::lanes::{Bits, Values};
-use crate::outside::Outside;
-use crate::world::LANES;
 
-/// How a warp arrives.
+/// The kind of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It waits.
+    /// Waits.
     Sync,
-    /// It goes on.
+    /// Does not wait.
     Arrive,
-    /// It waits, and predicates are combined: 0 counts, 1 and, 2 or.
+    /// Waits and reduces predicates: mode 0 counts, 1 is and, 2 is or.
     Reduce(u64),
-    /// It waits, and the predicates of the threads before each are counted.
+    /// Waits and counts, for each thread, the predicates of lower threads.
     Scan,
 }
 
-/// What each lane of a warp is given at a barrier.
-pub(crate) type Given = [u32; LANES];
+/// The result of a barrier for each lane of a warp.
+pub(crate) type BarrierResult = [u32; LANES];
 
 /// The arrival of a warp at a barrier.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) barrier: usize,
-    /// For how many threads the barrier is; 0 for all.
+    /// The number of threads to wait for; 0 for all.
     pub(crate) threads: u32,
     pub(crate) kind: Kind,
-    /// The lanes that arrive, and those whose predicate holds.
+    /// The arriving lanes, and those whose predicate holds.
     lanes: u32,
     predicates: u32,
 }
 
 impl Arrival {
-    /// Of `barrier_…(barrier, threads, predicate, mode)`.
-    pub(crate) fn new(function: Outside, values: &[Values], lanes: u32) -> Self {
+    /// Decodes the arguments of `barrier_…(barrier, threads, predicate, mode)`.
+    pub(crate) fn new(function: Intrinsic, values: &[Values], lanes: u32) -> Self {
         let lane = lanes.trailing_zeros() as usize & 31;
         let argument = |index: usize| values.get(index).map_or(0, |value| value[lane]);
         let holds = |lane: &usize| values.get(2).is_some_and(|value| value[*lane] & 1 != 0);
         let kind = match function {
-            Outside::BarrierArrive => Kind::Arrive,
-            Outside::BarrierReduce => Kind::Reduce(argument(3)),
-            Outside::BarrierScan => Kind::Scan,
+            Intrinsic::BarrierArrive => Kind::Arrive,
+            Intrinsic::BarrierReduce => Kind::Reduce(argument(3)),
+            Intrinsic::BarrierScan => Kind::Scan,
             _ => Kind::Sync,
         };
         Self {
@@ -61,7 +61,7 @@ impl Arrival {
 
 #[derive(Clone, Debug, Default)]
 struct Barrier {
-    /// Warps that arrived, and those of them that wait.
+    /// The number of warps that arrived, and those of them that wait.
     arrived: usize,
     waiting: Vec<usize>,
     threads: u32,
@@ -69,7 +69,7 @@ struct Barrier {
     count: u32,
     all: bool,
     any: bool,
-    /// Warps whose threads are counted, with their predicates.
+    /// The warps that take part in a scan, with their predicates.
     scanned: Vec<(usize, u32)>,
 }
 
@@ -78,8 +78,8 @@ impl Barrier {
         if self.threads == 0 { live } else { self.threads.div_ceil(32) as usize }
     }
 
-    /// What a warp is given; threads are counted in the order of their numbers.
-    fn result(&self, warp: usize) -> Given {
+    /// Returns the result for a warp.
+    fn result(&self, warp: usize) -> BarrierResult {
         let Some(own) = self.scanned.iter().find(|entry| entry.0 == warp) else {
             return [match self.mode {
                 0 => self.count,
@@ -87,9 +87,9 @@ impl Barrier {
                 _ => self.any.into(),
             }; LANES];
         };
-        let before = self.scanned.iter().filter(|entry| entry.0 < warp);
-        let before: u32 = before.map(|entry| entry.1.count_ones()).sum();
-        core::array::from_fn(|lane| before + (own.1 & ((1 << lane) - 1)).count_ones())
+        let lower = self.scanned.iter().filter(|entry| entry.0 < warp);
+        let lower: u32 = lower.map(|entry| entry.1.count_ones()).sum();
+        core::array::from_fn(|lane| lower + (own.1 & ((1 << lane) - 1)).count_ones())
     }
 }
 
@@ -98,7 +98,7 @@ impl Barrier {
 pub(crate) struct Barriers([Barrier; 16]);
 
 impl Barriers {
-    /// A warp arrives; whether it has to wait.
+    /// Records the arrival of a warp; returns whether it has to wait.
     pub(crate) fn arrive(&mut self, warp: usize, arrival: &Arrival) -> bool {
         let barrier = &mut self.0[arrival.barrier & 15];
         if barrier.arrived == 0 {
@@ -122,19 +122,19 @@ impl Barriers {
         waits
     }
 
-    /// The warps that may go on now, with what predicates were combined to, if so many warps have not ended.
-    pub(crate) fn passed(&mut self, live: usize, mut one: impl FnMut(usize, Given)) {
+    /// Calls `resume` for each warp that can continue now, with the barrier's result. `live` warps have not exited.
+    pub(crate) fn passed(&mut self, live: usize, mut resume: impl FnMut(usize, BarrierResult)) {
         for barrier in &mut self.0 {
             if barrier.arrived > 0 && barrier.arrived >= barrier.needed(live) {
                 for warp in std::mem::take(&mut barrier.waiting) {
-                    one(warp, barrier.result(warp));
+                    resume(warp, barrier.result(warp));
                 }
                 barrier.arrived = 0;
             }
         }
     }
 
-    /// Who waits for what, in words.
+    /// Describes the waiting warps.
     pub(crate) fn describe(&self, live: usize) -> String {
         let mut text = String::new();
         for (number, barrier) in self.0.iter().enumerate().filter(|(_, barrier)| !barrier.waiting.is_empty())
@@ -159,15 +159,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scan_counts_the_threads_before() {
+    fn scan_counts_lower_threads() {
         let mut barriers = Barriers::default();
-        // Of 48 threads every third has its predicate set; the second warp comes first.
+        // Every third of 48 threads has its predicate set; the second warp arrives first.
         let set = |thread: u64| u64::from(thread.is_multiple_of(3));
         for warp in [1, 0] {
             let lanes = if warp == 0 { u32::MAX } else { 0xffff };
             let predicates: Values = core::array::from_fn(|lane| set(32 * warp + lane as u64));
             let values = [[2; LANES], [0; LANES], predicates];
-            let arrival = Arrival::new(Outside::BarrierScan, &values, lanes);
+            let arrival = Arrival::new(Intrinsic::BarrierScan, &values, lanes);
             assert!(barriers.arrive(warp as usize, &arrival));
         }
         let mut found = [[0; LANES]; 2];

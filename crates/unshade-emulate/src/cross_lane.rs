@@ -1,15 +1,15 @@
-//! What lanes of a warp tell each other: shuffles, votes, sums across a quad.
+//! Exchange between lanes of a warp: shuffles, votes, quad swizzles.
 //!
-//! Source: NVIDIA's documentation of PTX (`shfl`, `vote`); the sums across a quad (`FSWZ`) from Mesa's compiler, which makes
-//! derivatives of them.
+//! Source: NVIDIA's documentation of PTX (`shfl`, `vote`); for quad swizzles (`FSWZ`), Mesa's compiler, which
+//! uses them for derivatives.
 
 use unshade_sass::semantics::functions;
 
 use crate::lanes::{Bits, Values};
 
-/// The lane that a shuffle reads, and whether it is inside of the segment.
+/// Returns the lane that a shuffle reads, and whether it is in range of the segment.
 ///
-/// `clamp` holds the last lane in bits 0 to 4 and, in bits 8 to 12, the mask of the lane's number that names its segment.
+/// `clamp` has the last lane in bits 0 to 4, and in bits 8 to 12 the mask of lane index bits that identify the segment.
 fn source(lane: u64, distance: u64, clamp: u64, mode: u64) -> (u64, bool) {
     let (distance, last, segment) = (distance & 31, clamp & 31, clamp >> 8 & 31);
     let most = lane & segment | last & !segment;
@@ -30,7 +30,7 @@ fn argument(values: &[Values], index: usize, lane: usize) -> u64 {
     values.get(index).map_or(0, |value| value[lane])
 }
 
-/// `shuffle(value, lane, clamp, mode)`. What a lane that is not active would give is undefined, and given here.
+/// Implements `shuffle(value, lane, clamp, mode)`. Reading an inactive lane is undefined; `absent` is its value here.
 pub(crate) fn shuffle(values: &[Values], lanes: u32, absent: u64, out: &mut Values) {
     for lane in Bits(lanes) {
         let (distance, clamp) = (argument(values, 1, lane), argument(values, 2, lane));
@@ -40,7 +40,7 @@ pub(crate) fn shuffle(values: &[Values], lanes: u32, absent: u64, out: &mut Valu
     }
 }
 
-/// `shuffle_inside(lane, clamp, mode)`.
+/// Implements `shuffle_inside(lane, clamp, mode)`.
 pub(crate) fn shuffle_inside(values: &[Values], lanes: u32, out: &mut Values) {
     for lane in Bits(lanes) {
         let (distance, clamp) = (argument(values, 0, lane), argument(values, 1, lane));
@@ -52,12 +52,12 @@ fn mask(values: &[Values], lanes: u32) -> u32 {
     Bits(lanes).filter(|lane| argument(values, 0, *lane) & 1 != 0).fold(0, |mask, lane| mask | 1 << lane)
 }
 
-/// The lanes whose predicate holds.
+/// Implements `ballot(predicate)`: the active lanes whose predicate holds.
 pub(crate) fn ballot(values: &[Values], lanes: u32, out: &mut Values) {
     *out = [mask(values, lanes).into(); 32];
 }
 
-/// `vote(predicate, mode)`: all, any, or all alike.
+/// Implements `vote(predicate, mode)`: all, any, or all equal.
 pub(crate) fn vote(values: &[Values], lanes: u32, out: &mut Values) {
     let set = mask(values, lanes);
     let mode = argument(values, 1, lanes.trailing_zeros() as usize & 31);
@@ -69,8 +69,8 @@ pub(crate) fn vote(values: &[Values], lanes: u32, out: &mut Values) {
     *out = [holds.into(); 32];
 }
 
-/// `swizzle_add(a, b, s3, s2, s1, s0, pattern, rounding, …)`: adds, with signs for each lane of the quad, a of another lane of the quad
-/// and b of its own.
+/// Implements `swizzle_add(a, b, s3, s2, s1, s0, pattern, rounding, …)`: adds `a` of another lane of the quad and `b` of
+/// this lane, with signs for each lane of the quad.
 pub(crate) fn swizzle_add(values: &[Values], lanes: u32, out: &mut Values) {
     for lane in Bits(lanes) {
         let quad = lane & !3;
@@ -82,7 +82,7 @@ pub(crate) fn swizzle_add(values: &[Values], lanes: u32, out: &mut Values) {
         let sign = argument(values, 5 - (lane & 3), lane);
         let (a, b) = (argument(values, 0, from & 31), argument(values, 1, lane));
         let negative = 0x8000_0000;
-        // PP, NP, PN, ZP: plus, the first or second source negated, the first source for zero.
+        // PP, NP, PN, ZP: signs of both sources; Z replaces the first source with zero.
         let (a, b) = match sign {
             1 => (a ^ negative, b),
             2 => (a, b ^ negative),
@@ -98,8 +98,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shuffles_read_as_the_documentation_of_ptx_says() {
-        // Up within segments of 8: the first lane of a segment keeps its own.
+    fn shuffles_follow_the_ptx_documentation() {
+        // Up, in segments of 8: the first lane of a segment keeps its value.
         assert_eq!(source(8, 1, 0x1800, 1), (8, false));
         assert_eq!(source(9, 1, 0x1800, 1), (8, true));
         // Down stops at the last lane.
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn votes_are_among_active_lanes() {
+    fn votes_count_active_lanes_only() {
         let mut predicate = [0; 32];
         predicate[1] = 1;
         predicate[2] = 1;

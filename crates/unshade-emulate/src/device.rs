@@ -1,24 +1,24 @@
-//! The device: memory that outlives launches, textures, and what kernels printed.
+//! The device: global memory, textures, and printed text, which persist between launches.
 //!
-//! Memory is a list of allocations with gaps between them, so that an address that belongs to none is told.
+//! Memory is a list of allocations with gaps between them, so that stray addresses are detected.
 
 use crate::fault::{Memory, Reason};
 use crate::surface::Surface;
 use crate::texture::Texture;
 
-/// Where allocations begin: beyond 32 bits, as on a real chip, so that carries of addresses matter.
+/// The address of the first allocation: beyond 32 bits as on real chips, so that the upper halves of addresses matter.
 const FIRST_ADDRESS: u64 = 0x7_0000_0000;
 
-/// Where allocations begin for programs whose addresses have 32 bits.
+/// The address of the first allocation for programs with 32-bit addresses.
 const FIRST_ADDRESS_32: u64 = 0x4000_0000;
 
-/// Allocations are aligned to this, as those of `cudaMalloc`.
+/// The alignment of allocations, as in `cudaMalloc`.
 const ALIGNMENT: u64 = 256;
 
-/// At least so many bytes between allocations belong to nobody.
+/// Minimum number of unused bytes between allocations.
 const GAP: u64 = 4096;
 
-/// An address in the memory of the device.
+/// An address in global memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DevicePointer(pub u64);
 
@@ -29,7 +29,7 @@ struct Allocation {
     name: String,
 }
 
-/// A device without any other hardware: its memory, textures and printed text.
+/// An emulated device: global memory, textures and printed text.
 ///
 /// ```
 /// use unshade_emulate::Device;
@@ -43,15 +43,15 @@ struct Allocation {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// By address, ascending.
+    /// Sorted by address.
     allocations: Vec<Allocation>,
     next: u64,
     used: u64,
-    most: u64,
-    /// The allocation that was used last: most accesses go where the one before went.
+    limit: u64,
+    /// The index of the allocation accessed last; most accesses go to the same one again.
     last: usize,
     pub(crate) textures: Vec<Texture>,
-    /// What kernels printed.
+    /// Text printed by kernels.
     pub(crate) printed: Vec<u8>,
 }
 
@@ -62,48 +62,48 @@ impl Default for Device {
 }
 
 impl Device {
-    /// A device with at most 1 GiB of memory.
+    /// Creates a device with at most 1 GiB of memory.
     pub fn new() -> Self {
         Self {
             allocations: Vec::new(),
             next: FIRST_ADDRESS,
             used: 0,
-            most: 1 << 30,
+            limit: 1 << 30,
             last: 0,
             textures: Vec::new(),
             printed: Vec::new(),
         }
     }
 
-    /// The same with addresses of 32 bits, for cubins that were compiled so.
+    /// Creates a device with 32-bit addresses, for cubins compiled for them.
     pub fn with_32_bit_addresses() -> Self {
         Self { next: FIRST_ADDRESS_32, ..Self::new() }
     }
 
-    /// How many bytes may be allocated at most.
+    /// Sets the maximum number of allocated bytes.
     pub fn limit_memory(&mut self, bytes: u64) {
-        self.most = bytes;
+        self.limit = bytes;
     }
 
-    /// Takes memory of zeros. Its name is told where an access fails.
+    /// Allocates zeroed memory. The name appears in messages about failed accesses nearby.
     ///
     /// # Errors
-    /// If there is less memory left.
+    /// If there is not enough memory left.
     pub fn allocate(&mut self, bytes: u64, name: &str) -> Result<DevicePointer, Reason> {
-        let used = self.used.checked_add(bytes).filter(|used| *used <= self.most);
+        let used = self.used.checked_add(bytes).filter(|used| *used <= self.limit);
         let (Some(used), Ok(size)) = (used, usize::try_from(bytes)) else {
-            return Err(Reason::Memory(self.most));
+            return Err(Reason::Memory(self.limit));
         };
         let address = self.next;
         let end = address.checked_add(bytes).and_then(|end| end.checked_add(GAP));
         let next = end.and_then(|end| end.checked_next_multiple_of(ALIGNMENT));
-        self.next = next.ok_or(Reason::Memory(self.most))?;
+        self.next = next.ok_or(Reason::Memory(self.limit))?;
         self.used = used;
         self.allocations.push(Allocation { address, bytes: vec![0; size], name: name.to_owned() });
         Ok(DevicePointer(address))
     }
 
-    /// Gives memory back. Whether there was an allocation at this very address.
+    /// Frees an allocation; returns whether there was one at exactly this address.
     pub fn free(&mut self, pointer: DevicePointer) -> bool {
         let Ok(index) = self.allocations.binary_search_by_key(&pointer.0, |allocation| allocation.address)
         else {
@@ -117,37 +117,37 @@ impl Device {
     /// Copies bytes into memory.
     ///
     /// # Errors
-    /// If they are not inside of one allocation.
+    /// If they are not inside one allocation.
     pub fn write(&mut self, pointer: DevicePointer, bytes: &[u8]) -> Result<(), Reason> {
         self.slice(pointer.0, bytes.len())?.copy_from_slice(bytes);
         Ok(())
     }
 
-    /// So many bytes of memory.
+    /// Reads bytes of memory.
     ///
     /// # Errors
-    /// If they are not inside of one allocation.
+    /// If they are not inside one allocation.
     pub fn read(&mut self, pointer: DevicePointer, bytes: usize) -> Result<Vec<u8>, Reason> {
         self.slice(pointer.0, bytes).map(|bytes| bytes.to_vec())
     }
 
-    /// All memory that is taken: where it begins, and what is in it.
+    /// Returns all allocations: address and contents.
     pub fn memory(&self) -> impl Iterator<Item = (DevicePointer, &[u8])> {
         self.allocations
             .iter()
             .map(|allocation| (DevicePointer(allocation.address), allocation.bytes.as_slice()))
     }
 
-    /// Adds a texture; the result is the handle that a kernel takes for a `cudaTextureObject_t`.
+    /// Adds a texture; returns its handle, to be passed to kernels as a `cudaTextureObject_t`.
     pub fn add_texture(&mut self, texture: Texture) -> u64 {
         self.textures.push(texture);
         self.textures.len() as u64
     }
 
-    /// Adds a surface of so many bytes a line and so many lines, with zeros in it.
+    /// Adds a zeroed surface of `width` bytes per line and `height` lines.
     ///
     /// # Errors
-    /// If there is less memory left, or the surface is larger than a chip has them.
+    /// If there is not enough memory left, or the surface is larger than chips support.
     pub fn add_surface(&mut self, width: u32, height: u32) -> Result<Surface, Reason> {
         Surface::new(self, width, height)
     }
@@ -156,16 +156,16 @@ impl Device {
         self.textures.get(usize::try_from(handle).ok()?.checked_sub(1)?)
     }
 
-    /// What kernels printed since it was taken last.
+    /// Returns the text printed since the last call.
     pub fn take_printed(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.printed)
     }
 
     pub(crate) fn memory_limit(&self) -> u64 {
-        self.most
+        self.limit
     }
 
-    /// The bytes at an address.
+    /// Returns the bytes at an address.
     #[inline]
     pub(crate) fn slice(&mut self, address: u64, bytes: usize) -> Result<&mut [u8], Reason> {
         let inside = |allocation: &Allocation| {
@@ -198,29 +198,29 @@ impl Device {
         }
     }
 
-    /// The allocation that an address is closest to, in words.
+    /// Describes the allocation closest to an address.
     fn nearby(&self, address: u64) -> String {
         let after = self.allocations.partition_point(|allocation| allocation.address <= address);
         let before = after.checked_sub(1).and_then(|index| self.allocations.get(index));
-        let tell = |allocation: &Allocation, place: String| {
+        let describe = |allocation: &Allocation, position: String| {
             let size = allocation.bytes.len();
-            format!("{place} {}, which has {size} bytes at {:#x}", allocation.name, allocation.address)
+            format!("{position} {}, which has {size} bytes at {:#x}", allocation.name, allocation.address)
         };
-        let within = |allocation: &&Allocation| {
+        let is_close = |allocation: &&Allocation| {
             let end = allocation.address.saturating_add(allocation.bytes.len() as u64);
             address < end.saturating_add(1 << 20)
         };
-        if let Some(allocation) = before.filter(within) {
+        if let Some(allocation) = before.filter(is_close) {
             let end = allocation.address.saturating_add(allocation.bytes.len() as u64);
             return match address.checked_sub(end) {
-                Some(beyond) => tell(allocation, format!("{beyond} bytes behind the end of")),
-                None => tell(allocation, "it reaches over the end of".into()),
+                Some(beyond) => describe(allocation, format!("{beyond} bytes after the end of")),
+                None => describe(allocation, "beyond the end of".into()),
             };
         }
         match self.allocations.get(after) {
             Some(allocation) if allocation.address.wrapping_sub(address) < 1 << 20 => {
                 let gap = allocation.address.wrapping_sub(address);
-                tell(allocation, format!("{gap} bytes before"))
+                describe(allocation, format!("{gap} bytes before"))
             }
             _ => String::new(),
         }

@@ -1,36 +1,36 @@
-//! Runs the p-code of one instruction, operation by operation, each for all active lanes.
+//! Executes the p-code of one instruction, one operation at a time for all active lanes.
 //!
-//! What operations do is said once, in `unshade_sass::semantics`: [`operate`] and [`functions::call`] compute. Here is what
-//! they compute on (registers of a warp, memories) and what goes beyond a lane. Branches inside of an instruction only go
-//! forward: lanes that take one wait for the operation that it names.
+//! `unshade_sass::semantics` has the operators and pure functions ([`operate`], [`functions::call`]). This module applies
+//! them to the registers and memories of a warp, and implements what involves several lanes. Branches inside an
+//! instruction only lead forward: lanes that take one wait until execution reaches its warp.
 
 use unshade_sass::semantics::table::Code;
 use unshade_sass::semantics::{Lifted, Op, Space, Varnode, functions, operate};
 
-use crate::barrier::{Arrival, Given};
+use crate::barrier::{Arrival, BarrierResult};
+use crate::environment::{Environment, LANES};
 use crate::fault::Reason;
+use crate::intrinsics::{self, Intrinsic};
 use crate::lanes::{Bits, Registers, Values};
-use crate::outside::{self, Outside};
 use crate::stack::Token;
-use crate::world::{LANES, World};
 use crate::{atomic, cross_lane, special, surface, texture};
 
-/// What an instruction did to the flow of the warp.
+/// The effects of an instruction on the warp's control flow.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    /// Lanes that go on with the next instruction.
+    /// Lanes that continue at the next instruction.
     pub(crate) following: u32,
-    /// Lanes that go on elsewhere.
+    /// Lanes that branch, by warp.
     pub(crate) jumps: Vec<(u64, u32)>,
-    /// Lanes that call.
+    /// Lanes that call, by warp.
     pub(crate) calls: Vec<(u64, u32)>,
-    /// Lanes that come to wait for an entry of the stack.
+    /// Lanes that start to wait for an entry of the reconvergence stack.
     pub(crate) pops: Vec<(Token, u32)>,
-    /// Lanes that push an entry.
+    /// Lanes that push an entry of the reconvergence stack: kind, address, lanes.
     pub(crate) pushes: Vec<(Token, u64, u32)>,
-    /// Lanes that end.
+    /// Lanes that exit.
     pub(crate) exits: u32,
-    /// Arrival at a barrier.
+    /// The arrival at a barrier.
     pub(crate) arrival: Option<Arrival>,
 }
 
@@ -46,37 +46,37 @@ impl Effects {
     }
 }
 
-/// What running an instruction needs besides registers; kept, for its memory.
+/// Buffers for executing an instruction, reused for every instruction.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     temporaries: Vec<Values>,
     inputs: Vec<Values>,
-    /// Lanes that wait for an operation.
+    /// Lanes that wait for an operation, by its index.
     joins: Vec<(u16, u32)>,
     pub(crate) effects: Effects,
-    pub(crate) texture: texture::Registers,
+    pub(crate) texture: texture::TextureRegisters,
 }
 
-/// A reason, and the lane that it happened to.
+/// The reason of a fault, and the lane that caused it.
 pub(crate) type LaneFault = (u32, Reason);
 
-/// The warp that an instruction is run for.
-pub(crate) struct Target<'a, 'w> {
+/// The state of a warp that an instruction accesses.
+pub(crate) struct WarpState<'a, 'w> {
     pub(crate) registers: &'a mut Registers,
-    pub(crate) world: &'a mut World<'w>,
-    /// The warp's number in its block.
-    pub(crate) warp: u32,
-    /// The lanes that have not ended.
+    pub(crate) env: &'a mut Environment<'w>,
+    /// The warp's index in its block.
+    pub(crate) number: u32,
+    /// The lanes that have not exited.
     pub(crate) live: u32,
-    /// What `B2R.RESULT` reads.
-    pub(crate) barrier_result: Given,
+    /// The value that `B2R.RESULT` reads.
+    pub(crate) barrier_result: BarrierResult,
 }
 
-/// Runs an instruction for the active lanes.
+/// Executes an instruction for the active lanes.
 pub(crate) fn run(
     lifted: &Lifted,
     active: u32,
-    target: &mut Target<'_, '_>,
+    warp: &mut WarpState<'_, '_>,
     scratch: &mut Scratch,
 ) -> Result<(), LaneFault> {
     scratch.effects.clear();
@@ -104,18 +104,18 @@ pub(crate) fn run(
             continue;
         }
         at += 1;
-        step(lifted, op, &mut lanes, target, scratch)?;
+        step(lifted, op, &mut lanes, warp, scratch)?;
     }
     scratch.effects.following = lanes;
     Ok(())
 }
 
-/// One operation for the lanes; those that go on elsewhere are taken out.
+/// Executes one operation for the lanes, and removes those that leave the straight line.
 fn step(
     lifted: &Lifted,
     op: &Op,
     lanes: &mut u32,
-    target: &mut Target<'_, '_>,
+    warp: &mut WarpState<'_, '_>,
     scratch: &mut Scratch,
 ) -> Result<(), LaneFault> {
     let inputs = lifted.inputs(op);
@@ -124,30 +124,30 @@ fn step(
         values.resize(inputs.len(), [0; LANES]);
     }
     for (input, value) in inputs.iter().zip(&mut values) {
-        read(*input, *lanes, target, &scratch.temporaries, value)?;
+        read(*input, *lanes, warp, &scratch.temporaries, value)?;
     }
-    let result = compute(op, inputs, &mut values, lanes, target, scratch);
-    if let (Ok(Some(result)), Some(place)) = (&result, op.output) {
-        write(place, *lanes, result, target.registers, &mut scratch.temporaries);
+    let result = compute(op, inputs, &mut values, lanes, warp, scratch);
+    if let (Ok(Some(result)), Some(output)) = (&result, op.output) {
+        write(output, *lanes, result, warp.registers, &mut scratch.temporaries);
     }
     scratch.inputs = values;
     result.map(|_| ())
 }
 
-/// The result for each lane, if there is one.
+/// Computes the result of an operation for each lane, if it has one.
 fn compute(
     op: &Op,
     inputs: &[Varnode],
     values: &mut [Values],
     lanes: &mut u32,
-    target: &mut Target<'_, '_>,
+    warp: &mut WarpState<'_, '_>,
     scratch: &mut Scratch,
 ) -> Result<Option<Values>, LaneFault> {
     const NONE: Values = [0; LANES];
     let width = inputs.first().map_or(32, |input| input.width);
-    let out = op.output.map_or(32, |place| place.width);
+    let out = op.output.map_or(32, |output| output.width);
     let first = values.first().unwrap_or(&NONE);
-    let base = target.warp.wrapping_mul(32);
+    let base = warp.number.wrapping_mul(32);
     let mut result = [0; LANES];
     match op.code {
         Code::Branch => {
@@ -188,9 +188,9 @@ fn compute(
             for lane in Bits(*lanes) {
                 let fault = |reason| (lane as u32, reason);
                 result[lane] = match space {
-                    Space::Constant => target.world.constant(first[lane], out),
-                    Space::Special => special::read(target.world, first[lane] >> 2, target.warp, lane as u32),
-                    space => target.world.load(space, first[lane], out, base.wrapping_add(lane as u32)),
+                    Space::Constant => warp.env.constant(first[lane], out),
+                    Space::Special => special::read(warp.env, first[lane] >> 2, warp.number, lane as u32),
+                    space => warp.env.load(space, first[lane], out, base.wrapping_add(lane as u32)),
                 }
                 .map_err(fault)?;
             }
@@ -200,14 +200,14 @@ fn compute(
             let width = inputs.get(1).map_or(32, |input| input.width);
             for lane in Bits(*lanes) {
                 let thread = base.wrapping_add(lane as u32);
-                let stored = target.world.store(space, first[lane], second[lane], width, thread);
+                let stored = warp.env.store(space, first[lane], second[lane], width, thread);
                 stored.map_err(|reason| (lane as u32, reason))?;
             }
             return Ok(None);
         }
         Code::Function(index) => {
-            let out = op.output.map_or(0, |place| place.width);
-            return call(outside::by_index(index), inputs, values, lanes, out, target, scratch);
+            let out = op.output.map_or(0, |output| output.width);
+            return call(intrinsics::by_index(index), inputs, values, lanes, out, warp, scratch);
         }
         code => {
             let count = inputs.len();
@@ -224,50 +224,52 @@ fn compute(
     Ok(Some(result))
 }
 
-/// A named function.
+/// Calls a named function.
 fn call(
-    function: Outside,
+    function: Intrinsic,
     inputs: &[Varnode],
     values: &mut [Values],
     lanes: &mut u32,
     out: u8,
-    target: &mut Target<'_, '_>,
+    warp: &mut WarpState<'_, '_>,
     scratch: &mut Scratch,
 ) -> Result<Option<Values>, LaneFault> {
     let mut result = [0; LANES];
     let first_lane = lanes.trailing_zeros();
     let mut arguments = [0_u64; 16];
     let count = inputs.len().min(arguments.len());
-    let mut of_lane = |lane: usize| {
+    let mut arguments_of = |lane: usize| {
         for (argument, value) in arguments.iter_mut().zip(values.iter()) {
             *argument = value[lane];
         }
         arguments
     };
-    let thread = target.warp.wrapping_mul(32);
+    let thread = warp.number.wrapping_mul(32);
     let fault = |lane: usize| move |reason| (lane as u32, reason);
-    let is_shared =
-        matches!(function, Outside::Shuffle | Outside::Ballot | Outside::Vote | Outside::SwizzleAdd);
-    if is_shared && *lanes != target.live && target.world.order.is_some() {
-        let reason =
-            format!("lanes {:#x} of {:#x} exchange values, the others are elsewhere", *lanes, target.live);
+    let exchanges_lanes =
+        matches!(function, Intrinsic::Shuffle | Intrinsic::Ballot | Intrinsic::Vote | Intrinsic::SwizzleAdd);
+    if exchanges_lanes && *lanes != warp.live && warp.env.races.is_some() {
+        let reason = format!(
+            "lanes {:#x} exchange values while the warp, with lanes {:#x}, is diverged",
+            *lanes, warp.live
+        );
         return Err((first_lane, Reason::Order(reason)));
     }
     match function {
-        Outside::Pure(name) => {
+        Intrinsic::Pure(name) => {
             for lane in Bits(*lanes) {
-                let arguments = of_lane(lane);
+                let arguments = arguments_of(lane);
                 let inputs = arguments.get(..count).unwrap_or(&arguments);
                 result[lane] = functions::call(name, inputs).ok_or((lane as u32, Reason::Undefined))?;
             }
         }
-        Outside::LaneInQuad => {
-            let quad = of_lane(first_lane as usize & 31)[0];
+        Intrinsic::LaneInQuad => {
+            let quad = arguments_of(first_lane as usize & 31)[0];
             Bits(*lanes).for_each(|lane| result[lane] = quad >> (lane & 3) & 1);
         }
-        Outside::Push(token) => {
+        Intrinsic::Push(token) => {
             for lane in Bits(*lanes) {
-                let address = of_lane(lane)[0];
+                let address = arguments_of(lane)[0];
                 let pushes = &mut scratch.effects.pushes;
                 match pushes.iter_mut().find(|push| push.0 == token && push.1 == address) {
                     Some(push) => push.2 |= 1 << lane,
@@ -276,101 +278,108 @@ fn call(
             }
             return Ok(None);
         }
-        Outside::Pop(token) => {
+        Intrinsic::Pop(token) => {
             scratch.effects.pops.push((token, *lanes));
             *lanes = 0;
             return Ok(None);
         }
-        Outside::Shuffle => cross_lane::shuffle(values, *lanes, target.world.absent, &mut result),
-        Outside::ShuffleInside => cross_lane::shuffle_inside(values, *lanes, &mut result),
-        Outside::Ballot => cross_lane::ballot(values, *lanes, &mut result),
-        Outside::Vote => cross_lane::vote(values, *lanes, &mut result),
-        Outside::SwizzleAdd => cross_lane::swizzle_add(values, *lanes, &mut result),
-        Outside::BarrierSync
-        | Outside::BarrierArrive
-        | Outside::BarrierReduce
-        | Outside::BarrierScan
-        | Outside::BarrierSyncAll => {
+        Intrinsic::Shuffle => cross_lane::shuffle(values, *lanes, warp.env.absent, &mut result),
+        Intrinsic::ShuffleInside => cross_lane::shuffle_inside(values, *lanes, &mut result),
+        Intrinsic::Ballot => cross_lane::ballot(values, *lanes, &mut result),
+        Intrinsic::Vote => cross_lane::vote(values, *lanes, &mut result),
+        Intrinsic::SwizzleAdd => cross_lane::swizzle_add(values, *lanes, &mut result),
+        Intrinsic::BarrierSync
+        | Intrinsic::BarrierArrive
+        | Intrinsic::BarrierReduce
+        | Intrinsic::BarrierScan
+        | Intrinsic::BarrierSyncAll => {
             scratch.effects.arrival = Some(Arrival::new(function, values, *lanes));
             return Ok(None);
         }
-        Outside::BarrierResult => result = target.barrier_result.map(u64::from),
-        Outside::Lock => {
+        Intrinsic::BarrierResult => result = warp.barrier_result.map(u64::from),
+        Intrinsic::Lock => {
             for lane in Bits(*lanes) {
-                result[lane] = target.world.lock(of_lane(lane)[0], thread.wrapping_add(lane as u32)).into();
+                result[lane] = warp.env.lock(arguments_of(lane)[0], thread.wrapping_add(lane as u32)).into();
             }
         }
-        Outside::Unlock => {
+        Intrinsic::Unlock => {
             for lane in Bits(*lanes) {
-                result[lane] = target.world.unlock(of_lane(lane)[0], thread.wrapping_add(lane as u32)).into();
+                result[lane] =
+                    warp.env.unlock(arguments_of(lane)[0], thread.wrapping_add(lane as u32)).into();
             }
         }
-        Outside::ReleaseLocks => {
-            target.world.locks.clear();
+        Intrinsic::ReleaseLocks => {
+            warp.env.locks.clear();
             return Ok(None);
         }
-        Outside::LoadConstant => {
+        Intrinsic::LoadConstant => {
             for lane in Bits(*lanes) {
-                result[lane] = load_constant(target.world, &of_lane(lane)).map_err(fault(lane))?;
+                result[lane] = load_constant(warp.env, &arguments_of(lane)).map_err(fault(lane))?;
             }
         }
-        Outside::Atomic(operation) => {
+        Intrinsic::Atomic(operation) => {
             for lane in Bits(*lanes) {
                 let width = inputs.get(1).map_or(32, |input| input.width);
-                let place = thread.wrapping_add(lane as u32);
-                let ran = atomic::run(target.world, operation, &of_lane(lane), width, place, out != 0);
+                let own_thread = thread.wrapping_add(lane as u32);
+                let ran = atomic::run(warp.env, operation, &arguments_of(lane), width, own_thread, out != 0);
                 result[lane] = ran.map_err(fault(lane))?;
             }
         }
-        Outside::CompareAndSwap => {
+        Intrinsic::CompareAndSwap => {
             for lane in Bits(*lanes) {
                 let width = inputs.get(2).map_or(32, |input| input.width);
-                let place = thread.wrapping_add(lane as u32);
-                result[lane] = atomic::compare_and_swap(target.world, &of_lane(lane), width, place)
+                let own_thread = thread.wrapping_add(lane as u32);
+                result[lane] = atomic::compare_and_swap(warp.env, &arguments_of(lane), width, own_thread)
                     .map_err(fault(lane))?;
             }
         }
-        Outside::SurfaceLoad | Outside::SurfaceStore => {
-            let is_store = function == Outside::SurfaceStore;
+        Intrinsic::SurfaceLoad | Intrinsic::SurfaceStore => {
+            let is_store = function == Intrinsic::SurfaceStore;
             for lane in Bits(*lanes) {
-                let arguments = of_lane(lane);
-                surface::access(&mut scratch.texture, target.world, &arguments, is_store, lane)
+                let arguments = arguments_of(lane);
+                surface::access(&mut scratch.texture, warp.env, &arguments, is_store, lane)
                     .map_err(fault(lane))?;
             }
             return Ok(None);
         }
-        Outside::TextureCoordinates => {
+        Intrinsic::TextureCoordinates => {
             scratch.texture.set_coordinates(values, *lanes);
             return Ok(None);
         }
-        Outside::TextureArguments => {
+        Intrinsic::TextureArguments => {
             scratch.texture.set_arguments(values, *lanes);
             return Ok(None);
         }
-        Outside::TextureSample | Outside::TextureFetch | Outside::TextureGather | Outside::TextureQuery => {
+        Intrinsic::TextureSample
+        | Intrinsic::TextureFetch
+        | Intrinsic::TextureGather
+        | Intrinsic::TextureQuery => {
             for lane in Bits(*lanes) {
-                let arguments = of_lane(lane);
-                scratch.texture.run(function, target.world, &arguments, lane).map_err(fault(lane))?;
+                let arguments = arguments_of(lane);
+                scratch.texture.run(function, warp.env, &arguments, lane).map_err(fault(lane))?;
             }
             return Ok(None);
         }
-        Outside::TextureResult => {
-            Bits(*lanes).for_each(|lane| result[lane] = scratch.texture.result(of_lane(lane)[0], lane));
+        Intrinsic::TextureResult => {
+            Bits(*lanes).for_each(|lane| result[lane] = scratch.texture.result(arguments_of(lane)[0], lane));
         }
-        Outside::Nothing => return Ok(None),
-        Outside::Undefined => return Err((first_lane, Reason::Undefined)),
-        Outside::Debugger => return Err((first_lane, Reason::Trap)),
-        Outside::ShiftStep => return Err((first_lane, Reason::Unsupported("shifts in steps".into()))),
-        Outside::Unsupported(name) => return Err((first_lane, Reason::Unsupported(name.replace('_', " ")))),
+        Intrinsic::NoEffect => return Ok(None),
+        Intrinsic::Undefined => return Err((first_lane, Reason::Undefined)),
+        Intrinsic::Debugger => return Err((first_lane, Reason::Trap)),
+        Intrinsic::ShiftStep => return Err((first_lane, Reason::Unsupported("shift steps".into()))),
+        Intrinsic::Unsupported(name) => {
+            return Err((first_lane, Reason::Unsupported(name.replace('_', " "))));
+        }
     }
     let mask = if out >= 64 { u64::MAX } else { (1 << out) - 1 };
     result.iter_mut().for_each(|value| *value &= mask);
     Ok(Some(result))
 }
 
-/// `load_constant_mode(address, …, mode, size)`: `LDC` in its indexed modes. The register's upper half counts banks, which is
-/// what adding it to bank and offset together has done; how the modes differ beyond a bank's end is not known.
-fn load_constant(world: &World<'_>, arguments: &[u64; 16]) -> Result<u64, Reason> {
+/// Implements `load_constant_mode(address, …, mode, size)`: `LDC` in its indexed modes. The address is the sum of the
+/// register and `bank << 16 | offset`, so the register's upper half counts banks. How the modes differ beyond the end of a
+/// bank is unknown.
+fn load_constant(env: &Environment<'_>, arguments: &[u64; 16]) -> Result<u64, Reason> {
     let [at, _, _, size, ..] = *arguments;
     let (width, signed) = match size {
         0 => (8, false),
@@ -380,22 +389,22 @@ fn load_constant(world: &World<'_>, arguments: &[u64; 16]) -> Result<u64, Reason
         5 => (64, false),
         _ => (32, false),
     };
-    let value = world.constant(at, width)?;
+    let value = env.constant(at, width)?;
     Ok(if signed { operate(Code::SignExtend, &[value], width, 32).unwrap_or(value) } else { value })
 }
 
 fn read(
     varnode: Varnode,
     lanes: u32,
-    target: &mut Target<'_, '_>,
+    warp: &mut WarpState<'_, '_>,
     temporaries: &[Values],
     out: &mut Values,
 ) -> Result<(), LaneFault> {
     match varnode.space {
         Space::Number => *out = [varnode.offset; LANES],
-        Space::Register => target.registers.read(varnode.offset, varnode.width, out),
+        Space::Register => warp.registers.read(varnode.offset, varnode.width, out),
         Space::Flag => {
-            let bits = target.registers.flag(varnode.offset);
+            let bits = warp.registers.flag(varnode.offset);
             out.iter_mut().zip(0..).for_each(|(out, lane)| *out = u64::from(bits >> lane & 1));
         }
         Space::Temporary => {
@@ -403,13 +412,13 @@ fn read(
             *out = temporaries.get(index).copied().unwrap_or([0; LANES]);
         }
         Space::Constant => {
-            let value = target.world.constant(varnode.offset, varnode.width);
+            let value = warp.env.constant(varnode.offset, varnode.width);
             *out = [value.map_err(|reason| (lanes.trailing_zeros(), reason))?; LANES];
         }
         space => {
             for lane in Bits(lanes) {
-                let thread = target.warp.wrapping_mul(32).wrapping_add(lane as u32);
-                let value = target.world.load(space, varnode.offset, varnode.width, thread);
+                let thread = warp.number.wrapping_mul(32).wrapping_add(lane as u32);
+                let value = warp.env.load(space, varnode.offset, varnode.width, thread);
                 out[lane] = value.map_err(|reason| (lane as u32, reason))?;
             }
         }
@@ -417,13 +426,19 @@ fn read(
     Ok(())
 }
 
-fn write(place: Varnode, lanes: u32, values: &Values, registers: &mut Registers, temporaries: &mut [Values]) {
-    match place.space {
-        Space::Register => registers.write(place.offset, place.width, lanes, values),
-        Space::Flag => registers.set_flag(place.offset, lanes, values),
+fn write(
+    output: Varnode,
+    lanes: u32,
+    values: &Values,
+    registers: &mut Registers,
+    temporaries: &mut [Values],
+) {
+    match output.space {
+        Space::Register => registers.write(output.offset, output.width, lanes, values),
+        Space::Flag => registers.set_flag(output.offset, lanes, values),
         Space::Temporary => {
-            let index = usize::try_from(place.offset).unwrap_or(usize::MAX);
-            let mask = if place.width >= 64 { u64::MAX } else { (1 << place.width) - 1 };
+            let index = usize::try_from(output.offset).unwrap_or(usize::MAX);
+            let mask = if output.width >= 64 { u64::MAX } else { (1 << output.width) - 1 };
             if let Some(temporary) = temporaries.get_mut(index) {
                 Bits(lanes).for_each(|lane| temporary[lane] = values[lane] & mask);
             }
@@ -432,7 +447,7 @@ fn write(place: Varnode, lanes: u32, values: &Values, registers: &mut Registers,
     }
 }
 
-/// Lanes by where they go.
+/// Groups lanes by warp.
 fn group(targets: &Values, lanes: u32, groups: &mut Vec<(u64, u32)>) {
     for lane in Bits(lanes) {
         match groups.iter_mut().find(|group| group.0 == targets[lane]) {

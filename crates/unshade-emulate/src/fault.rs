@@ -1,14 +1,14 @@
-//! What ends a launch early: what happened, and which instruction of which thread did it.
+//! Faults that end a launch: the reason, and the instruction and thread that caused it.
 
 use std::fmt;
 use std::time::Duration;
 
 use unshade_core::Escaped;
 
-/// A memory that instructions see.
+/// A memory that instructions access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Memory {
-    /// Memory of the device, which all threads share.
+    /// Memory of the device.
     Global,
     /// Memory of the block.
     Shared,
@@ -29,61 +29,61 @@ impl fmt::Display for Memory {
     }
 }
 
-/// Why a launch ended early.
+/// Why a launch failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// There is nothing at this address.
+    /// The address is not in any allocation.
     OutOfBounds {
-        /// The memory that was meant.
+        /// The accessed memory.
         memory: Memory,
         /// The address in it.
         address: u64,
-        /// How many bytes were to be read or written.
+        /// The size of the access.
         bytes: u32,
-        /// What is close by, in words.
+        /// A description of what is close by.
         nearby: String,
     },
-    /// The address is no multiple of what is moved.
+    /// The address is not a multiple of the access size.
     Misaligned {
-        /// The memory that was meant.
+        /// The accessed memory.
         memory: Memory,
         /// The address in it.
         address: u64,
-        /// How many bytes were to be read or written.
+        /// The size of the access.
         bytes: u32,
     },
-    /// No instruction has this word.
+    /// The word is not a valid instruction.
     Undecoded(u128),
     /// There is no code at the address.
     NoCode(u64),
-    /// The coordinates are outside of the surface, and the instruction says that this is a fault.
+    /// The coordinates are outside the surface, and the instruction traps in this case.
     OutOfSurface,
     /// The encoding has no meaning.
     Undefined,
-    /// What the instruction does is not emulated.
+    /// The instruction is not emulated.
     Unsupported(String),
-    /// An instruction took from the reconvergence stack what nobody had pushed.
+    /// An instruction needs an entry of the reconvergence stack that does not exist.
     StackEmpty(&'static str),
     /// The reconvergence stack grew beyond the limit.
     StackTooDeep(usize),
     /// The program stopped itself (`__trap`, `BPT`).
     Trap,
-    /// `assert` failed: its message, as the CUDA runtime words it.
+    /// `assert` failed, with the message of the CUDA runtime.
     Assertion(String),
-    /// A call to the host could not be answered.
+    /// A call to the host failed.
     HostCall(String),
-    /// More steps than the limit allows.
+    /// The limit of instructions was reached.
     Steps(u64),
-    /// More time than the limit allows.
+    /// The time limit was reached.
     Time(Duration),
-    /// More memory than the limit allows.
+    /// The memory limit was reached.
     Memory(u64),
     /// Threads wait at barriers that can never be passed.
     Deadlock(String),
-    /// The result depends on the order in which threads run: which threads, and what they do.
+    /// A data race: the result depends on the order in which threads run.
     Order(String),
-    /// The launch itself is not possible.
+    /// The launch is not valid.
     Launch(String),
 }
 
@@ -91,19 +91,19 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfBounds { memory, address, bytes, nearby } => {
-                write!(f, "{bytes} bytes at {address:#x} are outside of {memory}")?;
+                write!(f, "{bytes} bytes at {address:#x} are outside {memory}")?;
                 if nearby.is_empty() { Ok(()) } else { write!(f, " ({nearby})") }
             }
             Self::Misaligned { memory, address, bytes } => {
-                write!(f, "{address:#x} in {memory} is no multiple of the {bytes} bytes that are moved")
+                write!(f, "{address:#x} in {memory} is not a multiple of the access size, {bytes} bytes")
             }
-            Self::Undecoded(word) => write!(f, "no instruction has the word {word:#018x}"),
+            Self::Undecoded(word) => write!(f, "{word:#018x} is not a valid instruction"),
             Self::NoCode(address) => write!(f, "there is no code at {address:#x}"),
-            Self::OutOfSurface => f.write_str("the coordinates are outside of the surface"),
+            Self::OutOfSurface => f.write_str("the coordinates are outside the surface"),
             Self::Undefined => f.write_str("the encoding has no meaning"),
             Self::Unsupported(what) => write!(f, "not emulated: {what}"),
             Self::StackEmpty(what) => {
-                write!(f, "{what}, but nothing of the kind was pushed on the reconvergence stack")
+                write!(f, "{what} without a matching entry on the reconvergence stack")
             }
             Self::StackTooDeep(limit) => {
                 write!(f, "the reconvergence stack has more than {limit} entries (--stack raises the limit)")
@@ -112,7 +112,7 @@ impl fmt::Display for Reason {
             Self::Assertion(message) => f.write_str(message),
             Self::HostCall(message) => f.write_str(message),
             Self::Steps(limit) => {
-                write!(f, "more than {limit} instructions were run (--steps raises the limit)")
+                write!(f, "more than {limit} instructions executed (--steps raises the limit)")
             }
             Self::Time(limit) => {
                 write!(f, "it took more than {} seconds (--time raises the limit)", limit.as_secs_f64())
@@ -125,9 +125,9 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The instruction and the thread.
+/// The instruction and thread that caused a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The kernel's name.
     pub kernel: String,
     /// The address of the instruction, from the start of the kernel's code.
@@ -136,13 +136,13 @@ pub struct Place {
     pub text: String,
     /// The block, in x, y and z.
     pub block: [u32; 3],
-    /// The thread in its block, in x, y and z.
+    /// The thread's position in the block, in x, y and z.
     pub thread: [u32; 3],
-    /// Its warp in the block, and its lane in the warp.
+    /// The thread's warp in the block, and lane in the warp.
     pub lane: (u32, u32),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
         write!(
@@ -157,31 +157,31 @@ impl fmt::Display for Place {
     }
 }
 
-/// What ended a launch early, and where.
+/// A fault that ended a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What happened.
+    /// The reason.
     pub reason: Reason,
-    /// Where; none for what no single thread did.
-    pub place: Option<Box<Place>>,
+    /// The location; `None` if no single thread caused it.
+    pub location: Option<Box<Location>>,
 }
 
 impl Fault {
     pub(crate) fn launch(what: impl Into<String>) -> Self {
-        Self { reason: Reason::Launch(what.into()), place: None }
+        Self { reason: Reason::Launch(what.into()), location: None }
     }
 }
 
 impl From<Reason> for Fault {
     fn from(reason: Reason) -> Self {
-        Self { reason, place: None }
+        Self { reason, location: None }
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Some(place) => write!(f, "{place}: {}", self.reason),
+        match &self.location {
+            Some(location) => write!(f, "{location}: {}", self.reason),
             None => self.reason.fmt(f),
         }
     }

@@ -1,27 +1,26 @@
-//! What the host does for a kernel: `vprintf`, `malloc`, `free` and `__assertfail`.
+//! System calls: `vprintf`, `malloc`, `free` and `__assertfail`.
 //!
-//! A cubin calls them as functions that stand elsewhere; the loader puts their addresses in, which are behind all code
-//! here. Arguments come in registers from R4 on, 64-bit ones in even pairs, and the result goes back in R4 (R5).
+//! A cubin calls them as undefined functions, which the loader resolves to addresses after all code. Arguments are in
+//! registers from R4 on, 64-bit ones in aligned pairs; the result is in R4 (and R5).
 //!
-//! Source: *CUDA C++ Programming Guide*, "System Calls" of NVIDIA's documentation of PTX interoperability, for what the
-//! functions take; the registers were read from code that NVIDIA's compiler makes.
+//! Source: *CUDA C++ Programming Guide*, and "System Calls" in NVIDIA's *PTX Writer's Guide to Interoperability*, for the
+//! parameters; code of NVIDIA's compiler for the registers.
 
 use unshade_sass::semantics::Space;
 
 use crate::device::DevicePointer;
+use crate::environment::Environment;
 use crate::execute::LaneFault;
 use crate::fault::Reason;
-use crate::lanes::Bits;
-use crate::warp::Warp;
-use crate::world::World;
+use crate::lanes::{Bits, Registers};
 
-/// Where the functions are; 8 bytes each.
-const FIRST: u64 = 0xf000_0000;
+/// The address of the first function; each takes 8 bytes.
+const FIRST_ADDRESS: u64 = 0xf000_0000;
 
-/// At most so many bytes are kept of what kernels print.
-const MOST_PRINTED: usize = 1 << 24;
+/// Maximum number of bytes of printed text.
+const MAX_PRINTED: usize = 1 << 24;
 
-/// A function of the host.
+/// A system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Function {
     Print,
@@ -37,72 +36,77 @@ const FUNCTIONS: &[(&[u8], Function)] = &[
     (b"__assertfail", Function::AssertionFailed),
 ];
 
-/// The address of a function, if the host has it.
+/// Returns the address of a system call.
 pub(crate) fn address_of(name: &[u8]) -> Option<u64> {
     let index = FUNCTIONS.iter().position(|function| function.0 == name)?;
-    Some(FIRST + 8 * index as u64)
+    Some(FIRST_ADDRESS + 8 * index as u64)
 }
 
-/// The function at an address.
+/// Returns the system call at an address.
 #[inline]
 pub(crate) fn by_address(address: u64) -> Option<Function> {
-    let offset = address.checked_sub(FIRST)?;
+    let offset = address.checked_sub(FIRST_ADDRESS)?;
     let index = usize::try_from(offset / 8).ok().filter(|_| offset.is_multiple_of(8))?;
     FUNCTIONS.get(index).map(|function| function.1)
 }
 
-/// Calls a function for the active lanes, the lowest first.
-pub(crate) fn call(function: Function, warp: &mut Warp, world: &mut World<'_>) -> Result<(), LaneFault> {
-    for lane in Bits(warp.active) {
-        let thread = warp.number.wrapping_mul(32).wrapping_add(lane as u32);
-        let registers = &warp.registers;
+/// Performs a system call for the active lanes of a warp, lowest lane first.
+pub(crate) fn call(
+    function: Function,
+    registers: &mut Registers,
+    active: u32,
+    warp: u32,
+    env: &mut Environment<'_>,
+) -> Result<(), LaneFault> {
+    for lane in Bits(active) {
+        let thread = warp.wrapping_mul(32).wrapping_add(lane as u32);
         let low = |number: usize| u64::from(registers.general(number, lane));
         let pair = |number: usize| low(number) | low(number + 1) << 32;
-        let done = match function {
-            Function::Print => print(world, pair(4), pair(6), thread).map(Some),
-            Function::Allocate => Ok(Some(allocate(world, pair(4)))),
-            Function::Free => free(world, pair(4)).map(|()| None),
+        let outcome = match function {
+            Function::Print => print(env, pair(4), pair(6), thread).map(Some),
+            Function::Allocate => Ok(Some(allocate(env, pair(4)))),
+            Function::Free => free(env, pair(4)).map(|()| None),
             Function::AssertionFailed => {
                 let arguments = [pair(4), pair(6), low(8), pair(10)];
-                Err(assertion(world, arguments, thread).unwrap_or_else(|reason| reason))
+                Err(assertion(env, arguments, thread).unwrap_or_else(|reason| reason))
             }
         };
-        if let Some(result) = done.map_err(|reason| (lane as u32, reason))? {
+        if let Some(result) = outcome.map_err(|reason| (lane as u32, reason))? {
             let [low, high] = halves(result);
-            warp.registers.set_general(4, lane, low);
+            registers.set_general(4, lane, low);
             if function == Function::Allocate {
-                warp.registers.set_general(5, lane, high);
+                registers.set_general(5, lane, high);
             }
         }
     }
     Ok(())
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+#[expect(clippy::cast_possible_truncation, reason = "splits the value in halves")]
 fn halves(value: u64) -> [u32; 2] {
     [value as u32, (value >> 32) as u32]
 }
 
-/// `malloc`: zero if there is no memory left.
-fn allocate(world: &mut World<'_>, bytes: u64) -> u64 {
-    world.device.allocate(bytes, "malloc").map_or(0, |pointer| pointer.0)
+/// `malloc`: returns 0 if there is no memory left.
+fn allocate(env: &mut Environment<'_>, bytes: u64) -> u64 {
+    env.device.allocate(bytes, "malloc").map_or(0, |pointer| pointer.0)
 }
 
-fn free(world: &mut World<'_>, address: u64) -> Result<(), Reason> {
-    if address == 0 || world.device.free(DevicePointer(address)) {
+fn free(env: &mut Environment<'_>, address: u64) -> Result<(), Reason> {
+    if address == 0 || env.device.free(DevicePointer(address)) {
         return Ok(());
     }
-    Err(Reason::HostCall(format!("free of {address:#x}, which malloc did not give")))
+    Err(Reason::HostCall(format!("free of {address:#x}, which malloc did not return")))
 }
 
 fn assertion(
-    world: &mut World<'_>,
+    env: &mut Environment<'_>,
     [message, file, line, function]: [u64; 4],
     thread: u32,
 ) -> Result<Reason, Reason> {
-    let position = world.position;
+    let position = env.position;
     let ([bx, by, bz], [tx, ty, tz]) = (position.block, position.thread(thread));
-    let mut text = |address| world.text(address, thread);
+    let mut text = |address| env.text(address, thread);
     Ok(Reason::Assertion(format!(
         "{}:{line}: {}: block: [{bx},{by},{bz}], thread: [{tx},{ty},{tz}] Assertion `{}` failed.",
         text(file)?,
@@ -111,9 +115,9 @@ fn assertion(
     )))
 }
 
-/// `vprintf`: a format and the address of the arguments, each aligned to its size. The result is their number.
-fn print(world: &mut World<'_>, format: u64, arguments: u64, thread: u32) -> Result<u64, Reason> {
-    let format = world.text(format, thread)?;
+/// `vprintf`: takes a format and the address of the arguments, each aligned to its size; returns their number.
+fn print(env: &mut Environment<'_>, format: u64, arguments: u64, thread: u32) -> Result<u64, Reason> {
+    let format = env.text(format, thread)?;
     let mut text = String::new();
     let mut next = arguments;
     let mut count = 0;
@@ -123,38 +127,38 @@ fn print(world: &mut World<'_>, format: u64, arguments: u64, thread: u32) -> Res
         text.push_str(before);
         let directive = Directive::read(from);
         rest = from.get(directive.length..).unwrap_or("");
-        let mut take = |size: u64| {
+        let mut argument = |size: u64| {
             next = next.checked_next_multiple_of(size).unwrap_or(next);
-            let value = world.load(Space::Ram, next, if size == 8 { 64 } else { 32 }, thread);
+            let value = env.load(Space::Ram, next, if size == 8 { 64 } else { 32 }, thread);
             next = next.wrapping_add(size);
             count += 1;
             value
         };
         match directive.conversion {
             '%' => text.push('%'),
-            'c' => text.push(char::from(take(4)?.to_le_bytes()[0])),
+            'c' => text.push(char::from(argument(4)?.to_le_bytes()[0])),
             's' => {
-                let address = take(8)?;
-                text.push_str(&directive.pad(world.text(address, thread)?));
+                let address = argument(8)?;
+                text.push_str(&directive.pad(env.text(address, thread)?));
             }
-            'p' => text.push_str(&directive.pad(format!("{:#x}", take(8)?))),
+            'p' => text.push_str(&directive.pad(format!("{:#x}", argument(8)?))),
             'd' | 'i' | 'u' | 'x' | 'X' | 'o' => {
-                let value = take(if directive.long { 8 } else { 4 })?;
+                let value = argument(if directive.long { 8 } else { 4 })?;
                 text.push_str(&directive.integer(value));
             }
             'f' | 'F' | 'e' | 'E' | 'g' | 'G' | 'a' | 'A' => {
-                text.push_str(&directive.float(f64::from_bits(take(8)?)));
+                text.push_str(&directive.float(f64::from_bits(argument(8)?)));
             }
             _ => text.push_str(from.get(..directive.length).unwrap_or("")),
         }
     }
     text.push_str(rest);
-    let room = MOST_PRINTED.saturating_sub(world.device.printed.len());
-    world.device.printed.extend(text.bytes().take(room));
+    let room = MAX_PRINTED.saturating_sub(env.device.printed.len());
+    env.device.printed.extend(text.bytes().take(room));
     Ok(count)
 }
 
-/// A directive of a format: `%-08.3lf`.
+/// A conversion specification: `%-08.3lf`.
 struct Directive {
     length: usize,
     flags: String,
@@ -164,8 +168,8 @@ struct Directive {
     conversion: char,
 }
 
-/// Longer fields than this are not padded further.
-const MOST_WIDTH: usize = 4096;
+/// Maximum width and precision of a field.
+const MAX_WIDTH: usize = 4096;
 
 impl Directive {
     fn read(text: &str) -> Self {
@@ -182,16 +186,16 @@ impl Directive {
         let width = run(&|byte| byte.is_ascii_digit()).parse().unwrap_or(0);
         let point = run(&|byte| byte == b'.');
         let digits = run(&|byte| byte.is_ascii_digit());
-        let precision = (!point.is_empty()).then(|| digits.parse().unwrap_or(0).min(MOST_WIDTH));
+        let precision = (!point.is_empty()).then(|| digits.parse().unwrap_or(0).min(MAX_WIDTH));
         let long = run(&|byte| b"hlLzjt".contains(&byte)).contains(['l', 'z', 'j', 't']);
         let conversion = text.get(at..).and_then(|rest| rest.chars().next()).unwrap_or('\0');
         let length = at + if conversion == '\0' { 0 } else { conversion.len_utf8() };
-        Self { length, flags, width: usize::min(width, MOST_WIDTH), precision, long, conversion }
+        Self { length, flags, width: usize::min(width, MAX_WIDTH), precision, long, conversion }
     }
 
     fn pad(&self, text: String) -> String {
         let text = match self.precision {
-            Some(most) if self.conversion == 's' => text.chars().take(most).collect(),
+            Some(length) if self.conversion == 's' => text.chars().take(length).collect(),
             _ => text,
         };
         let width = self.width;
@@ -251,7 +255,7 @@ impl Directive {
     }
 }
 
-/// `1.5e+03`, where Rust writes `1.5e3`.
+/// Formats as `1.5e+03`, where Rust prints `1.5e3`.
 fn exponential(value: f64, precision: usize) -> String {
     let text = format!("{value:.precision$e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -259,10 +263,11 @@ fn exponential(value: f64, precision: usize) -> String {
     format!("{digits}e{sign}{exponent:0>2}")
 }
 
-/// `%g`: so many digits, without zeros at the end.
+/// Formats with `%g`: `digits` significant digits, without trailing zeros.
 fn shortest(value: f64, digits: usize) -> String {
-    let written = exponential(value, digits - 1);
-    let exponent: i32 = written.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
+    let scientific = exponential(value, digits - 1);
+    let exponent: i32 =
+        scientific.split_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or(0);
     let trim = |text: &str| {
         if text.contains('.') {
             text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -272,7 +277,7 @@ fn shortest(value: f64, digits: usize) -> String {
     };
     let count = i32::try_from(digits).unwrap_or(i32::MAX);
     if exponent < -4 || exponent >= count {
-        let (digits, exponent) = written.split_once('e').unwrap_or((&written, ""));
+        let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, ""));
         format!("{}e{exponent}", trim(digits))
     } else {
         let places = usize::try_from(count - 1 - exponent).unwrap_or(0);
@@ -285,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_printf_writes_them() {
+    fn numbers_match_printf() {
         let float = |format: &str, value: f64| Directive::read(format).float(value);
         assert_eq!(float("%f", 1.5), "1.500000");
         assert_eq!(float("%8.2f", -1.25), "   -1.25");

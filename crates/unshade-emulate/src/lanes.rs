@@ -1,10 +1,10 @@
-//! The registers of a warp: for each register the values of all 32 lanes side by side.
+//! The registers of a warp, stored as one array of 32 lanes per register.
 
 use unshade_sass::semantics::table::{FIRST_PREDICATE, FLAGS};
 
-use crate::world::LANES;
+use crate::environment::LANES;
 
-/// A value for each lane.
+/// One value per lane.
 pub(crate) type Values = [u64; LANES];
 
 /// The lanes of a mask, lowest first.
@@ -21,16 +21,16 @@ impl Iterator for Bits {
         }
         let lane = self.0.trailing_zeros() as usize;
         self.0 &= self.0 - 1;
-        // The mask tells the compiler what is so: there are 32 lanes.
+        // The mask lets the compiler drop bounds checks: there are 32 lanes.
         Some(lane & (LANES - 1))
     }
 }
 
-/// Registers, predicates and the condition code of 32 lanes.
+/// The registers, predicates and condition codes of 32 lanes.
 #[derive(Clone, Debug)]
 pub struct Registers {
     general: Vec<[u32; LANES]>,
-    /// A bit for each lane.
+    /// One bit per lane.
     flags: [u32; FLAGS.len()],
 }
 
@@ -44,12 +44,12 @@ impl Registers {
         self.flags = [0; FLAGS.len()];
     }
 
-    /// A general register of a lane; 0 for what there is not.
+    /// Returns a general register of a lane; 0 if it does not exist.
     pub fn general(&self, number: usize, lane: usize) -> u32 {
         self.general.get(number).and_then(|values| values.get(lane)).copied().unwrap_or(0)
     }
 
-    /// A predicate: a bit for each lane. Those from 7 on are true.
+    /// Returns a predicate, with one bit per lane; those from 7 on are true.
     pub fn predicate(&self, number: usize) -> u32 {
         let first = usize::try_from(FIRST_PREDICATE).unwrap_or(0);
         self.flags.get(first.saturating_add(number)).copied().unwrap_or(u32::MAX)
@@ -83,7 +83,7 @@ impl Registers {
 
     /// Writes 32 or 64 bits of some lanes.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "halves of a number of 64 bits")]
+    #[expect(clippy::cast_possible_truncation, reason = "splits a 64-bit value in halves")]
     pub(crate) fn write(&mut self, number: u64, width: u8, lanes: u32, values: &Values) {
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         if let Some(low) = self.general.get_mut(number) {
@@ -101,8 +101,8 @@ impl Registers {
     }
 
     pub(crate) fn set_general(&mut self, number: usize, lane: usize, value: u32) {
-        if let Some(place) = self.general.get_mut(number).and_then(|values| values.get_mut(lane)) {
-            *place = value;
+        if let Some(register) = self.general.get_mut(number).and_then(|values| values.get_mut(lane)) {
+            *register = value;
         }
     }
 }

@@ -1,20 +1,22 @@
-//! Runs NVIDIA's machine code without a GPU: cubins of Kepler (sm_30 to sm_37).
+//! Emulates NVIDIA GPUs: runs Kepler cubins (sm_30 to sm_37) without a GPU.
 //!
-//! What instructions do is said once, in the tables of `unshade-sass`; here is the machine around: warps of 32 lanes that
-//! go different ways and meet again, memories, barriers, what the host answers. It is made for understanding code and for
-//! tests: whatever a kernel does that it should not is told with the instruction, the thread and the address.
+//! The semantics of instructions come from the tables of `unshade-sass`. This crate is the machine around them: warps of
+//! 32 lanes that diverge and reconverge, memories, barriers, and calls to the host. It is made for understanding code and
+//! for tests: every invalid access is reported with the instruction, the thread and the address.
 //!
-//! | module | thing |
+//! | module | contents |
 //! |---|---|
-//! | [`device`] | memory that outlives launches: [`Device`] |
+//! | [`device`] | memory that persists between launches: [`Device`] |
 //! | [`module`] | a loaded cubin: [`Module`], its kernels and variables |
-//! | [`launch`] | grids, arguments, limits, traces |
-//! | `program`, `execute`, `lanes` | decoded code, and running an instruction for all lanes |
-//! | `outside` | what p-code calls by name: `atomic`, `cross_lane`, [`texture`] |
-//! | `warp`, [`stack`], `block`, `barrier` | who runs next |
-//! | `world`, `special` | memories and special registers as a thread sees them |
+//! | [`launch`] | grids, arguments |
+//! | `context` | limits and traces: [`Limits`], [`Step`] |
+//! | `program`, `execute`, `lanes` | decoded code, execution of one instruction for all lanes |
+//! | `intrinsics` | the named functions of p-code, in `atomic`, `cross_lane`, [`texture`], [`surface`] |
+//! | `warp`, [`stack`], `block`, `barrier` | scheduling, divergence, synchronization |
+//! | `races` | the data-race detector |
+//! | `environment`, `special` | memories and special registers as seen by a thread |
 //! | `host` | `printf`, `malloc`, `free`, `assert` |
-//! | [`fault`] | what can go wrong |
+//! | [`fault`] | errors of a launch |
 //!
 //! ```
 //! use unshade_emulate::{Argument, Device, Grid, Limits, Module};
@@ -38,28 +40,30 @@
 mod atomic;
 mod barrier;
 mod block;
+mod context;
 mod cross_lane;
 pub mod device;
+mod environment;
 mod execute;
 pub mod fault;
 mod host;
+mod intrinsics;
 mod lanes;
 pub mod launch;
 pub mod module;
-mod order;
-mod outside;
 mod program;
+mod races;
 mod special;
 pub mod stack;
 pub mod surface;
 pub mod texture;
 mod warp;
-mod world;
 
+pub use context::{Limits, Step};
 pub use device::{Device, DevicePointer};
 pub use fault::{Fault, Reason};
 pub use lanes::Registers;
-pub use launch::{Argument, Grid, Limits, Step, Summary};
+pub use launch::{Argument, Grid, Summary};
 pub use module::Module;
 pub use surface::Surface;
 pub use texture::Texture;

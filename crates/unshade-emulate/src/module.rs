@@ -1,12 +1,11 @@
-//! A cubin, loaded: its code with relocations applied, its variables in the memory of a device, its constants.
+//! Loaded cubins: relocated code, variables in device memory, constant banks.
 //!
-//! A kernel sees its own code from address 0 on: branches are relative, and addresses of functions that stand in the
-//! kernel's own section are offsets in it. Functions in other sections come after, at addresses of their own, and behind
-//! all code the functions that the host answers: `crate::host`.
+//! A kernel sees its own code section at address 0: branches are relative, and addresses of functions in the same section
+//! are offsets in it. Other sections have unique higher addresses, followed by the system calls of `crate::host`.
 
 use std::collections::BTreeMap;
 
-use unshade_core::{Error, ErrorKind, Escaped, Reader};
+use unshade_core::{Error, ErrorKind, Escaped};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::function::{Function, FunctionKind, parameter_base};
@@ -20,50 +19,50 @@ use crate::device::{Device, DevicePointer};
 use crate::host;
 use crate::surface::Surface;
 
-/// Where code begins that is not the kernel's own.
+/// The address of the first code section, as seen by kernels of other sections.
 const OTHER_CODE: u64 = 0x1000_0000;
 
-/// Code sections are kept apart by this.
+/// The alignment of code sections.
 const CODE_ALIGNMENT: u64 = 0x1000;
 
 /// A code section.
 #[derive(Clone, Debug)]
 pub(crate) struct Code {
     pub(crate) section: u32,
-    /// Where it is for others than the kernel in it.
+    /// Its address as seen by kernels of other sections.
     pub(crate) address: u64,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A kernel, as it has to be started.
+/// A kernel with its launch requirements.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// Its name, mangled.
+    /// Its mangled name.
     pub name: String,
-    /// Its parameters in their order, each with its offset in constant bank 0.
+    /// Its parameters in order, each with its offset in constant bank 0.
     pub parameters: Vec<(u32, Parameter)>,
-    /// Bytes of shared memory of a block, besides what the launch asks for.
+    /// Bytes of static shared memory per block.
     pub shared: u64,
-    /// Bytes of local memory of a thread that it says it needs.
+    /// Bytes of local memory per thread.
     pub local: u64,
-    /// The largest block that it is compiled for, or the only one, if it says so (`__launch_bounds__`).
+    /// The maximum or required block size, if it has one (`__launch_bounds__`).
     pub threads: Option<[u32; 3]>,
-    /// The code section, an index into those of the module.
+    /// The index of its code section in the module.
     pub(crate) code: usize,
-    /// Where it starts in its section.
+    /// Its offset in the section.
     pub(crate) start: u64,
-    /// Constant banks of its own, by bank.
+    /// Its own constant banks.
     pub(crate) constants: Vec<(u8, Vec<u8>)>,
-    /// Words of constant bank 0 that hold the handle of a texture, and its name.
+    /// Texture references: offset of the handle in constant bank 0, and name.
     pub(crate) textures: Vec<(u64, String)>,
-    /// Where descriptors of surfaces belong in constant bank 0.
+    /// Surface references: offset of the descriptor in constant bank 0, and name.
     pub(crate) surfaces: Vec<(u64, String)>,
 }
 
-/// A variable of the program.
+/// A global variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Variable {
-    /// `__device__`: where it is, and its size in bytes.
+    /// `__device__`: address and size in bytes.
     Global(DevicePointer, u64),
     /// `__constant__`: bank, offset and size in bytes.
     Constant(u8, u64, u64),
@@ -75,7 +74,7 @@ pub struct Module {
     pub(crate) isa: &'static Isa,
     pub(crate) codes: Vec<Code>,
     pub(crate) kernels: Vec<Kernel>,
-    /// Constant banks that are for all kernels.
+    /// Constant banks shared by all kernels.
     pub(crate) constants: BTreeMap<u8, Vec<u8>>,
     variables: BTreeMap<String, Variable>,
     bound: BTreeMap<String, u64>,
@@ -84,10 +83,10 @@ pub struct Module {
 }
 
 impl Module {
-    /// Loads a cubin: its variables go to the memory of the device.
+    /// Loads a cubin, and allocates its variables in device memory.
     ///
     /// # Errors
-    /// If it can't be read, is of a chip whose code is not known, or its variables don't fit in memory.
+    /// If it can't be read, is for an unsupported chip, or its variables don't fit in memory.
     ///
     /// ```no_run
     /// use unshade_emulate::{Device, Module};
@@ -100,12 +99,16 @@ impl Module {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn load(device: &mut Device, cubin: &[u8]) -> Result<Self, Error> {
-        let cubin = Cubin::read(Reader::new(cubin))?;
+        let cubin = Cubin::parse(cubin)?;
         let architecture = cubin.arch();
         let isa = isa::by_architecture(architecture).ok_or_else(|| {
-            Error::new(ErrorKind::BadValue, cubin.file().base(), "the code of this chip is not known")
-                .expected("sm_30, sm_32, sm_35 or sm_37")
-                .found(format!("sm_{architecture}"))
+            Error::new(
+                ErrorKind::BadValue,
+                cubin.file().base(),
+                "instruction set of this chip is not supported",
+            )
+            .expected("sm_30, sm_32, sm_35 or sm_37")
+            .found(format!("sm_{architecture}"))
         })?;
         let mut module = Self {
             isa,
@@ -120,7 +123,7 @@ impl Module {
         let globals = module.place_sections(device, &cubin)?;
         module.place_variables(&cubin, &globals);
         let functions: Vec<Function<'_>> = cubin.functions().collect();
-        let tables = Tables::new(&cubin);
+        let tables = RelocationTables::new(&cubin);
         for function in functions.iter().filter(|function| function.kind == FunctionKind::Kernel) {
             module.add_kernel(&cubin, &tables, function)?;
         }
@@ -128,8 +131,8 @@ impl Module {
         Ok(module)
     }
 
-    /// A module that is no cubin: the code of one kernel, which is entered at its beginning, and the sizes of its
-    /// parameters, each at a multiple of its own. None if the code of the chip is not known.
+    /// Creates a module without a cubin: the code of one kernel, which starts at its first word, and the sizes of its
+    /// parameters, each aligned to its size. Returns `None` if the chip is not supported.
     pub fn of_code(architecture: u32, name: &str, code: &[u8], sizes: &[u16]) -> Option<Self> {
         let base = parameter_base(architecture);
         let mut parameters = Vec::new();
@@ -173,35 +176,35 @@ impl Module {
         })
     }
 
-    /// The chip, such as 35.
+    /// Returns the chip: 35 for sm_35.
     pub fn architecture(&self) -> u32 {
         self.architecture
     }
 
-    /// Whether addresses have 64 bits; memory of others is [`Device::with_32_bit_addresses`].
+    /// Returns whether addresses have 64 bits; otherwise use [`Device::with_32_bit_addresses`].
     pub fn has_64_bit_addresses(&self) -> bool {
         self.wide_addresses
     }
 
-    /// The kernels, in the order of the symbols.
+    /// Returns the kernels in symbol order.
     pub fn kernels(&self) -> &[Kernel] {
         &self.kernels
     }
 
-    /// The kernel of a name.
+    /// Returns the kernel with this name.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 
-    /// The variables by their names, mangled.
+    /// Returns the variables by mangled name.
     pub fn variables(&self) -> &BTreeMap<String, Variable> {
         &self.variables
     }
 
-    /// Writes a variable from its beginning, as `cudaMemcpyToSymbol` does.
+    /// Writes bytes to the start of a variable, as `cudaMemcpyToSymbol` does.
     ///
     /// # Errors
-    /// If there is no such variable, or it is smaller.
+    /// If there is no such variable, or it is too small.
     pub fn write_variable(
         &mut self,
         device: &mut Device,
@@ -209,7 +212,7 @@ impl Module {
         bytes: &[u8],
     ) -> Result<(), crate::Fault> {
         let Some(variable) = self.variables.get(name) else {
-            return Err(crate::Fault::launch(format!("there is no variable {}", Escaped(name.as_bytes()))));
+            return Err(crate::Fault::launch(format!("no variable is named {}", Escaped(name.as_bytes()))));
         };
         match variable {
             Variable::Global(pointer, size) if bytes.len() as u64 <= *size => {
@@ -217,12 +220,12 @@ impl Module {
             }
             Variable::Constant(bank, offset, size) if bytes.len() as u64 <= *size => {
                 let start = usize::try_from(*offset).unwrap_or(usize::MAX);
-                let place = self
+                let target = self
                     .constants
                     .get_mut(bank)
                     .and_then(|constants| constants.get_mut(start..)?.get_mut(..bytes.len()));
-                if let Some(place) = place {
-                    place.copy_from_slice(bytes);
+                if let Some(target) = target {
+                    target.copy_from_slice(bytes);
                 }
                 Ok(())
             }
@@ -234,22 +237,22 @@ impl Module {
         }
     }
 
-    /// Binds a texture to a texture reference of the program, by the name of the variable.
+    /// Binds a texture to the texture reference with this name.
     pub fn bind_texture(&mut self, name: &str, handle: u64) {
         self.bound.insert(name.to_owned(), handle);
     }
 
-    /// Binds a surface to a surface reference of the program, by the name of the variable.
+    /// Binds a surface to the surface reference with this name.
     pub fn bind_surface(&mut self, name: &str, surface: Surface) {
         self.bound.insert(name.to_owned(), surface.handle.0);
     }
 
-    /// The handle that was bound to a texture or surface reference.
+    /// Returns the handle bound to a texture or surface reference.
     pub(crate) fn bound_handle(&self, name: &str) -> Option<u64> {
         self.bound.get(name).copied()
     }
 
-    /// Code, memory and constants that are for all; the result is where sections of variables are.
+    /// Loads code, variables and shared constant banks; returns the addresses of the variables' sections.
     fn place_sections(
         &mut self,
         device: &mut Device,
@@ -257,13 +260,13 @@ impl Module {
     ) -> Result<BTreeMap<u32, u64>, Error> {
         let mut globals = BTreeMap::new();
         let mut next = OTHER_CODE;
-        // Sections may overlap in a file that was made to take all memory.
+        // In a hostile file many sections can share the same bytes, to exhaust memory.
         let mut room = cubin.file().data().len() as u64;
         for section in cubin.elf().sections() {
-            let (role, of) = Role::of(&section);
+            let (role, function) = Role::of(&section);
             if matches!(role, Role::Code | Role::Constant(_)) && section.has_bytes() {
                 room = room.checked_sub(section.size).ok_or_else(|| {
-                    let message = "sections have more bytes than the file";
+                    let message = "sections are larger than the file";
                     Error::new(ErrorKind::OutOfRange, section.header_range.0, message)
                 })?;
             }
@@ -281,12 +284,12 @@ impl Module {
                     })?;
                     if section.has_bytes() {
                         let bytes = cubin.elf().bytes(&section)?;
-                        // The allocation has just been made of this size.
+                        // Can't fail: the allocation above has this size.
                         let _ = device.write(pointer, bytes.data());
                     }
                     globals.insert(section.index, pointer.0);
                 }
-                Role::Constant(bank) if of.is_empty() && section.has_bytes() => {
+                Role::Constant(bank) if function.is_empty() && section.has_bytes() => {
                     let bytes = cubin.elf().bytes(&section)?.data().to_vec();
                     self.constants.insert(bank, bytes);
                 }
@@ -317,7 +320,7 @@ impl Module {
     fn add_kernel(
         &mut self,
         cubin: &Cubin<'_>,
-        tables: &Tables<'_, '_>,
+        tables: &RelocationTables<'_, '_>,
         function: &Function<'_>,
     ) -> Result<(), Error> {
         let section = u32::from(function.symbol.section);
@@ -357,10 +360,11 @@ impl Module {
         Ok(())
     }
 
-    /// Handles of textures stand in constant bank 0, where the loader puts them.
+    /// Collects references to textures and surfaces, whose handles the launch writes to constant bank 0, and applies the
+    /// other relocations of a constant bank.
     fn relocate_constants(
         &self,
-        tables: &Tables<'_, '_>,
+        tables: &RelocationTables<'_, '_>,
         section: u32,
         bytes: &mut [u8],
         kernel: &mut Kernel,
@@ -379,7 +383,7 @@ impl Module {
         }
     }
 
-    /// Where a function is.
+    /// Returns the address of a function.
     fn code_address(&self, symbol: &Symbol<'_>) -> Option<u64> {
         if symbol.section == Symbol::UNDEFINED {
             return host::address_of(symbol.name);
@@ -392,7 +396,7 @@ impl Module {
         &mut self,
         device: &mut Device,
         cubin: &Cubin<'_>,
-        tables: &Tables<'_, '_>,
+        tables: &RelocationTables<'_, '_>,
         globals: &BTreeMap<u32, u64>,
     ) {
         let sections: Vec<u32> = self.codes.iter().map(|code| code.section).collect();
@@ -403,7 +407,7 @@ impl Module {
                 let own = u32::from(symbol.section) == section && has_kernel;
                 let address = match global {
                     Some(base) => Some(base.wrapping_add(symbol.value)),
-                    // A kernel sees its own section from 0 on.
+                    // A kernel sees its own section at address 0.
                     None if own => Some(symbol.value),
                     None => self.code_address(&symbol).or_else(|| plain_value(cubin, &symbol)),
                 };
@@ -412,7 +416,7 @@ impl Module {
                 }
             }
         }
-        // Variables that hold addresses.
+        // Variables that contain addresses.
         for (section, base) in globals {
             for (symbol, relocation) in tables.of(*section) {
                 let global = globals.get(&u32::from(symbol.section));
@@ -429,8 +433,8 @@ impl Module {
                     | RelocationType::CUDA_FUNC_DESC_32 => 4,
                     _ => 1,
                 };
-                let place = base.wrapping_add(relocation.offset);
-                if let (Some(address), Ok(bytes)) = (address, device.slice(place, size)) {
+                let target = base.wrapping_add(relocation.offset);
+                if let (Some(address), Ok(bytes)) = (address, device.slice(target, size)) {
                     patch(bytes, 0, relocation.kind, relocation.addend, address);
                 }
             }
@@ -438,20 +442,20 @@ impl Module {
     }
 }
 
-/// What is neither code nor a variable has the value that its symbol says: offsets in shared and local memory.
+/// Returns the value of symbols in shared, local and constant memory, which are offsets.
 fn plain_value(cubin: &Cubin<'_>, symbol: &Symbol<'_>) -> Option<u64> {
     let section = cubin.elf().section(u32::from(symbol.section)).ok()?;
     matches!(Role::of(&section).0, Role::Shared | Role::Local | Role::Constant(_)).then_some(symbol.value)
 }
 
-/// The relocations of the sections that have some.
-struct Tables<'c, 'a> {
+/// The relocations of a cubin by section.
+struct RelocationTables<'c, 'a> {
     cubin: &'c Cubin<'a>,
-    /// By the section that they are of.
+    /// By index of the patched section.
     by_section: BTreeMap<u32, Vec<Relocations<'a>>>,
 }
 
-impl<'c, 'a> Tables<'c, 'a> {
+impl<'c, 'a> RelocationTables<'c, 'a> {
     fn new(cubin: &'c Cubin<'a>) -> Self {
         let elf = cubin.elf();
         let mut by_section: BTreeMap<u32, Vec<Relocations<'a>>> = BTreeMap::new();
@@ -463,7 +467,7 @@ impl<'c, 'a> Tables<'c, 'a> {
         Self { cubin, by_section }
     }
 
-    /// The relocations of a section, each with its symbol.
+    /// Returns the relocations of a section, each with its symbol.
     fn of(&self, section: u32) -> impl Iterator<Item = (Symbol<'a>, Relocation)> {
         let tables = self.by_section.get(&section).into_iter().flatten();
         tables.flat_map(Relocations::iter).filter_map(|relocation| {
@@ -473,8 +477,8 @@ impl<'c, 'a> Tables<'c, 'a> {
     }
 }
 
-/// Where a relocation puts which bits of the address: the first bit in the word, how many, and the first bit of the
-/// address. The names say so: `ABS32_HI_23` puts the upper half of an address at bit 23.
+/// (type, first bit in the word, number of bits, first bit of the address). The names encode this: `ABS32_HI_23` writes
+/// the upper half of an address at bit 23.
 const FIELDS: &[(RelocationType, u32, u32, u32)] = &[
     (RelocationType::CUDA_32, 0, 32, 0),
     (RelocationType::CUDA_G32, 0, 32, 0),
@@ -502,18 +506,18 @@ const FIELDS: &[(RelocationType, u32, u32, u32)] = &[
     (RelocationType::CUDA_ABS16_26, 26, 16, 0),
 ];
 
-/// Adds an address to what stands in the bits that a relocation means.
+/// Applies a relocation: adds an address to the bits that its type selects.
 fn patch(bytes: &mut [u8], offset: u64, kind: RelocationType, addend: i64, address: u64) {
     let Some((_, bit, count, from)) = FIELDS.iter().find(|field| field.0 == kind).copied() else { return };
     let size = if bit == 0 && count == 32 { 4 } else { 8 };
-    let place = usize::try_from(offset).ok().and_then(|start| bytes.get_mut(start..)?.get_mut(..size));
-    let Some(place) = place else { return };
-    let word = place.iter().rev().fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
+    let target = usize::try_from(offset).ok().and_then(|start| bytes.get_mut(start..)?.get_mut(..size));
+    let Some(target) = target else { return };
+    let word = target.iter().rev().fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
     let mask = if count == 64 { u64::MAX } else { (1_u64 << count) - 1 };
-    let before = word >> bit & mask;
-    let value = (address.wrapping_add_signed(addend) >> from).wrapping_add(before) & mask;
+    let old = word >> bit & mask;
+    let value = (address.wrapping_add_signed(addend) >> from).wrapping_add(old) & mask;
     let word = word & !(mask << bit) | value << bit;
-    for (byte, new) in place.iter_mut().zip(word.to_le_bytes()) {
+    for (byte, new) in target.iter_mut().zip(word.to_le_bytes()) {
         *byte = new;
     }
 }
@@ -523,14 +527,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_go_to_the_bits_that_the_relocation_names() {
+    fn patch_writes_the_bits_of_the_relocation_type() {
         let mut word = 0x7400_0000_001f_c012_u64.to_le_bytes();
         patch(&mut word, 0, RelocationType::CUDA_ABS32_HI_23, 0, 0x7_0000_1234);
         assert_eq!(u64::from_le_bytes(word), 0x7400_0000_001f_c012 | 7 << 23);
         let mut word = 0x7400_0000_021f_c012_u64.to_le_bytes();
         patch(&mut word, 0, RelocationType::CUDA_ABS32_LO_23, 0, 0x7_0000_1234);
         assert_eq!(u64::from_le_bytes(word), 0x7400_0000_001f_c012 | 0x1238 << 23);
-        // Outside of the bytes nothing is touched.
+        // Intrinsic of the bytes nothing is touched.
         patch(&mut word, 4, RelocationType::CUDA_64, 0, 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The code that a launch runs: decoded once, lifted to p-code when it is first reached.
+//! The code of a launch, decoded once and lifted to p-code on first execution.
 
 use std::cell::OnceCell;
 
@@ -21,16 +21,16 @@ struct Section {
     slots: Vec<Slot>,
 }
 
-/// The code that a kernel sees: its own section from 0 on, then all others.
+/// The code as seen by a kernel: its own section at address 0, and all others at higher addresses.
 pub(crate) struct Program<'a> {
     module: &'a Module,
     own: Section,
-    /// Decoded when a call goes there, by the index of the section.
+    /// The other sections by index, decoded on the first call to them.
     others: Vec<OnceCell<Section>>,
-    nothing: Lifted,
+    empty: Lifted,
 }
 
-/// An instruction that was fetched; none for a word that steers the scheduler, which does nothing.
+/// A fetched word. A scheduling word has no instruction and empty p-code.
 pub(crate) struct Fetched<'p> {
     pub(crate) instruction: Option<&'p Instruction>,
     pub(crate) lifted: &'p Lifted,
@@ -43,16 +43,16 @@ impl<'a> Program<'a> {
             module,
             own: decode(module.isa, bytes, 0),
             others: module.codes.iter().map(|_| OnceCell::new()).collect(),
-            nothing: Lifted::default(),
+            empty: Lifted::default(),
         }
     }
 
-    /// The address of the next instruction.
+    /// Returns the address of the next word.
     pub(crate) fn following(&self, address: u64) -> u64 {
         address.wrapping_add(self.module.isa.word_bytes as u64)
     }
 
-    /// The instruction at an address.
+    /// Returns the word at an address.
     pub(crate) fn fetch(&self, address: u64) -> Result<Fetched<'_>, Reason> {
         let mut found = self.own.slot(self.module.isa, address);
         if found.is_none() {
@@ -65,7 +65,7 @@ impl<'a> Program<'a> {
         }
         let slot = found.ok_or(Reason::NoCode(address))?;
         match &slot.word {
-            Word::Schedule(_) => Ok(Fetched { instruction: None, lifted: &self.nothing }),
+            Word::Schedule(_) => Ok(Fetched { instruction: None, lifted: &self.empty }),
             Word::Unknown(word) => Err(Reason::Undecoded(*word)),
             Word::Instruction(instruction) => {
                 let lifted = slot.lifted.get_or_init(|| {

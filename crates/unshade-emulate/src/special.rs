@@ -1,14 +1,14 @@
-//! Special registers: what `S2R` reads, by number.
+//! Special registers, which `S2R` reads.
 //!
-//! Source: the numbers are those of the table in `isa/nvidia/operations.isa` (`modifier sreg`); what they hold is in
-//! NVIDIA's documentation of PTX under the same names.
+//! Source: the numbers are those of the table in `isa/nvidia/operations.isa` (`modifier sreg`); their
+//! contents are documented for PTX under the same names.
 
+use crate::environment::{Environment, LOCAL_WINDOW, SHARED_WINDOW};
 use crate::fault::Reason;
-use crate::world::{LOCAL_WINDOW, SHARED_WINDOW, World};
 
-/// The value of a special register for a lane.
-pub(crate) fn read(world: &World<'_>, number: u64, warp: u32, lane: u32) -> Result<u64, Reason> {
-    let position = &world.position;
+/// Returns the value of a special register for a lane.
+pub(crate) fn read(env: &Environment<'_>, number: u64, warp: u32, lane: u32) -> Result<u64, Reason> {
+    let position = &env.position;
     let thread = position.thread(warp.wrapping_mul(32).wrapping_add(lane));
     let one = 1_u32 << (lane & 31);
     let lower = one.wrapping_sub(1);
@@ -18,8 +18,8 @@ pub(crate) fn read(world: &World<'_>, number: u64, warp: u32, lane: u32) -> Resu
     Ok(match number {
         // SR_LANEID, SR_CLOCK
         0 => lane.into(),
-        1 => world.steps & 0xffff_ffff,
-        // SR_TID: 16, 10 and 6 bits; its parts
+        1 => env.steps & 0xffff_ffff,
+        // SR_TID: 16, 10 and 6 bits; SR_TID.X and so on
         32 => (tx & 0xffff | (ty & 0x3ff) << 16 | tz << 26).into(),
         33 => tx.into(),
         34 => ty.into(),
@@ -31,23 +31,23 @@ pub(crate) fn read(world: &World<'_>, number: u64, warp: u32, lane: u32) -> Resu
         40 => (nx & 0xffff | (ny & 0x3ff) << 16 | nz << 26).into(),
         // SR_VIRTID: the warp at bit 8, the multiprocessor at bit 20 (always the first here)
         3 => u64::from(warp) << 8,
-        // SR_VIRTCFG: how many there are of them
+        // SR_VIRTCFG: the numbers of warps and multiprocessors
         2 => 1 << 20 | 64 << 8,
         // SR_SWINLO, SR_SMEMSZ, SR_LWINLO, SR_LMEMLOSZ
         48 => SHARED_WINDOW,
-        50 => world.shared.len() as u64,
+        50 => env.shared.len() as u64,
         52 => LOCAL_WINDOW,
-        54 => world.local_size as u64,
+        54 => env.local_size as u64,
         // SR_EQMASK, SR_LTMASK, SR_LEMASK, SR_GTMASK, SR_GEMASK
         56 => one.into(),
         57 => lower.into(),
         58 => (lower | one).into(),
         59 => (!(lower | one)).into(),
         60 => (!lower).into(),
-        // SR_CLOCKLO, SR_CLOCKHI; SR_GLOBALTIMERLO and HI count the same
-        80 | 82 => world.steps & 0xffff_ffff,
-        81 | 83 => world.steps >> 32,
-        // What is no error on a chip that works: SR_GLOBALERRORSTATUS, SR_WARPERRORSTATUS and its clearing
+        // SR_CLOCKLO, SR_CLOCKHI; SR_GLOBALTIMERLO and HI have the same value
+        80 | 82 => env.steps & 0xffff_ffff,
+        81 | 83 => env.steps >> 32,
+        // SR_GLOBALERRORSTATUS, SR_WARPERRORSTATUS and its clearing: no errors
         64 | 66 | 67 => 0,
         _ => return Err(Reason::Unsupported(format!("special register {number}"))),
     })

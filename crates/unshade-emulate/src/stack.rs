@@ -1,45 +1,45 @@
-//! The reconvergence stack: where the threads of a warp meet again after they went different ways.
+//! The reconvergence stack, which lets diverged lanes of a warp reconverge.
 //!
-//! A warp runs one instruction at a time, for those of its lanes that are active. An entry is a mask of lanes and the
-//! address at which they go on:
+//! A warp executes one instruction at a time, for its active lanes. An entry has a mask of lanes and the address where they
+//! continue:
 //!
-//! | entry | pushed by | lanes come to wait by |
+//! | entry | pushed by | lanes start to wait at |
 //! |---|---|---|
 //! | join | `SSY` | `.S` |
 //! | break | `PBK` | `BRK` |
 //! | continue | `PCNT` | `CONT` |
 //! | return | `CAL`, `PRET` | `RET` |
 //! | long jump | `PLONGJMP` | `LONGJMP` |
-//! | way | a branch that only some lanes take | nothing: these lanes have not gone on yet |
+//! | divergence | a branch that only some lanes take | nothing: these lanes are ready to run |
 //!
-//! Lanes that come to wait for an entry leave the active mask, and the masks of all entries above it, for they will not be
-//! there. When no lane is active, the topmost entry is popped: its lanes go on at its address. So a way is walked before
-//! the join below it is passed, and the join is passed by all lanes together.
+//! Lanes that start to wait for an entry are removed from the active mask and from the masks of all entries above it. When
+//! no lane is active, the topmost entry is popped, and its lanes continue at its address. So all diverged paths run before
+//! the join below them is popped, and all lanes continue together from there.
 //!
-//! Source: US patents 7,353,369 and 8,667,256 describe such stacks; which instruction takes which entry was read from
-//! code that NVIDIA's compiler makes.
+//! Source: US patents 7,353,369 and 8,667,256 describe such stacks; code of NVIDIA's compiler shows which instruction uses
+//! which kind of entry.
 
 use crate::fault::Reason;
 
-/// What an entry is for.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Token {
-    /// `SSY`: lanes meet again.
+    /// `SSY`: lanes reconverge.
     Join,
     /// `PBK`: lanes leave a loop.
     Break,
-    /// `PCNT`: lanes begin the next round of a loop.
+    /// `PCNT`: lanes start the next iteration of a loop.
     Continue,
     /// `CAL`, `PRET`: lanes return.
     Return,
     /// `PLONGJMP`.
     LongJump,
-    /// The other way of a branch.
-    Way,
+    /// The other side of a divergent branch.
+    Divergence,
 }
 
 impl Token {
-    /// The instruction that takes the entry.
+    /// Returns the instruction that waits for such an entry.
     pub(crate) fn taken_by(self) -> &'static str {
         match self {
             Self::Join => ".S",
@@ -47,7 +47,7 @@ impl Token {
             Self::Continue => "CONT",
             Self::Return => "RET",
             Self::LongJump => "LONGJMP",
-            Self::Way => "BRA",
+            Self::Divergence => "BRA",
         }
     }
 }
@@ -55,30 +55,30 @@ impl Token {
 /// An entry of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is for.
+    /// Its kind.
     pub token: Token,
-    /// The lanes, a bit each.
+    /// The lanes, as a mask.
     pub lanes: u32,
-    /// Where they go on.
+    /// Where they continue.
     pub address: u64,
 }
 
-/// The stack of a warp.
+/// The reconvergence stack of a warp.
 #[derive(Clone, Debug, Default)]
 pub struct Stack {
     entries: Vec<Entry>,
 }
 
 impl Stack {
-    /// The entries, the topmost last.
+    /// Returns the entries, topmost last.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Puts an entry on top.
+    /// Pushes an entry.
     ///
     /// # Errors
-    /// If there are as many as the limit allows.
+    /// If the stack has `limit` entries.
     pub(crate) fn push(&mut self, entry: Entry, limit: usize) -> Result<(), Reason> {
         if self.entries.len() >= limit {
             return Err(Reason::StackTooDeep(limit));
@@ -87,10 +87,10 @@ impl Stack {
         Ok(())
     }
 
-    /// Lanes come to wait for the topmost entry of a kind that has them. They leave the entries above.
+    /// Makes lanes wait for the topmost entry of a kind that contains them, and removes them from the entries above.
     ///
     /// # Errors
-    /// If a lane has no such entry.
+    /// If a lane is in no such entry.
     pub(crate) fn wait(&mut self, token: Token, lanes: u32) -> Result<(), Reason> {
         let mut rest = lanes;
         for entry in self.entries.iter_mut().rev() {
@@ -104,20 +104,20 @@ impl Stack {
         Err(Reason::StackEmpty(token.taken_by()))
     }
 
-    /// Whether a lane has an entry of a kind.
+    /// Returns the lanes that are in some entry of a kind.
     pub(crate) fn has(&self, token: Token, lanes: u32) -> u32 {
         let of_kind = self.entries.iter().filter(|entry| entry.token == token);
         of_kind.fold(0, |found, entry| found | entry.lanes) & lanes
     }
 
-    /// Lanes have ended: they are taken out of all entries.
+    /// Removes exited lanes from all entries.
     pub(crate) fn remove(&mut self, lanes: u32) {
         for entry in &mut self.entries {
             entry.lanes &= !lanes;
         }
     }
 
-    /// The topmost entry that has lanes; those above are dropped.
+    /// Pops the topmost entry with lanes; empty ones above it are dropped.
     pub(crate) fn pop(&mut self) -> Option<Entry> {
         while let Some(entry) = self.entries.pop() {
             if entry.lanes != 0 {
@@ -137,20 +137,20 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_are_walked_before_the_join() {
+    fn both_sides_run_before_the_join() {
         let mut stack = Stack::default();
         stack.push(entry(Token::Join, 0b1111, 0x100), 8).unwrap();
-        stack.push(entry(Token::Way, 0b0011, 0x40), 8).unwrap();
-        // The lanes 2 and 3 arrive, then 0 and 1 go on at the other way.
+        stack.push(entry(Token::Divergence, 0b0011, 0x40), 8).unwrap();
+        // Lanes 2 and 3 arrive, then lanes 0 and 1 run the other side.
         stack.wait(Token::Join, 0b1100).unwrap();
-        assert_eq!(stack.pop(), Some(entry(Token::Way, 0b0011, 0x40)));
+        assert_eq!(stack.pop(), Some(entry(Token::Divergence, 0b0011, 0x40)));
         stack.wait(Token::Join, 0b0011).unwrap();
         assert_eq!(stack.pop(), Some(entry(Token::Join, 0b1111, 0x100)));
         assert_eq!(stack.pop(), None);
     }
 
     #[test]
-    fn a_break_leaves_the_joins_inside_of_the_loop() {
+    fn break_leaves_joins_inside_the_loop() {
         let mut stack = Stack::default();
         stack.push(entry(Token::Break, 0b1111, 0x200), 8).unwrap();
         stack.push(entry(Token::Join, 0b1111, 0x100), 8).unwrap();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_pushed_and_what_is_too_deep_are_told() {
+    fn missing_entry_and_overflow_are_reported() {
         let mut stack = Stack::default();
         assert_eq!(stack.wait(Token::Break, 1), Err(Reason::StackEmpty("BRK")));
         stack.push(entry(Token::Join, 1, 0), 1).unwrap();

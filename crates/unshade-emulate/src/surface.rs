@@ -1,31 +1,32 @@
-//! Surfaces: lines of bytes that kernels read and write by coordinates.
+//! Surfaces: two-dimensional arrays of bytes that kernels read and write by coordinates.
 //!
-//! Kepler computes the address of an element with instructions of its own (`SUCLAMP`, `IMADSP.SD`, `SUBFM`, `SUEAU`), from a
-//! descriptor of eight words. Its layout was read off what `ptxas` 11.2 makes of PTX's `suld` and `sust`, its fields are those
-//! that `unshade_sass` gives these instructions:
+//! Kepler computes element addresses with dedicated instructions (`SUCLAMP`, `IMADSP.SD`, `SUBFM`, `SUEAU`) from a
+//! descriptor of eight words. Its layout follows from code that `ptxas` 11.2 generates for `suld` and `sust`; its fields
+//! match the semantics of these instructions in `unshade_sass`:
 //!
-//! | word | holds |
+//! | word | contents |
 //! |---|---|
 //! | 0 | the address in units of 256 bytes |
-//! | 1 | the format, which accesses by bytes do not need |
-//! | 2 | bits 0 to 19: the last byte of a line; bit 21: lines follow one another |
-//! | 3 | bits 0 to 23: bytes from a line to the next; how wide the factors are: 24 bits each |
-//! | 4 | bits 0 to 19: the last line; bit 21: lines follow one another |
+//! | 1 | the format, unused for byte accesses |
+//! | 2 | bits 0 to 19: the last byte of a line; bit 21: pitch-linear |
+//! | 3 | bits 0 to 23: the pitch in bytes; above: the width of the factors, 24 bits each |
+//! | 4 | bits 0 to 19: the last line; bit 21: pitch-linear |
 //!
-//! The descriptor of a reference stands in constant bank 0; the handle of an object is the address of one in memory.
+//! The descriptor of a surface reference is in constant bank 0; the handle of a surface object is the address of a
+//! descriptor in memory.
 
 use crate::device::{Device, DevicePointer};
+use crate::environment::Environment;
 use crate::fault::Reason;
-use crate::texture::Registers;
-use crate::world::World;
+use crate::texture::TextureRegisters;
 
-/// Bytes of a descriptor.
+/// The size of a descriptor in bytes.
 pub(crate) const DESCRIPTOR: usize = 32;
 
-/// The most bytes of a line, and the most lines: what 20 bits hold.
+/// Maximum width in bytes, and maximum number of lines: 20 bits each.
 const MOST: u32 = 1 << 16;
 
-/// A surface of two dimensions.
+/// A two-dimensional surface.
 ///
 /// ```
 /// use unshade_emulate::Device;
@@ -38,7 +39,7 @@ const MOST: u32 = 1 << 16;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surface {
-    /// The address of the descriptor: what a kernel takes for a `cudaSurfaceObject_t`.
+    /// The address of the descriptor, to be passed to kernels as a `cudaSurfaceObject_t`.
     pub handle: DevicePointer,
     data: DevicePointer,
     width: u32,
@@ -47,7 +48,7 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// Takes memory for a surface of so many bytes a line and so many lines.
+    /// Allocates a surface of `width` bytes per line and `height` lines.
     pub(crate) fn new(device: &mut Device, width: u32, height: u32) -> Result<Self, Reason> {
         if !(1..=MOST).contains(&width) || !(1..=MOST).contains(&height) {
             return Err(Reason::Unsupported(format!("a surface of {width} bytes by {height} lines")));
@@ -68,15 +69,15 @@ impl Surface {
         Ok(Self { handle, data, width, pitch, height })
     }
 
-    /// Where a line begins.
+    /// Returns the address of a line.
     fn line(&self, line: u32) -> DevicePointer {
         DevicePointer(self.data.0.wrapping_add(u64::from(line).wrapping_mul(self.pitch.into())))
     }
 
-    /// Writes the bytes of all lines, one line after the other.
+    /// Writes the bytes of all lines, in order.
     ///
     /// # Errors
-    /// If the surface is no more in the device's memory.
+    /// If the surface was freed.
     pub fn write(&self, device: &mut Device, bytes: &[u8]) -> Result<(), Reason> {
         let width = self.width as usize;
         (0..self.height)
@@ -84,10 +85,10 @@ impl Surface {
             .try_for_each(|(line, bytes)| device.write(self.line(line), bytes))
     }
 
-    /// The bytes of all lines, one line after the other.
+    /// Returns the bytes of all lines, in order.
     ///
     /// # Errors
-    /// If the surface is no more in the device's memory.
+    /// If the surface was freed.
     pub fn read(&self, device: &mut Device) -> Result<Vec<u8>, Reason> {
         let mut bytes = Vec::new();
         for line in 0..self.height {
@@ -97,25 +98,25 @@ impl Surface {
     }
 }
 
-/// Bytes of an element, and whether it has a sign; by the numbers of the modifier `su_size`.
+/// The size of an element and whether it is signed, by index of the modifier `su_size`.
 const SIZES: [(usize, bool); 7] =
     [(1, false), (1, true), (2, false), (2, true), (4, false), (8, false), (16, false)];
 
-/// What becomes of accesses outside; by the numbers of the modifiers `su_clamp` and `sust_clamp`.
+/// The handling of accesses outside the surface, by index of the modifiers `su_clamp` and `sust_clamp`.
 const TRAP: u64 = 1;
 
-/// An access of a lane: its address in two halves (blocks of 256 bytes above, the byte in one below), the format, whether it
-/// is outside, its size, and what is then to be done.
+/// Performs the access of a lane. Arguments: the address in two parts (index of a 256-byte block, byte in the block), the
+/// format, whether it is outside the surface, the element size, and the handling of accesses outside.
 pub(crate) fn access(
-    registers: &mut Registers,
-    world: &mut World<'_>,
+    registers: &mut TextureRegisters,
+    env: &mut Environment<'_>,
     arguments: &[u64; 16],
     is_store: bool,
     lane: usize,
 ) -> Result<(), Reason> {
     let [address, _, outside, size, clamp, ..] = *arguments;
     let Some(&(bytes, has_sign)) = usize::try_from(size).ok().and_then(|size| SIZES.get(size)) else {
-        return Err(Reason::Unsupported("a surface's elements of an unknown size".into()));
+        return Err(Reason::Unsupported("surface elements of unknown size".into()));
     };
     if outside != 0 {
         if clamp == TRAP {
@@ -128,9 +129,9 @@ pub(crate) fn access(
     if is_store {
         let data: Vec<u8> = registers.data(lane).iter().flat_map(|word| word.to_le_bytes()).collect();
         let data = data.get(..bytes).unwrap_or(&data);
-        return world.device.write(DevicePointer(address), data);
+        return env.device.write(DevicePointer(address), data);
     }
-    let found = world.device.read(DevicePointer(address), bytes)?;
+    let found = env.device.read(DevicePointer(address), bytes)?;
     let mut words = [0_u32; 4];
     for (word, bytes) in words.iter_mut().zip(found.chunks(4)) {
         *word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));

@@ -1,33 +1,33 @@
-//! Textures: read by point or with linear filtering, with the ways to address what is outside.
+//! Textures, with point or linear filtering and the usual address modes.
 //!
-//! A texture instruction names the word of constant bank 0 that holds the handle, or none, and the handle is its first
-//! source. The others are, one register each: the layer of a layered texture, the coordinates, and the level of detail where one is given.
+//! The handle of a texture instruction is in a word of constant bank 0, or in the first source register. The following
+//! sources, one register each, are the layer of a layered texture, the coordinates, and an optional level of detail.
 //!
-//! Filtering is NVIDIA's ("Texture Fetching" in the *CUDA C++ Programming Guide*): linear weights have 8 bits of
-//! fraction. Textures have one level of detail here. Depth comparison, cube maps and offsets are not emulated.
+//! Filtering follows "Texture Fetching" in the *CUDA C++ Programming Guide*: linear weights have 8 fractional bits.
+//! Textures have a single level of detail. Depth comparison, cube maps and offsets are not emulated.
 
+use crate::environment::{Environment, LANES};
 use crate::fault::Reason;
+use crate::intrinsics::Intrinsic;
 use crate::lanes::{Bits, Values};
-use crate::outside::Outside;
-use crate::world::{LANES, World};
 
-/// How texels are made into a value.
+/// The filter mode of a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filter {
-    /// The texel that the coordinates are in (`cudaFilterModePoint`).
+    /// The nearest texel (`cudaFilterModePoint`).
     Point,
-    /// Between the texels around (`cudaFilterModeLinear`); for textures of floats.
+    /// Linear interpolation (`cudaFilterModeLinear`), for floating-point textures.
     Linear,
 }
 
-/// What is outside of a texture.
+/// The address mode of a texture: what is outside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outer {
-    /// The outermost texel (`cudaAddressModeClamp`).
+pub enum AddressMode {
+    /// The nearest border texel (`cudaAddressModeClamp`).
     Clamp,
     /// Zero (`cudaAddressModeBorder`).
     Border,
-    /// The texture again (`cudaAddressModeWrap`, for normalized coordinates).
+    /// The texture repeated (`cudaAddressModeWrap`, for normalized coordinates).
     Wrap,
     /// The texture mirrored (`cudaAddressModeMirror`, for normalized coordinates).
     Mirror,
@@ -48,17 +48,18 @@ pub struct Texture {
     size: [u32; 3],
     texels: Vec<[u32; 4]>,
     filter: Filter,
-    outer: Outer,
+    address_mode: AddressMode,
     normalized: bool,
 }
 
 impl Texture {
-    /// A texture of floats, `channels` of them for each texel, rows one after the other. Layers are the third size.
+    /// Creates a floating-point texture with `channels` values per texel, in row-major order. The third size is the
+    /// number of layers.
     pub fn floats(size: [u32; 3], channels: usize, values: &[f32]) -> Self {
         Self::new(size, channels, values.iter().map(|value| value.to_bits()))
     }
 
-    /// A texture of integers.
+    /// Creates an integer texture.
     pub fn words(size: [u32; 3], channels: usize, values: &[u32]) -> Self {
         Self::new(size, channels, values.iter().copied())
     }
@@ -70,40 +71,40 @@ impl Texture {
             if index % channels == 0 {
                 texels.push([0; 4]);
             }
-            if let Some(place) =
+            if let Some(target) =
                 texels.last_mut().and_then(|texel: &mut [u32; 4]| texel.get_mut(index % channels))
             {
-                *place = value;
+                *target = value;
             }
         }
         Self {
             size: size.map(|size| size.max(1)),
             texels,
             filter: Filter::Point,
-            outer: Outer::Clamp,
+            address_mode: AddressMode::Clamp,
             normalized: false,
         }
     }
 
-    /// With another filter.
+    /// Sets the filter mode.
     #[must_use]
     pub fn filter(self, filter: Filter) -> Self {
         Self { filter, ..self }
     }
 
-    /// With something else outside.
+    /// Sets the address mode.
     #[must_use]
-    pub fn outer(self, outer: Outer) -> Self {
-        Self { outer, ..self }
+    pub fn address_mode(self, address_mode: AddressMode) -> Self {
+        Self { address_mode, ..self }
     }
 
-    /// With coordinates from 0 to 1.
+    /// Makes coordinates range from 0 to 1.
     #[must_use]
     pub fn normalized(self) -> Self {
         Self { normalized: true, ..self }
     }
 
-    /// A texel; zero outside.
+    /// Returns a texel; zero outside the texture.
     fn texel(&self, at: [i64; 3]) -> [u32; 4] {
         let [width, height, depth] = self.size.map(i64::from);
         let [x, y, z] = at;
@@ -114,21 +115,21 @@ impl Texture {
         usize::try_from(index).ok().and_then(|index| self.texels.get(index)).copied().unwrap_or([0; 4])
     }
 
-    /// The number of a texel along a dimension that stands for one that may be outside.
-    fn inside(&self, at: i64, size: u32) -> i64 {
+    /// Applies the address mode to a texel index along one dimension.
+    fn wrap_index(&self, at: i64, size: u32) -> i64 {
         let size = i64::from(size);
-        match self.outer {
-            Outer::Clamp => at.clamp(0, size - 1),
-            Outer::Border => at,
-            Outer::Wrap => at.rem_euclid(size),
-            Outer::Mirror => {
+        match self.address_mode {
+            AddressMode::Clamp => at.clamp(0, size - 1),
+            AddressMode::Border => at,
+            AddressMode::Wrap => at.rem_euclid(size),
+            AddressMode::Mirror => {
                 let round = at.rem_euclid(2 * size);
                 if round < size { round } else { 2 * size - 1 - round }
             }
         }
     }
 
-    /// The value at coordinates, of which so many count; the rest is a layer that is not filtered.
+    /// Samples at the first `dimensions` coordinates, in a layer, which is not filtered.
     fn sample(&self, coordinates: [f32; 3], dimensions: usize, layer: i64) -> [u32; 4] {
         let mut low = [0_i64; 3];
         let mut weight = [0_u32; 3];
@@ -138,12 +139,12 @@ impl Texture {
             }
             let coordinate = coordinates.get(dimension).copied().unwrap_or(0.0);
             let scaled = if self.normalized { coordinate * size as f32 } else { coordinate };
-            // A coordinate beyond all textures, or none at all, is as far outside as any.
+            // Huge coordinates are clamped to a point far outside; NaNs become 0.
             let scaled = f64::from(if scaled.is_nan() { 0.0 } else { scaled.clamp(-1e9, 1e9) });
             match self.filter {
                 Filter::Point => *low = scaled.floor() as i64,
                 Filter::Linear => {
-                    // 8 bits of fraction.
+                    // 8 fractional bits.
                     let fixed = ((scaled - 0.5) * 256.0).round() as i64;
                     *low = fixed >> 8;
                     *weight = u32::try_from(fixed & 0xff).unwrap_or(0);
@@ -153,18 +154,18 @@ impl Texture {
         if dimensions < 3 {
             low[2] = layer.clamp(0, i64::from(self.size[2]) - 1);
         }
-        let at = |corner: usize| {
-            let mut place = [0; 3];
-            for (dimension, place) in place.iter_mut().enumerate() {
-                let further = if corner >> dimension & 1 == 1 { 1 } else { 0 };
-                let at = low.get(dimension).copied().unwrap_or(0) + further;
+        let texel_at = |corner: usize| {
+            let mut texel = [0; 3];
+            for (dimension, coordinate) in texel.iter_mut().enumerate() {
+                let offset = if corner >> dimension & 1 == 1 { 1 } else { 0 };
+                let at = low.get(dimension).copied().unwrap_or(0) + offset;
                 let size = self.size.get(dimension).copied().unwrap_or(1);
-                *place = if dimension < dimensions { self.inside(at, size) } else { at };
+                *coordinate = if dimension < dimensions { self.wrap_index(at, size) } else { at };
             }
-            self.texel(place)
+            self.texel(texel)
         };
         if self.filter == Filter::Point {
-            return at(0);
+            return texel_at(0);
         }
         let mut sum = [0.0_f32; 4];
         for corner in 0..1_usize << dimensions {
@@ -173,7 +174,7 @@ impl Texture {
                 let part = *weight as f32 / 256.0;
                 factor *= if corner >> dimension & 1 == 1 { part } else { 1.0 - part };
             }
-            for (sum, channel) in sum.iter_mut().zip(at(corner)) {
+            for (sum, channel) in sum.iter_mut().zip(texel_at(corner)) {
                 *sum += factor * f32::from_bits(channel);
             }
         }
@@ -181,23 +182,23 @@ impl Texture {
     }
 }
 
-/// What a texture instruction has of each lane: its sources, and what it gave.
+/// The sources and results of a texture or surface instruction, by lane.
 #[derive(Debug)]
-pub(crate) struct Registers {
+pub(crate) struct TextureRegisters {
     sources: Vec<[u32; 8]>,
     results: Vec<[u32; 4]>,
 }
 
-impl Default for Registers {
+impl Default for TextureRegisters {
     fn default() -> Self {
         Self { sources: vec![[0; 8]; LANES], results: vec![[0; 4]; LANES] }
     }
 }
 
-/// A shape: how many coordinates, and whether there are layers. By the number of the modifier `tex_target`.
+/// The number of coordinates and whether there are layers, by index of the modifier `tex_target`.
 const SHAPES: [(usize, bool); 6] = [(1, false), (1, true), (2, false), (2, true), (3, false), (3, true)];
 
-impl Registers {
+impl TextureRegisters {
     pub(crate) fn set_coordinates(&mut self, values: &[Values], lanes: u32) {
         self.set(values, lanes, 0);
     }
@@ -206,17 +207,17 @@ impl Registers {
         self.set(values, lanes, 4);
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "registers of 32 bits")]
+    #[expect(clippy::cast_possible_truncation, reason = "registers have 32 bits")]
     fn set(&mut self, values: &[Values], lanes: u32, first: usize) {
         for lane in Bits(lanes) {
             if let Some(sources) = self.sources.get_mut(lane) {
-                let places = sources.iter_mut().skip(first).take(4);
-                places.zip(values).for_each(|(place, value)| *place = value[lane] as u32);
+                let targets = sources.iter_mut().skip(first).take(4);
+                targets.zip(values).for_each(|(target, value)| *target = value[lane] as u32);
             }
         }
     }
 
-    /// What is to be written, word by word.
+    /// Returns the words to be stored.
     pub(crate) fn data(&self, lane: usize) -> [u32; 4] {
         let [a, b, c, d, ..] = self.sources.get(lane).copied().unwrap_or_default();
         [a, b, c, d]
@@ -227,17 +228,17 @@ impl Registers {
         self.put(lane, words, 0xf);
     }
 
-    /// The n-th register of the result.
+    /// Returns a word of the result.
     pub(crate) fn result(&self, index: u64, lane: usize) -> u64 {
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         self.results.get(lane).and_then(|result| result.get(index)).copied().unwrap_or(0).into()
     }
 
-    /// A texture instruction of a lane.
+    /// Executes a texture instruction for a lane.
     pub(crate) fn run(
         &mut self,
-        function: Outside,
-        world: &World<'_>,
+        function: Intrinsic,
+        env: &Environment<'_>,
         arguments: &[u64; 16],
         lane: usize,
     ) -> Result<(), Reason> {
@@ -245,18 +246,18 @@ impl Registers {
         let sources = self.sources.get(lane).copied().unwrap_or_default();
         let unsupported = |what: &str| Err(Reason::Unsupported(what.to_owned()));
         let mut rest = sources.into_iter();
-        // The first register holds the handle where no constant does.
+        // Without a constant, the first register has the handle.
         let handle = match slot {
             0 => rest.next().unwrap_or(0).into(),
-            slot => world.constant(slot << 2, 32)?,
+            slot => env.constant(slot << 2, 32)?,
         };
-        let Some(texture) = world.device.texture(handle) else {
+        let Some(texture) = env.device.texture(handle) else {
             return Err(Reason::HostCall(match slot {
-                0 => format!("{handle:#x} in a register is the handle of no texture"),
+                0 => format!("the register holds {handle:#x}, which is not the handle of a texture"),
                 slot => format!("no texture is bound to c[0x0][{:#x}]", slot << 2),
             }));
         };
-        if function == Outside::TextureQuery {
+        if function == Intrinsic::TextureQuery {
             let [width, height, depth] = texture.size;
             self.put(lane, [width, height, depth, 1], arguments[2]);
             return Ok(());
@@ -267,9 +268,9 @@ impl Registers {
         };
         let layer = if layered { i64::from(rest.next().unwrap_or(0) & 0xffff) } else { 0 };
         let mut coordinates = [0_u32; 3];
-        coordinates.iter_mut().take(dimensions).for_each(|place| *place = rest.next().unwrap_or(0));
+        coordinates.iter_mut().take(dimensions).for_each(|coordinate| *coordinate = rest.next().unwrap_or(0));
         let values = match function {
-            Outside::TextureFetch => {
+            Intrinsic::TextureFetch => {
                 if offset != 0 || compare != 0 {
                     return unsupported("texel offsets and samples");
                 }
@@ -279,7 +280,7 @@ impl Registers {
                 }
                 texture.texel(at)
             }
-            Outside::TextureSample => {
+            Intrinsic::TextureSample => {
                 if offset != 0 || compare != 0 {
                     return unsupported("texel offsets and depth comparison");
                 }
@@ -287,25 +288,25 @@ impl Registers {
             }
             _ => {
                 if offset != 0 || compare != 0 || dimensions != 2 {
-                    return unsupported("gathering with offsets or depth comparison");
+                    return unsupported("gathers with offsets or depth comparison");
                 }
                 gather(texture, coordinates.map(f32::from_bits), layer, detail)
             }
         };
-        // The mask is the last argument: of a fetch, a sample and a gather the seventh.
+        // The mask is the seventh argument of a fetch, sample or gather.
         self.put(lane, values, arguments[6]);
         Ok(())
     }
 
-    /// The channels of a mask, one after the other.
+    /// Sets the result to the channels in a mask, packed.
     fn put(&mut self, lane: usize, values: [u32; 4], mask: u64) {
         let Some(result) = self.results.get_mut(lane) else { return };
         let wanted = (0..).zip(values).filter(|(channel, _)| mask >> channel & 1 != 0);
-        result.iter_mut().zip(wanted).for_each(|(place, (_, value))| *place = value);
+        result.iter_mut().zip(wanted).for_each(|(target, (_, value))| *target = value);
     }
 }
 
-/// A channel of the four texels that filtering would take, counterclockwise from the lower left.
+/// Returns one channel of the four texels used for filtering, counterclockwise from the lower left.
 fn gather(texture: &Texture, coordinates: [f32; 3], layer: i64, channel: u64) -> [u32; 4] {
     let [x, y, _] = coordinates;
     let [width, height, _] = texture.size;
@@ -314,7 +315,7 @@ fn gather(texture: &Texture, coordinates: [f32; 3], layer: i64, channel: u64) ->
     let (x, y) = (low(x, width), low(y, height));
     let channel = usize::try_from(channel & 3).unwrap_or(0);
     [(0, 1), (1, 1), (1, 0), (0, 0)].map(|(right, down)| {
-        let at = [texture.inside(x + right, width), texture.inside(y + down, height), layer];
+        let at = [texture.wrap_index(x + right, width), texture.wrap_index(y + down, height), layer];
         texture.texel(at).get(channel).copied().unwrap_or(0)
     })
 }
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn points_and_lines() {
+    fn point_and_linear_filters() {
         let texture = ramp();
         assert_eq!(at(&texture, 2.9, 1.0), 12.0);
         assert_eq!(at(&texture, -5.0, 0.0), 0.0);
@@ -340,10 +341,10 @@ mod tests {
         let texture = ramp().filter(Filter::Linear);
         assert_eq!(at(&texture, 1.0, 0.5), 0.5);
         assert_eq!(at(&texture, 1.0, 1.0), 5.5);
-        assert_eq!(at(&ramp().outer(Outer::Border), -1.0, 0.0), 0.0);
-        let wrapped = ramp().normalized().outer(Outer::Wrap);
+        assert_eq!(at(&ramp().address_mode(AddressMode::Border), -1.0, 0.0), 0.0);
+        let wrapped = ramp().normalized().address_mode(AddressMode::Wrap);
         assert_eq!(at(&wrapped, 1.3, 0.0), 1.0);
-        let mirrored = ramp().normalized().outer(Outer::Mirror);
+        let mirrored = ramp().normalized().address_mode(AddressMode::Mirror);
         assert_eq!(at(&mirrored, 1.1, 0.0), 3.0);
     }
 }

@@ -1,4 +1,4 @@
-//! The machine around the instructions: faults, limits, barriers, textures, calls to the host.
+//! The emulated machine: faults, limits, barriers, textures, system calls.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn fault(result: Result<unshade_emulate::Summary, Fault>) -> Fault {
 }
 
 #[test]
-fn an_access_beyond_a_buffer_names_the_instruction_and_the_thread() {
+fn out_of_bounds_access_names_instruction_and_thread() {
     let (mut device, module) = load("axpy");
     let y = device.allocate(128, "y").unwrap();
     let x = device.allocate(40, "x").unwrap();
@@ -38,13 +38,16 @@ fn an_access_beyond_a_buffer_names_the_instruction_and_the_thread() {
     let fault =
         fault(module.launch(&mut device, "axpy", Grid::new(1, 32), &arguments, Limits::default(), None));
     assert!(matches!(fault.reason, Reason::OutOfBounds { memory: Memory::Global, bytes: 4, .. }), "{fault}");
-    let place = fault.place.clone().unwrap();
-    assert_eq!((place.address, place.text.as_str(), place.thread), (0x30, "LD.E R2, [R2]", [10, 0, 0]));
+    let location = fault.location.clone().unwrap();
+    assert_eq!(
+        (location.address, location.text.as_str(), location.thread),
+        (0x30, "LD.E R2, [R2]", [10, 0, 0])
+    );
     assert_eq!(
         fault.to_string(),
         format!(
             "axpy at 0x0030: LD.E R2, [R2]: block (0, 0, 0), thread (10, 0, 0), warp 0 lane 10: 4 bytes at {:#x} are \
-             outside of global memory (0 bytes behind the end of x, which has 40 bytes at {:#x})",
+             outside global memory (0 bytes after the end of x, which has 40 bytes at {:#x})",
             x.0 + 40,
             x.0
         )
@@ -52,7 +55,7 @@ fn an_access_beyond_a_buffer_names_the_instruction_and_the_thread() {
 }
 
 #[test]
-fn a_misaligned_access_is_told() {
+fn misaligned_access_is_reported() {
     let (mut device, module) = load("axpy");
     let y = device.allocate(128, "y").unwrap();
     let arguments = [Argument::from(1.0_f32), y.into(), DevicePointer(y.0 + 2).into()];
@@ -62,7 +65,7 @@ fn a_misaligned_access_is_told() {
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_refused() {
+fn mismatched_arguments_are_rejected() {
     let (mut device, module) = load("axpy");
     let launch = |device: &mut Device, kernel: &str, grid, arguments: &[Argument]| {
         fault(module.launch(device, kernel, grid, arguments, Limits::default(), None)).to_string()
@@ -70,14 +73,17 @@ fn arguments_that_do_not_fit_are_refused() {
     let one = Grid::new(1, 1);
     assert_eq!(launch(&mut device, "axpy", one, &[]), "axpy takes 3 arguments, not 0");
     let wrong = [Argument::from(1.0_f64), 0_u64.into(), 0_u64.into()];
-    assert_eq!(launch(&mut device, "axpy", one, &wrong), "parameter 0 of axpy has 4 bytes, the argument 8");
-    assert_eq!(launch(&mut device, "axpi", one, &[]), "there is no kernel axpi; there are axpy");
+    assert_eq!(
+        launch(&mut device, "axpy", one, &wrong),
+        "parameter 0 of axpy has 4 bytes, but the argument has 8"
+    );
+    assert_eq!(launch(&mut device, "axpi", one, &[]), "no kernel is named axpi; kernels are axpy");
     let text = launch(&mut device, "axpy", Grid::new(1, 2000), &wrong);
     assert_eq!(text, "a block has 1 to 1024 threads, not 2000");
 }
 
 #[test]
-fn a_barrier_that_can_never_be_passed_is_told() {
+fn barrier_deadlock_is_reported() {
     let (mut device, module) = load("faults");
     let out = ints(&mut device, &[0; 96]);
     let arguments = [out.into()];
@@ -85,14 +91,14 @@ fn a_barrier_that_can_never_be_passed_is_told() {
         fault(module.launch(&mut device, "stuck", Grid::new(1, 64), &arguments, Limits::default(), None));
     let expected = "warp 0, 1 at barrier 1, where 2 of 3 warps arrived";
     assert_eq!(fault.reason, Reason::Deadlock(expected.into()));
-    assert!(fault.place.unwrap().text.starts_with("BAR.SYNC 0x1"));
-    // With as many threads as it is for, it is passed.
+    assert!(fault.location.unwrap().text.starts_with("BAR.SYNC 0x1"));
+    // With the number of threads that the barrier expects, it is passed.
     module.launch(&mut device, "stuck", Grid::new(1, 96), &arguments, Limits::default(), None).unwrap();
     assert_eq!(read(&mut device, out, 96), [1; 96]);
 }
 
 #[test]
-fn limits_end_what_does_not_end() {
+fn limits_stop_endless_loops() {
     let (mut device, module) = load("faults");
     let arguments = [ints(&mut device, &[0]).into()];
     let limits = Limits { steps: 10_000, ..Limits::default() };
@@ -128,7 +134,7 @@ fn shared_local_and_global_memory_have_generic_addresses() {
 }
 
 #[test]
-fn shared_memory_has_an_end() {
+fn shared_memory_is_bounded() {
     let (mut device, module) = load("faults");
     let out = ints(&mut device, &[0; 16]);
     let arguments = [out.into(), Argument::from(4_i32)];
@@ -139,11 +145,11 @@ fn shared_memory_has_an_end() {
         matches!(fault.reason, Reason::OutOfBounds { memory: Memory::Shared, address: 64, .. }),
         "{fault}"
     );
-    assert_eq!(fault.place.unwrap().thread, [12, 0, 0]);
+    assert_eq!(fault.location.unwrap().thread, [12, 0, 0]);
 }
 
 #[test]
-fn the_host_prints_allocates_and_tells_of_assertions() {
+fn system_calls_print_allocate_and_assert() {
     let (mut device, module) = load("printk");
     let launch = |device: &mut Device, values: &[i32]| {
         let arguments = [ints(device, values).into()];
@@ -157,7 +163,7 @@ fn the_host_prints_allocates_and_tells_of_assertions() {
 }
 
 #[test]
-fn memory_that_was_freed_is_gone() {
+fn freed_memory_is_inaccessible() {
     let (mut device, module) = load("faults");
     let arguments = [ints(&mut device, &[1, 2]).into()];
     let fault =
@@ -190,7 +196,7 @@ fn textures_are_bound_by_name() {
     module.bind_texture("tex2", linear);
     module.bind_texture("tex1", fetched);
     module.launch(&mut device, "texk", grid, &arguments, Limits::default(), None).unwrap();
-    // tex2D(t + 0.5, 0): halfway to the row above, which is the first again.
+    // tex2D(t + 0.5, 0): halfway to the row above, which clamps to the first.
     let expected: Vec<i32> = (0..8).map(|t| (t as f32).to_bits().cast_signed()).collect();
     assert_eq!(read(&mut device, out, 8), expected);
     assert_eq!(read(&mut device, vectors, 32), (0..32).collect::<Vec<i32>>());
@@ -213,7 +219,7 @@ fn textures_are_passed_as_handles() {
 }
 
 #[test]
-fn a_trace_tells_what_each_instruction_wrote() {
+fn trace_has_the_written_registers() {
     let (mut device, module) = load("axpy");
     let y = device.allocate(128, "y").unwrap();
     let arguments = [Argument::from(1.0_f32), y.into(), y.into()];
@@ -240,7 +246,7 @@ fn surfaces_are_bound_by_name() {
     let arguments = [Argument::from(7_i32)];
     let grid = Grid { blocks: [1; 3], threads: [1, 3, 1], shared: 0 };
     module.launch(&mut device, "surfk", grid, &arguments, Limits::default(), None).unwrap();
-    // 7 at 0, and at 4 one more than there was.
+    // 7 at byte 0, and at byte 4 one more than before.
     let mut expected = before.clone();
     for line in expected.chunks_mut(16) {
         line[..4].copy_from_slice(&7_i32.to_le_bytes());

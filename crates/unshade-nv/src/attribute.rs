@@ -1,10 +1,10 @@
-//! The attributes of `.nv.info`: their names, and the shape of their values.
+//! The attributes of `.nv.info`: their names, and the format of their values.
 //!
-//! Names are those that cuobjdump prints of a record with each number, without its prefix `EIATTR_`: 13.5, and 12.3 for
-//! the four that 13.5 no longer knows (0x2a, 0x30, 0x35, 0x47). Numbers that none of them names are kept as numbers.
+//! Names are those that cuobjdump prints, without its prefix `EIATTR_`: those of version 13.5, and of 12.3 for the
+//! four that 13.5 no longer knows (0x2a, 0x30, 0x35, 0x47). Unnamed attributes keep their number.
 
 unshade_core::open_enum! {
-    /// What a record of `.nv.info` tells.
+    /// The meaning of a record of `.nv.info`.
     pub struct Attribute(u8) {
         ERROR = 0x00 => "ERROR",
         PAD = 0x01 => "PAD",
@@ -113,29 +113,29 @@ unshade_core::open_enum! {
     }
 }
 
-/// How the bytes of a value are to be read.
+/// The format of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Shape {
-    /// Nobody has told: numbers of 32 bits, or bytes.
+    /// Not documented: 32-bit numbers, or bytes.
     Plain,
-    /// The index of a symbol, and a number.
+    /// A symbol index and a number.
     SymbolNumber,
-    /// Indices of symbols.
+    /// Symbol indices.
     Symbols,
-    /// Offsets of instructions from the start of the code.
+    /// Instruction offsets from the start of the code.
     CodeOffsets,
-    /// Up to three numbers: x, y, z.
+    /// Up to three numbers: x, y and z.
     Dimensions,
-    /// A parameter of a kernel.
+    /// A kernel parameter.
     Parameter,
-    /// The section with the parameters, their offset in it, their size.
+    /// The symbol of the parameter section, the parameters' offset in it, and their size.
     ParameterBank,
-    /// Branches, each with the places that it may go to.
+    /// Indirect branches, each with its possible targets.
     BranchTargets,
 }
 
-/// The attributes whose values are not plain.
+/// The attributes whose values are not [`Shape::Plain`].
 const SHAPES: &[(Attribute, Shape)] = &[
     (Attribute::MAX_THREADS, Shape::Dimensions),
     (Attribute::PARAM_CBANK, Shape::ParameterBank),
@@ -168,7 +168,7 @@ const SHAPES: &[(Attribute, Shape)] = &[
 ];
 
 impl Attribute {
-    /// How its value is to be read.
+    /// Returns the format of its value.
     pub fn shape(self) -> Shape {
         SHAPES.iter().find(|(attribute, _)| *attribute == self).map_or(Shape::Plain, |(_, shape)| *shape)
     }

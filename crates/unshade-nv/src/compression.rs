@@ -1,42 +1,42 @@
-//! Unpacking of the entries of fat binaries.
+//! Decompression of fat binary entries.
 //!
 //! | flag | form |
 //! |---|---|
 //! | 0x2000 | LZ4, one block without a frame |
 //! | 0x8000 | Zstandard, a frame |
 //!
-//! The size that an entry states is what is unpacked, no more: an entry that lies about it is refused. Memory is taken
-//! for what the packed bytes can amount to: LZ4 can't do better than 255 to 1, and Zstandard is unpacked step by step.
+//! The output must have exactly the size that the entry states. A false size can't exhaust memory: LZ4's ratio is at most
+//! 255 to 1, which bounds the allocation, and Zstandard is decompressed in steps.
 
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
+use ruzstd::decoding::errors::FrameDecoderError;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
-/// The most that an entry is unpacked to: real ones have some dozen megabytes.
+/// The maximum decompressed size of an entry; real entries have a few dozen megabytes.
 pub const MAX_UNPACKED: u64 = 1 << 30;
 
-/// No byte of an LZ4 block stands for more than so many.
+/// The maximum number of output bytes per byte of an LZ4 block.
 const LZ4_RATIO: u64 = 255;
 
-/// How many times its packed size a Zstandard frame may unpack to, once that is more than [`RATIO_FREE`]: far above real
-/// programs, which do 10.
+/// The maximum ratio of a Zstandard frame larger than [`RATIO_FREE`], far above the 10 of real programs.
 const ZSTD_RATIO: u64 = 250;
 
-/// Up to this size the ratio does not count.
+/// The decompressed size up to which any ratio is accepted.
 const RATIO_FREE: u64 = 16 << 20;
 
-/// How many bytes of a Zstandard frame are unpacked before they are taken out of the decoder.
+/// The number of bytes to decompress before the decoder's buffer is drained.
 const STEP: usize = 1 << 20;
 
-/// Larger windows are refused: the decoder keeps a window in memory.
+/// The maximum window size; the decoder keeps the window in memory.
 const MAX_WINDOW: u64 = 128 << 20;
 
-/// How an entry is packed.
+/// The compression of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compression {
-    /// Not at all.
+    /// Not compressed.
     None,
     /// LZ4, one block.
     Lz4,
@@ -54,15 +54,15 @@ impl core::fmt::Display for Compression {
     }
 }
 
-/// Unpacks what should come to `size` bytes.
+/// Decompresses data that must have exactly `size` bytes afterwards.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`] if it says to be larger than [`MAX_UNPACKED`]; [`ErrorKind::BadValue`] if it is damaged or comes
-/// to another size.
+/// [`ErrorKind::Limit`] if `size` is larger than [`MAX_UNPACKED`] or implausible for the compressed size;
+/// [`ErrorKind::BadValue`] if the data is damaged or decompresses to another size.
 pub fn unpack(compression: Compression, packed: Reader<'_>, size: u64) -> Result<Vec<u8>> {
     let error = |kind, message: &'static str| Error::new(kind, packed.offset(), message);
     if size > MAX_UNPACKED {
-        return Err(error(ErrorKind::Limit, "the entry says that it unpacks to too much")
+        return Err(error(ErrorKind::Limit, "stated decompressed size is too large")
             .expected(format!("at most {MAX_UNPACKED} bytes"))
             .found(format!("{size}")));
     }
@@ -72,7 +72,7 @@ pub fn unpack(compression: Compression, packed: Reader<'_>, size: u64) -> Result
         Compression::Zstd => zstd(packed, size)?,
     };
     if unpacked.len() as u64 != size {
-        return Err(error(ErrorKind::BadValue, "the entry unpacks to another size than it states")
+        return Err(error(ErrorKind::BadValue, "decompressed size differs from the stated size")
             .expected(format!("{size} bytes"))
             .found(format!("{}", unpacked.len())));
     }
@@ -86,7 +86,7 @@ fn lz4(packed: Reader<'_>, size: u64) -> Result<Vec<u8>> {
         return Err(Error::new(
             ErrorKind::BadValue,
             packed.offset(),
-            "the entry states a size that LZ4 can't reach",
+            "LZ4 can't reach the stated decompressed size",
         )
         .expected(format!("at most {most} bytes"))
         .found(format!("{size}")));
@@ -100,30 +100,47 @@ fn lz4(packed: Reader<'_>, size: u64) -> Result<Vec<u8>> {
 }
 
 fn zstd(packed: Reader<'_>, size: u64) -> Result<Vec<u8>> {
-    let damaged = |message: alloc::string::String| {
-        Error::new(ErrorKind::BadValue, packed.offset(), format!("damaged Zstandard data: {message}"))
+    let damaged = |error: FrameDecoderError| {
+        let message = format!("damaged Zstandard data: {}", zstd_message(&error));
+        Error::new(ErrorKind::BadValue, packed.offset(), message)
     };
     let most = (packed.remaining() as u64).saturating_mul(ZSTD_RATIO).max(RATIO_FREE);
     if size > most {
-        return Err(Error::new(ErrorKind::Limit, packed.offset(), "the entry is packed suspiciously well")
+        return Err(Error::new(ErrorKind::Limit, packed.offset(), "compression ratio is too high")
             .expected(format!("at most {most} bytes"))
             .found(format!("{size}")));
     }
     let mut rest = packed.rest();
     let mut decoder = FrameDecoder::new();
     decoder.set_max_window_size(MAX_WINDOW);
-    decoder.init(&mut rest).map_err(|error| damaged(format!("{error}")))?;
+    decoder.init(&mut rest).map_err(damaged)?;
     let mut unpacked = Vec::new();
     while !decoder.is_finished() {
-        decoder
-            .decode_blocks(&mut rest, BlockDecodingStrategy::UptoBytes(STEP))
-            .map_err(|error| damaged(format!("{error}")))?;
+        decoder.decode_blocks(&mut rest, BlockDecodingStrategy::UptoBytes(STEP)).map_err(damaged)?;
         unpacked.extend(decoder.collect().unwrap_or_default());
         if unpacked.len() as u64 > size {
             break;
         }
     }
     Ok(unpacked)
+}
+
+/// Describes an error of the decoder, whose own `Display` prints Rust debug text for most of them.
+fn zstd_message(error: &FrameDecoderError) -> &'static str {
+    match error {
+        FrameDecoderError::ReadFrameHeaderError(_) => {
+            "the frame header is truncated or has a wrong magic number"
+        }
+        FrameDecoderError::FrameHeaderError(_) => "the frame header is invalid",
+        FrameDecoderError::WindowSizeTooBig { .. } => "the window is too large",
+        FrameDecoderError::DictionaryDecodeError(_) | FrameDecoderError::DictNotProvided { .. } => {
+            "the frame needs a dictionary"
+        }
+        FrameDecoderError::FailedToReadBlockHeader(_) => "a block header is truncated or invalid",
+        FrameDecoderError::FailedToReadBlockBody(_) => "a block is truncated or can't be decoded",
+        FrameDecoderError::FailedToReadChecksum(_) => "the checksum is truncated",
+        _ => "the frame can't be decoded",
+    }
 }
 
 #[cfg(test)]
@@ -159,5 +176,34 @@ mod tests {
             assert!(unpack(Compression::Zstd, reader, wrong).is_err(), "{wrong}");
         }
         assert!(unpack(Compression::Zstd, Reader::new(&frame[..9]), 1_000).is_err());
+    }
+
+    /// Every truncation and every single-byte change of a frame with a compressed block: messages are plain English.
+    #[test]
+    fn messages_have_no_debug_text() {
+        // Magic, window of 1 KiB, a compressed block: 4 raw literals, then 1 sequence with predefined tables.
+        let frame = [
+            0x28, 0xb5, 0x2f, 0xfd, 0, 0, 0x55, 0, 0, 0x20, b'a', b'b', b'c', b'd', 1, 0, 0x44, 0x12, 0x89,
+            0x35,
+        ];
+        let mut inputs: Vec<Vec<u8>> = (0..frame.len()).map(|size| frame[..size].to_vec()).collect();
+        for index in 0..frame.len() {
+            for value in 0..=255 {
+                let mut changed = frame.to_vec();
+                changed[index] = value;
+                inputs.push(changed);
+            }
+        }
+        let mut messages = alloc::collections::BTreeSet::new();
+        for input in &inputs {
+            if let Err(error) = unpack(Compression::Zstd, Reader::new(input), 1_000) {
+                messages.insert(error.to_string());
+            }
+        }
+        assert!(messages.len() > 5, "{messages:#?}");
+        for message in &messages {
+            let is_debug = ["{", "(\"", "::", "Error", "Some("].iter().any(|mark| message.contains(mark));
+            assert!(!is_debug, "{message}");
+        }
     }
 }

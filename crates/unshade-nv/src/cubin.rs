@@ -1,4 +1,4 @@
-//! A cubin: the compiled code for one chip, with what the driver has to know of it.
+//! A cubin: compiled code for one chip, with the metadata that the driver needs.
 //!
 //! | up to toolkit 12 (ABI 7) | from toolkit 13 on (ABI 8) | |
 //! |---|---|---|
@@ -12,15 +12,15 @@
 //! |---|---|
 //! | `.text.F` | the code of function F |
 //! | `.nv.info`, `.nv.info.F` | [records](crate::info) |
-//! | `.nv.constantB.F` | what F finds in constant bank B; without F it is for all |
-//! | `.nv.shared.F`, `.nv.local.F` | memory of F; no bytes in the file |
+//! | `.nv.constantB.F` | constant bank B of F; without `.F`, shared by all functions |
+//! | `.nv.shared.F`, `.nv.local.F` | memory of F; takes no bytes in the file |
 //! | `.nv.global`, `.nv.global.init` | variables |
 //!
-//! `sh_info` of all that belongs to a function is the index of its code; of the code it is the index of the function's
-//! symbol (bits 0–23) and the number of registers (bits 24–31). Bits 20–26 of the code's `sh_flags` are the number of
-//! barriers.
+//! The `sh_info` of a section that belongs to a function is the index of the function's code section. The `sh_info`
+//! of a code section holds the index of the function's symbol (bits 0–23) and the number of registers (bits 24–31);
+//! bits 20–26 of its `sh_flags` are the number of barriers.
 //!
-//! Source: the corpus, beside what cuobjdump 11.2 to 13.5 print of it.
+//! Source: real cubins, compared with the output of cuobjdump 11.2 to 13.5.
 
 use crate::attribute::Attribute;
 use crate::elf::{Elf, Section, SectionType};
@@ -28,58 +28,59 @@ use crate::function::Function;
 use crate::info::{self, Record};
 use crate::symbol::{Symbol, SymbolType};
 use alloc::vec::Vec;
+use core::fmt;
 use unshade_core::{Reader, Result};
 
-/// The ABI that toolkit 13 brought.
+/// The ABI version that toolkit 13 introduced.
 pub const ABI_8: u8 = 8;
 
-/// What `EI_OSABI` is up to toolkit 12, and from 13 on.
+/// `EI_OSABI` up to toolkit 12, and from toolkit 13 on.
 pub const OS_ABIS: [u8; 2] = [0x33, 0x41];
 
-/// A cubin: the ELF file, and an index of what belongs to which function. Nothing of its content is copied.
-#[derive(Clone, Debug)]
+/// A cubin: the ELF file, and an index of the sections of each function. No content is copied.
+#[derive(Clone)]
 pub struct Cubin<'a> {
     elf: Elf<'a>,
-    /// By the index of the code, ascending.
-    parts: Vec<Parts>,
-    /// What `.nv.info` tells of symbols, sorted.
-    numbers: Vec<(u32, Attribute, u32)>,
-    /// The index of `.nv.info`; 0 if there is none.
+    /// Sorted by the index of the code section.
+    sections: Vec<FunctionSections>,
+    /// `(symbol, attribute, value)` from `.nv.info`, sorted.
+    symbol_values: Vec<(u32, Attribute, u32)>,
+    /// The section index of `.nv.info`; 0 if there is none.
     common_info: u32,
 }
 
-/// The sections that belong to a code section, by their indices.
+/// Indices of the sections that belong to one code section; 0 means that there is none.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Parts {
-    /// The code itself.
+pub(crate) struct FunctionSections {
+    /// The code section.
     pub(crate) code: u32,
-    /// `.nv.info.F`; 0 if there is none, as in all of these.
+    /// `.nv.info.F`.
     pub(crate) info: u32,
     /// `.nv.shared.F`.
     pub(crate) shared: u32,
     /// `.nv.local.F`.
     pub(crate) local: u32,
-    /// Bank and section of each `.nv.constantB.F`.
+    /// Bank and section index of each `.nv.constantB.F`.
     pub(crate) constants: Vec<(u8, u32)>,
-    /// `.rel.text.F` and the like, also of its constants.
+    /// `.rel.text.F` and similar, including relocations of its constants.
     pub(crate) relocations: Vec<u32>,
 }
 
-/// What a section of a cubin is, by its name.
+/// The role of a section, derived from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
     /// Code.
     Code,
-    /// Records.
+    /// `.nv.info` records.
     Info,
     /// Shared memory.
     Shared,
     /// Local memory.
     Local,
-    /// What is in a constant bank.
+    /// A constant bank.
     Constant(u8),
-    /// Variables.
+    /// Global variables.
     Global,
     /// Relocations.
     Relocations,
@@ -88,9 +89,9 @@ pub enum Role {
 }
 
 impl Role {
-    /// What a section is, and the name of the function that it belongs to; empty if it is for all.
+    /// Returns the section's role, and the name of its function; empty if it belongs to no single function.
     pub fn of<'n>(section: &Section<'n>) -> (Self, &'n [u8]) {
-        let after = |prefix: &[u8]| {
+        let suffix = |prefix: &[u8]| {
             let rest = section.name.strip_prefix(prefix)?;
             if rest.is_empty() { Some(rest) } else { rest.strip_prefix(b".") }
         };
@@ -98,7 +99,7 @@ impl Role {
             return (Self::Relocations, b"");
         }
         if section.is_code() {
-            return (Self::Code, after(b".text").unwrap_or(section.name));
+            return (Self::Code, suffix(b".text").unwrap_or(section.name));
         }
         if let Some(rest) = section.name.strip_prefix(b".nv.constant") {
             let digits = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
@@ -115,56 +116,78 @@ impl Role {
             (b".nv.global.init", Role::Global),
             (b".nv.global", Role::Global),
         ];
-        let found = ROLES.iter().find_map(|(prefix, role)| Some((*role, after(prefix)?)));
+        let found = ROLES.iter().find_map(|(prefix, role)| Some((*role, suffix(prefix)?)));
         found.unwrap_or((Self::Other, b""))
     }
 }
 
-/// What `.note.nv.tkinfo` tells of the tool that made a cubin.
+/// The contents of `.note.nv.tkinfo`: the tool that made the cubin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolInfo<'a> {
     /// Its name: `ptxas`.
     pub name: &'a [u8],
-    /// Its version, in words.
+    /// Its version, as text.
     pub version: &'a [u8],
-    /// Its build.
+    /// Its build branch.
     pub branch: &'a [u8],
-    /// The options that it was given.
+    /// Its command-line arguments.
     pub arguments: &'a [u8],
 }
 
+impl fmt::Debug for Cubin<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cubin").field("elf", &self.elf).field("arch", &self.arch()).finish_non_exhaustive()
+    }
+}
+
 impl<'a> Cubin<'a> {
-    /// Reads the cubin that starts where `file` does: header, section table, and what `.nv.info` tells of symbols.
+    /// Parses a cubin at the start of a file.
     ///
     /// # Errors
-    /// As [`Elf::read`].
+    /// Same as [`Elf::read`].
+    pub fn parse(data: &'a [u8]) -> Result<Self> {
+        Self::parse_at(data, 0)
+    }
+
+    /// Parses a cubin at offset `base` of a larger file; errors and ranges use offsets of that file.
+    ///
+    /// # Errors
+    /// Same as [`Elf::read`].
+    pub fn parse_at(data: &'a [u8], base: u64) -> Result<Self> {
+        Self::read(Reader::at(data, base))
+    }
+
+    /// Reads the cubin at the start of `file`: header, section table, and per-symbol values of `.nv.info`.
+    ///
+    /// # Errors
+    /// Same as [`Elf::read`].
     pub fn read(file: Reader<'a>) -> Result<Self> {
         let elf = Elf::read(file)?;
-        let mut cubin = Self { elf, parts: Vec::new(), numbers: Vec::new(), common_info: 0 };
+        let mut cubin = Self { elf, sections: Vec::new(), symbol_values: Vec::new(), common_info: 0 };
         cubin.index_sections();
-        cubin.index_numbers();
+        cubin.index_symbol_values();
         Ok(cubin)
     }
 
     fn index_sections(&mut self) {
         let elf = self.elf;
         for section in elf.headers().filter(Section::is_code) {
-            self.parts.push(Parts { code: section.index, ..Parts::default() });
+            self.sections.push(FunctionSections { code: section.index, ..FunctionSections::default() });
         }
-        // Constant sections with the code that they belong to, ascending.
+        // (constant section, code section), ascending.
         let mut constants: Vec<(u32, u32)> = Vec::new();
         for section in elf.sections() {
             if section.kind == SectionType::CUDA_INFO && section.name == b".nv.info" {
                 self.common_info = section.index;
             }
             let code = section.info & INDEX_MASK;
-            let Some(parts) = self.parts_mut(code) else { continue };
+            let Some(sections) = self.function_sections_mut(code) else { continue };
             match Role::of(&section).0 {
-                Role::Info if section.kind == SectionType::CUDA_INFO => parts.info = section.index,
-                Role::Shared => parts.shared = section.index,
-                Role::Local => parts.local = section.index,
+                Role::Info if section.kind == SectionType::CUDA_INFO => sections.info = section.index,
+                Role::Shared => sections.shared = section.index,
+                Role::Local => sections.local = section.index,
                 Role::Constant(bank) => {
-                    parts.constants.push((bank, section.index));
+                    sections.constants.push((bank, section.index));
                     constants.push((section.index, code));
                 }
                 _ => {}
@@ -172,58 +195,58 @@ impl<'a> Cubin<'a> {
         }
         for section in elf.headers().filter(Section::is_relocations) {
             let target = section.info & INDEX_MASK;
-            let place = constants.binary_search_by_key(&target, |(constant, _)| *constant);
-            let of_constants = place.ok().and_then(|place| constants.get(place)).map(|(_, code)| *code);
-            if let Some(parts) = self.parts_mut(of_constants.unwrap_or(target)) {
-                parts.relocations.push(section.index);
+            let found = constants.binary_search_by_key(&target, |(constant, _)| *constant);
+            let code_of_constants = found.ok().and_then(|index| constants.get(index)).map(|(_, code)| *code);
+            if let Some(sections) = self.function_sections_mut(code_of_constants.unwrap_or(target)) {
+                sections.relocations.push(section.index);
             }
         }
     }
 
-    fn index_numbers(&mut self) {
+    fn index_symbol_values(&mut self) {
         let Some(section) = self.common_info() else { return };
         let Ok(bytes) = self.elf.bytes(&section) else { return };
         for record in info::records(bytes).map_while(Result::ok) {
             if let Some((symbol, number)) = record.symbol_number() {
-                self.numbers.push((symbol, record.attribute, number));
+                self.symbol_values.push((symbol, record.attribute, number));
             }
         }
-        // Of several the last counts: the sort keeps their order.
-        self.numbers.sort_by_key(|(symbol, attribute, _)| (*symbol, attribute.0));
+        // The sort is stable: of several values the last one counts.
+        self.symbol_values.sort_by_key(|(symbol, attribute, _)| (*symbol, attribute.0));
     }
 
-    fn parts_mut(&mut self, code: u32) -> Option<&mut Parts> {
-        let place = self.parts.binary_search_by_key(&code, |parts| parts.code).ok()?;
-        self.parts.get_mut(place)
+    fn function_sections_mut(&mut self, code: u32) -> Option<&mut FunctionSections> {
+        let found = self.sections.binary_search_by_key(&code, |sections| sections.code).ok()?;
+        self.sections.get_mut(found)
     }
 
-    pub(crate) fn parts(&self, code: u32) -> Option<&Parts> {
-        let place = self.parts.binary_search_by_key(&code, |parts| parts.code).ok()?;
-        self.parts.get(place)
+    pub(crate) fn function_sections(&self, code: u32) -> Option<&FunctionSections> {
+        let found = self.sections.binary_search_by_key(&code, |sections| sections.code).ok()?;
+        self.sections.get(found)
     }
 
-    /// The ELF file.
+    /// Returns the ELF file.
     pub fn elf(&self) -> &Elf<'a> {
         &self.elf
     }
 
-    /// All bytes, from the header on.
+    /// Returns all bytes, starting at the ELF header.
     pub fn file(&self) -> Reader<'a> {
         self.elf.file()
     }
 
-    /// Whether it is of the form that toolkit 13 brought.
+    /// Returns whether it has the ABI that toolkit 13 introduced.
     pub fn is_abi_8(&self) -> bool {
         self.elf.header().abi_version >= ABI_8
     }
 
-    /// The chip, such as 35.
+    /// Returns the chip: 35 for sm_35.
     pub fn arch(&self) -> u32 {
         let flags = self.elf.header().flags;
         if self.is_abi_8() { (flags >> 8) & 0xff } else { flags & 0xff }
     }
 
-    /// The chip of the PTX that it was compiled from.
+    /// Returns the target of the PTX that it was compiled from: 35 for compute_35.
     pub fn virtual_arch(&self) -> Option<u32> {
         if self.is_abi_8() {
             return self.cuda_info().map(|(arch, _)| u32::from(arch));
@@ -232,7 +255,7 @@ impl<'a> Cubin<'a> {
         (arch != 0).then_some(arch)
     }
 
-    /// The version of the toolkit times ten: 112 is 11.2.
+    /// Returns the toolkit version times ten: 112 is 11.2.
     pub fn toolkit(&self) -> Option<u32> {
         if self.is_abi_8() {
             return self.cuda_info().map(|(_, toolkit)| toolkit);
@@ -240,20 +263,21 @@ impl<'a> Cubin<'a> {
         Some(self.elf.header().version)
     }
 
-    /// Whether addresses have 64 bits.
+    /// Returns whether addresses have 64 bits.
     pub fn has_64_bit_addresses(&self) -> bool {
         const ADDRESS_64: u32 = 0x400;
         self.is_abi_8() || self.elf.header().flags & ADDRESS_64 != 0
     }
 
-    /// Chip of the PTX and toolkit in `.note.nv.cuinfo`: u16 version 2, u16 chip, u32 toolkit.
+    /// Returns PTX target and toolkit from `.note.nv.cuinfo`: u16 version (2), u16 target, u32 toolkit.
     fn cuda_info(&self) -> Option<(u16, u32)> {
         let mut note = self.note(b".note.nv.cuinfo")?;
         note.skip(2).ok()?;
         Some((note.u16().ok()?, note.u32().ok()?))
     }
 
-    /// What `.note.nv.tkinfo` tells: u32 version 2, five offsets (file, name, version, branch, arguments), and text.
+    /// Returns the contents of `.note.nv.tkinfo`: u32 version (2), five string offsets (file, name, version,
+    /// branch, arguments), strings.
     pub fn tool_info(&self) -> Option<ToolInfo<'a>> {
         let mut note = self.note(b".note.nv.tkinfo")?;
         note.skip(8).ok()?;
@@ -266,7 +290,8 @@ impl<'a> Cubin<'a> {
         Some(ToolInfo { name, version, branch, arguments })
     }
 
-    /// The description of the first note of a section: u32 size of the name, u32 size, u32 type, name, description.
+    /// Returns the descriptor of a section's first note: u32 name size, u32 descriptor size, u32 type, name,
+    /// descriptor.
     fn note(&self, name: &[u8]) -> Option<Reader<'a>> {
         let section = self.elf.section_named(name)?;
         let mut bytes = self.elf.bytes(&section).ok()?;
@@ -276,26 +301,27 @@ impl<'a> Cubin<'a> {
         bytes.split(u64::from(size)).ok()
     }
 
-    /// The section of records that are for the whole cubin.
+    /// Returns the `.nv.info` section, whose records apply to the whole cubin.
     pub fn common_info(&self) -> Option<Section<'a>> {
         if self.common_info == 0 { None } else { self.elf.section(self.common_info).ok() }
     }
 
-    /// The records that are for the whole cubin.
+    /// Returns the records that apply to the whole cubin.
     pub fn records(&self) -> impl Iterator<Item = Result<Record<'a>>> + use<'a> {
         let section = self.common_info().and_then(|section| self.elf.bytes(&section).ok());
         info::records(section.unwrap_or(Reader::at(&[], self.file().base())))
     }
 
-    /// What `.nv.info` tells of a symbol under an attribute.
+    /// Returns the value that `.nv.info` gives a symbol for an attribute.
     pub fn number_of(&self, symbol: u32, attribute: Attribute) -> Option<u32> {
         let key = (symbol, attribute.0);
-        let end = self.numbers.partition_point(|(symbol, attribute, _)| (*symbol, attribute.0) <= key);
-        let (found, of, number) = self.numbers.get(end.checked_sub(1)?)?;
-        ((*found, of.0) == key).then_some(*number)
+        let end = self.symbol_values.partition_point(|(symbol, attribute, _)| (*symbol, attribute.0) <= key);
+        let (symbol, attribute, value) = self.symbol_values.get(end.checked_sub(1)?)?;
+        ((*symbol, attribute.0) == key).then_some(*value)
     }
 
-    /// The functions, in the order of the symbols: kernels, device functions, and those inside of other functions.
+    /// Returns the functions in symbol order: kernels, device functions, and functions inside other functions'
+    /// code.
     pub fn functions(&self) -> impl Iterator<Item = Function<'a>> + use<'a, '_> {
         let symbols = self.elf.symbols();
         let functions = symbols.into_iter().flat_map(|symbols| symbols.iter()).filter(|symbol| {
@@ -306,12 +332,12 @@ impl<'a> Cubin<'a> {
         (0..).zip(functions).map(|(index, symbol)| Function::new(self, index, symbol))
     }
 
-    /// The code sections; each is one listing of a disassembler.
+    /// Returns the code sections; a disassembler prints one listing per code section.
     pub fn code_sections(&self) -> impl Iterator<Item = Section<'a>> + use<'a, '_> {
-        self.parts.iter().filter_map(|parts| self.elf.section(parts.code).ok())
+        self.sections.iter().filter_map(|sections| self.elf.section(sections.code).ok())
     }
 
-    /// The size of all sections of variables.
+    /// Returns the total size of all sections of global variables.
     pub fn global_memory(&self) -> u64 {
         self.elf
             .sections()
@@ -319,7 +345,7 @@ impl<'a> Cubin<'a> {
             .fold(0, |sum: u64, section| sum.saturating_add(section.size))
     }
 
-    /// Bank and size of the constants that are for all functions.
+    /// Returns bank and size of the constant banks that all functions share.
     pub fn common_constants(&self) -> impl Iterator<Item = (u8, u64)> + use<'a> {
         self.elf.sections().filter_map(|section| match Role::of(&section) {
             (Role::Constant(bank), b"") => Some((bank, section.size)),
@@ -328,5 +354,5 @@ impl<'a> Cubin<'a> {
     }
 }
 
-/// The bits of `sh_info` that are an index.
+/// The bits of `sh_info` that hold an index.
 pub(crate) const INDEX_MASK: u32 = 0xff_ffff;

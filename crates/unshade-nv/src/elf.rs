@@ -1,4 +1,4 @@
-//! The ELF file that a cubin is: header, sections, symbols, relocations, segments.
+//! The ELF file of a cubin: header, sections, symbols, relocations, segments.
 //!
 //! | thing | 64-bit | 32-bit |
 //! |---|---|---|
@@ -8,27 +8,29 @@
 //! | symbol | 24 | 16 |
 //! | relocation without, with addend | 16, 24 | 8, 12 |
 //!
-//! All of it is little-endian. Nothing is copied and nothing is read before it is asked for: a section is its index
-//! until somebody wants its header. A damaged table costs what is damaged of it, and no more.
+//! All fields are little-endian. Nothing is copied, and headers are read on demand. A damaged table loses its
+//! damaged entries only.
 //!
-//! Source: the System V ABI, chapters 4 and 5 (the layout); the values that are NVIDIA's own are told where they are.
+//! Source: the System V ABI, chapters 4 and 5, for the layout. Values of NVIDIA's own name their source where they
+//! are defined.
 
 use crate::symbol::{Symbol, Symbols};
 use alloc::format;
+use core::fmt;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
-/// The first four bytes.
+/// The magic number.
 pub const MAGIC: [u8; 4] = *b"\x7fELF";
 
-/// `e_machine` of NVIDIA's GPUs.
+/// `e_machine` of NVIDIA GPUs.
 pub const MACHINE: u16 = 190;
 
-/// The longest name that is read.
+/// The maximum length of a name.
 pub const MAX_NAME: usize = 1 << 16;
 
 unshade_core::open_enum! {
-    /// What a section holds (`sh_type`). The names from `0x70000000` on are those that cuobjdump 13.5 prints.
+    /// The type of a section (`sh_type`). From `0x70000000` on, names are those that cuobjdump 13.5 prints.
     pub struct SectionType(u32) {
         NULL = 0 => "NULL",
         PROGBITS = 1 => "PROGBITS",
@@ -72,8 +74,8 @@ unshade_core::open_enum! {
 }
 
 impl SectionType {
-    /// Whether sections of this type have bytes in the file. Memory that a kernel finds empty has none: the type says so
-    /// from ABI 8 on, where it was NOBITS before.
+    /// Returns whether sections of this type have bytes in the file. Uninitialized memory has none: its type says
+    /// so from ABI 8 on; earlier ABIs use NOBITS for it.
     pub fn has_bytes(self) -> bool {
         !matches!(
             self,
@@ -88,7 +90,7 @@ impl SectionType {
 }
 
 unshade_core::open_enum! {
-    /// What sort of ELF file it is (`e_type`).
+    /// The type of an ELF file (`e_type`).
     pub struct FileType(u16) {
         RELOCATABLE = 1 => "relocatable",
         EXECUTABLE = 2 => "executable",
@@ -97,7 +99,7 @@ unshade_core::open_enum! {
 }
 
 unshade_core::open_enum! {
-    /// What a segment is for (`p_type`).
+    /// The purpose of a segment (`p_type`).
     pub struct SegmentType(u32) {
         NULL = 0 => "NULL",
         LOAD = 1 => "LOAD",
@@ -110,13 +112,13 @@ unshade_core::open_enum! {
 /// Whether addresses, offsets and sizes have 64 or 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// 32 bits; CUDA's toolkits up to 6.5 made such cubins.
+    /// 32 bits: cubins of CUDA toolkits up to 6.5.
     Elf32,
     /// 64 bits.
     Elf64,
 }
 
-/// The sizes of the things whose size depends on the class.
+/// The record sizes that depend on the class, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Of the header.
@@ -134,7 +136,7 @@ pub struct Sizes {
 }
 
 impl Class {
-    /// The sizes of this class.
+    /// Returns the sizes for this class.
     pub fn sizes(self) -> Sizes {
         match self {
             Self::Elf32 => Sizes { header: 52, section: 40, segment: 32, symbol: 16, rel: 8, rela: 12 },
@@ -142,7 +144,7 @@ impl Class {
         }
     }
 
-    /// The size of an address in bytes.
+    /// Returns the size of an address in bytes.
     pub fn word(self) -> u64 {
         match self {
             Self::Elf32 => 4,
@@ -158,104 +160,104 @@ impl Class {
     }
 }
 
-/// The header.
+/// The ELF header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// 32 or 64 bits.
     pub class: Class,
-    /// `EI_DATA`: 1 is little-endian, and all that there is.
+    /// `EI_DATA`: 1 for little-endian, the only byte order in use.
     pub data: u8,
     /// `EI_OSABI`: 0x33 up to toolkit 12, 0x41 from 13 on.
     pub os_abi: u8,
     /// `EI_ABIVERSION`: 7 up to toolkit 12, 8 from 13 on.
     pub abi_version: u8,
-    /// What sort of file it is.
+    /// The type of the file.
     pub file_type: FileType,
-    /// The machine: 190.
+    /// `e_machine`: 190.
     pub machine: u16,
     /// `e_version`: the toolkit up to ABI 7 (80 is 8.0), 1 from ABI 8 on.
     pub version: u32,
     /// The address of the entry point; 0.
     pub entry: u64,
-    /// Where the segment table is.
+    /// The offset of the segment table.
     pub segments_offset: u64,
-    /// Where the section table is.
+    /// The offset of the section table.
     pub sections_offset: u64,
     /// `e_flags`.
     pub flags: u32,
-    /// The size of the header, as it says itself.
+    /// The size of the header, as stated by itself.
     pub header_size: u16,
-    /// The size of an entry of the segment table, as the header says.
+    /// The size of an entry of the segment table, as stated by the header.
     pub segment_size: u16,
     /// The number of segments.
     pub segment_count: u16,
-    /// The size of an entry of the section table, as the header says.
+    /// The size of an entry of the section table, as stated by the header.
     pub section_size: u16,
-    /// The number of sections as the header says; 0 if it is in the first section's size.
+    /// The number of sections, as stated by the header; 0 if the size field of the first section has it.
     pub section_count: u16,
-    /// The section with the names of the sections; 0xffff if it is in the first section's link.
+    /// The section with section names; 0xffff if the link field of the first section has it.
     pub names_index: u16,
 }
 
-/// An ELF file for NVIDIA's GPUs; nothing is copied.
-#[derive(Clone, Copy, Debug)]
+/// An ELF file for NVIDIA GPUs. No content is copied.
+#[derive(Clone, Copy)]
 pub struct Elf<'a> {
     file: Reader<'a>,
     header: Header,
     count: u32,
     names: u32,
-    /// The first section of symbols, found once: there can be a million sections to look through.
+    /// The first symbol table, searched for only once: a file can have a million sections.
     symbols: Option<u32>,
 }
 
-/// A section's header, and where its bytes are.
+/// A section header.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     /// Its index.
     pub index: u32,
-    /// The offset of its name in the section of names.
+    /// The offset of its name in the section with section names.
     pub name_offset: u32,
     /// Its name; empty if it can't be read.
     pub name: &'a [u8],
-    /// What it holds.
+    /// Its type.
     pub kind: SectionType,
     /// Its flags.
     pub flags: u64,
     /// Its address; 0.
     pub address: u64,
-    /// Where its bytes are, from the start of the cubin.
+    /// The offset of its bytes from the start of the cubin.
     pub offset: u64,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: u64,
-    /// A section that belongs to it: of symbols their names, of relocations the symbols.
+    /// A related section: the names of a symbol table, the symbols of a relocation section.
     pub link: u32,
-    /// What else belongs to it: of what is a function's the index of its code.
+    /// More of what it relates to; for sections of a function, the index of its code section.
     pub info: u32,
     /// Its alignment.
     pub alignment: u64,
     /// The size of an entry, if it is a table.
     pub entry_size: u64,
-    /// Where the header is in the file.
+    /// The file range of the header.
     pub header_range: (u64, u64),
 }
 
 impl Section<'_> {
-    /// `SHF_ALLOC`: it takes memory when the program is loaded.
+    /// `SHF_ALLOC`: occupies memory when loaded.
     pub const ALLOC: u64 = 2;
-    /// `SHF_EXECINSTR`: it is code.
+    /// `SHF_EXECINSTR`: contains code.
     pub const EXECUTABLE: u64 = 4;
 
-    /// Whether it has bytes in the file.
+    /// Returns whether it has bytes in the file.
     pub fn has_bytes(&self) -> bool {
         self.kind.has_bytes() && self.size > 0
     }
 
-    /// Whether it is a table of relocations.
+    /// Returns whether it is a relocation table.
     pub fn is_relocations(&self) -> bool {
         matches!(self.kind, SectionType::REL | SectionType::RELA | SectionType::CUDA_RESOLVED_RELA)
     }
 
-    /// Whether it is code.
+    /// Returns whether it contains code.
     pub fn is_code(&self) -> bool {
         self.kind == SectionType::PROGBITS && self.flags & Self::EXECUTABLE != 0
     }
@@ -264,11 +266,11 @@ impl Section<'_> {
 /// A segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// What it is for.
+    /// Its purpose.
     pub kind: SegmentType,
     /// Its flags: 1 execute, 2 write, 4 read.
     pub flags: u32,
-    /// Where its bytes are, from the start of the cubin.
+    /// The offset of its bytes from the start of the cubin.
     pub offset: u64,
     /// The size in the file.
     pub file_size: u64,
@@ -278,11 +280,38 @@ pub struct Segment {
     pub alignment: u64,
 }
 
+impl fmt::Debug for Elf<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Elf")
+            .field("class", &self.header.class)
+            .field("file_type", &self.header.file_type)
+            .field("sections", &self.count)
+            .field("size", &self.file.data().len())
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> Elf<'a> {
-    /// Reads the header.
+    /// Parses an ELF file at the start of a file.
     ///
     /// # Errors
-    /// If it is no ELF file, none of NVIDIA's, or ends within the header.
+    /// Same as [`Elf::read`].
+    pub fn parse(data: &'a [u8]) -> Result<Self> {
+        Self::parse_at(data, 0)
+    }
+
+    /// Parses an ELF file at offset `base` of a larger file; errors and ranges use offsets of that file.
+    ///
+    /// # Errors
+    /// Same as [`Elf::read`].
+    pub fn parse_at(data: &'a [u8], base: u64) -> Result<Self> {
+        Self::read(Reader::at(data, base))
+    }
+
+    /// Reads the header at the start of `file`.
+    ///
+    /// # Errors
+    /// If it is not an ELF file, is for another machine than NVIDIA GPUs, or has a truncated header.
     pub fn read(file: Reader<'a>) -> Result<Self> {
         let header = read_header(file).map_err(|error| error.within("ELF header"))?;
         let mut elf = Self {
@@ -292,7 +321,7 @@ impl<'a> Elf<'a> {
             names: u32::from(header.names_index),
             symbols: None,
         };
-        // Numbers that are too large for 16 bits are in the first section's header.
+        // Numbers that do not fit in 16 bits are in the first section's header.
         if header.sections_offset != 0 && (header.section_count == 0 || header.names_index == 0xffff) {
             let count = if header.section_count == 0 { u32::MAX } else { elf.count };
             elf.count = 1;
@@ -319,47 +348,47 @@ impl<'a> Elf<'a> {
         file.saturating_sub(offset).checked_div(u64::from(size)).unwrap_or(0)
     }
 
-    /// All bytes, from the header on.
+    /// Returns all bytes, starting at the ELF header.
     pub fn file(&self) -> Reader<'a> {
         self.file
     }
 
-    /// The header.
+    /// Returns the header.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// 32 or 64 bits.
+    /// Returns whether it is a 32-bit or 64-bit file.
     pub fn class(&self) -> Class {
         self.header.class
     }
 
-    /// How many sections there are; no more than the file has room for.
+    /// Returns the number of sections, limited to what the file has room for.
     pub fn section_count(&self) -> u32 {
         self.count
     }
 
-    /// How many sections the header says there are.
+    /// Returns the number of sections that the header states.
     pub fn declared_sections(&self) -> u32 {
         if self.header.section_count == 0 { self.count } else { u32::from(self.header.section_count) }
     }
 
-    /// Where the section table is in the file: as far as it is there.
+    /// Returns the file range of the section table, limited to what the file has room for.
     pub fn section_table(&self) -> Range<u64> {
         let start = self.file.base().saturating_add(self.header.sections_offset);
         let size = u64::from(self.count).saturating_mul(u64::from(self.class().sizes().section));
         start..start.saturating_add(size)
     }
 
-    /// The index of the section with the names of the sections.
+    /// Returns the index of the section with section names.
     pub fn names_index(&self) -> u32 {
         self.names
     }
 
-    /// The section of an index.
+    /// Returns the section with this index.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such section.
     pub fn section(&self, index: u32) -> Result<Section<'a>> {
         let mut section = self.section_header(index)?;
         if let Ok(names) = self.section_header(self.names) {
@@ -368,10 +397,10 @@ impl<'a> Elf<'a> {
         Ok(section)
     }
 
-    /// The sections in the order of the table.
+    /// Returns the sections in the order of the table.
     pub fn sections(&self) -> impl Iterator<Item = Section<'a>> + use<'a> {
         let elf = *self;
-        // The section of names is read once, not once a name.
+        // Look up the section of names once, not for every name.
         let names = elf.section_header(elf.names).ok().and_then(|names| elf.bytes(&names).ok());
         (0..elf.count).map_while(move |index| {
             let mut section = elf.section_header(index).ok()?;
@@ -381,17 +410,17 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// The first section of a name.
+    /// Returns the first section with this name.
     pub fn section_named(&self, name: &[u8]) -> Option<Section<'a>> {
         self.sections().find(|section| section.name == name)
     }
 
-    /// The section of symbols.
+    /// Returns the symbol table's section.
     pub fn symbol_section(&self) -> Option<Section<'a>> {
         self.section(self.symbols?).ok()
     }
 
-    /// The sections without their names, which take the most time to read.
+    /// Returns the sections without their names, which take most of the time to read.
     pub(crate) fn headers(&self) -> impl Iterator<Item = Section<'a>> + use<'a> {
         let elf = *self;
         (0..elf.count).map_while(move |index| elf.section_header(index).ok())
@@ -408,8 +437,8 @@ impl<'a> Elf<'a> {
             .expected(format!("an index below {}", self.count))
             .found(format!("{index}")));
         }
-        let place = u64::from(index).saturating_mul(size).saturating_add(self.header.sections_offset);
-        let mut reader = self.file.part(place, size)?;
+        let header_offset = u64::from(index).saturating_mul(size).saturating_add(self.header.sections_offset);
+        let mut reader = self.file.part(header_offset, size)?;
         let start = reader.offset();
         let class = self.class();
         Ok(Section {
@@ -429,10 +458,10 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// The bytes of a section; none if it has none in the file.
+    /// Returns the bytes of a section; empty if it has none in the file.
     ///
     /// # Errors
-    /// If they are not inside of the file.
+    /// If they are outside the file.
     pub fn bytes(&self, section: &Section<'_>) -> Result<Reader<'a>> {
         if !section.has_bytes() {
             let base = self.file.base().saturating_add(section.offset);
@@ -441,38 +470,38 @@ impl<'a> Elf<'a> {
         self.file.part(section.offset, section.size)
     }
 
-    /// A string of a section of strings.
+    /// Returns a string of a string table.
     ///
     /// # Errors
-    /// If it starts or ends outside of the section.
+    /// If it starts or ends outside the section.
     pub fn string(&self, section: &Section<'_>, offset: u32) -> Result<&'a [u8]> {
         c_string(&self.bytes(section)?, offset)
     }
 
-    /// The table of symbols: the first section of that type, for `sh_link` of others can be stale.
+    /// Returns the symbol table: the first section of that type, because `sh_link` of other sections can be stale.
     pub fn symbols(&self) -> Option<Symbols<'a>> {
         Some(Symbols::new(self, &self.symbol_section()?))
     }
 
-    /// A symbol of the table.
+    /// Returns the symbol with this index.
     pub fn symbol(&self, index: u32) -> Option<Symbol<'a>> {
         self.symbols()?.get(index)
     }
 
-    /// How many segments there are; no more than the file has room for.
+    /// Returns the number of segments, limited to what the file has room for.
     pub fn segment_count(&self) -> u16 {
         let room = self.table_room(self.header.segments_offset, self.class().sizes().segment);
         self.header.segment_count.min(u16::try_from(room).unwrap_or(u16::MAX))
     }
 
-    /// Where the segment table is in the file: as far as it is there.
+    /// Returns the file range of the segment table, limited to what the file has room for.
     pub fn segment_table(&self) -> Range<u64> {
         let start = self.file.base().saturating_add(self.header.segments_offset);
         let size = u64::from(self.segment_count()).saturating_mul(u64::from(self.class().sizes().segment));
         start..start.saturating_add(size)
     }
 
-    /// The segments.
+    /// Returns the segments.
     pub fn segments(&self) -> impl Iterator<Item = Segment> + use<'a> {
         let elf = *self;
         (0..elf.segment_count()).map_while(move |index| elf.segment(index).ok())
@@ -480,11 +509,11 @@ impl<'a> Elf<'a> {
 
     fn segment(&self, index: u16) -> Result<Segment> {
         let size = u64::from(self.class().sizes().segment);
-        let place = u64::from(index).saturating_mul(size).saturating_add(self.header.segments_offset);
-        let mut reader = self.file.part(place, size)?;
+        let header_offset = u64::from(index).saturating_mul(size).saturating_add(self.header.segments_offset);
+        let mut reader = self.file.part(header_offset, size)?;
         let class = self.class();
         let kind = SegmentType(reader.u32()?);
-        // The flags stand in the second place of the 64-bit form, and in the last but one of the other.
+        // The flags are the second field in the 64-bit form, and the last but one in the 32-bit form.
         let wide_flags = if class == Class::Elf64 { reader.u32()? } else { 0 };
         let offset = class.read_word(&mut reader)?;
         reader.skip(class.word().saturating_mul(2))?;
@@ -517,7 +546,7 @@ fn read_header(file: Reader<'_>) -> Result<Header> {
             return Err(Error::new(
                 ErrorKind::BadValue,
                 file.base().saturating_add(4),
-                "class is neither 32-bit nor 64-bit",
+                "ELF class is neither 32-bit nor 64-bit",
             )
             .expected("1 or 2")
             .found(format!("{other}")));
@@ -534,7 +563,7 @@ fn read_header(file: Reader<'_>) -> Result<Header> {
         return Err(Error::new(
             ErrorKind::BadMagic,
             file.base().saturating_add(18),
-            "ELF file for another machine than NVIDIA's GPUs",
+            "ELF file is for a machine other than NVIDIA GPUs",
         )
         .expected(format!("{MACHINE}"))
         .found(format!("{machine}")));

@@ -9,25 +9,26 @@
 //! | offset | type | header of an entry |
 //! |---|---|---|
 //! | 0, 2 | u16, u16 | kind: 1 PTX, 2 ELF; version, 0x0101 |
-//! | 4 | u32 | size of the header, with what follows its 64 bytes |
-//! | 8 | u64 | size of the payload, padded to 8 |
-//! | 16 | u32 | size of the payload if it is packed, else 0 |
+//! | 4 | u32 | size of the header, including what follows these 64 bytes |
+//! | 8 | u64 | size of the payload, padded to a multiple of 8 |
+//! | 16 | u32 | compressed size of the payload, or 0 if it is not compressed |
 //! | 20 | u32 | offset of the options from the entry's start, or 0 |
-//! | 24, 26 | u16, u16 | minor and major version: of the PTX, or 1.7, 1.8 |
-//! | 28 | u32 | chip, in decimal digits: 35, 120 |
+//! | 24, 26 | u16, u16 | minor and major version: of the PTX, else 1.7 or 1.8 |
+//! | 28 | u32 | chip, as a decimal number: 35, 120 |
 //! | 32, 36 | u32, u32 | offset and size of the name, or 0 |
 //! | 40 | u64 | flags, see [`Flags`] |
 //! | 48 | u64 | 0 |
-//! | 56 | u64 | size when unpacked if it is packed, else 0 |
+//! | 56 | u64 | uncompressed size, or 0 if it is not compressed |
 //!
-//! Options are u32 offset, u32 size, and there the options of ptxas as text; with [`Flags::COMPATIBILITY`] a NUL and then
-//! records of the form of `.nv.compat`, the NUL not counted. Both numbers can be 0.
+//! The options field points at a u32 offset and a u32 size, which locate the ptxas options as text. With
+//! [`Flags::COMPATIBILITY`] they locate a NUL, followed by records in the format of `.nv.compat`; the size does not
+//! count the NUL. Both numbers can be 0.
 //!
-//! In the host program the container stands in the section `.nv_fatbin`, and `.nvFatBinSegment` has a [`Wrapper`] that
-//! points at it. Several containers can follow each other.
+//! In a host program the container is in section `.nv_fatbin`, and section `.nvFatBinSegment` has a [`Wrapper`]
+//! that points at it. Several containers can follow each other.
 //!
-//! Source: 10 files of the corpus, those that fatbinary 11.2 and 13.5 make with each of their options, and what
-//! cuobjdump 11.2 says of each of the lowest 24 flags.
+//! Source: 10 real files, the output of fatbinary 11.2 and 13.5 for each of their options, and what cuobjdump 11.2
+//! prints for each of the lowest 24 flags.
 
 use crate::compression::{Compression, unpack};
 use crate::cubin::Cubin;
@@ -35,12 +36,13 @@ use crate::ptx::Ptx;
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
+use core::fmt;
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
-/// The number that a container starts with.
+/// The magic number of a container.
 pub const MAGIC: u32 = 0xba55_ed50;
 
-/// The number that a wrapper starts with.
+/// The magic number of a wrapper.
 pub const WRAPPER_MAGIC: u32 = 0x4662_43b1;
 
 /// The size of a container's header.
@@ -50,44 +52,44 @@ pub const HEADER_SIZE: u16 = 16;
 pub const ENTRY_HEADER_SIZE: u32 = 64;
 
 unshade_core::open_enum! {
-    /// What an entry is.
+    /// The contents of an entry.
     pub struct EntryKind(u16) {
         PTX = 1 => "PTX",
         ELF = 2 => "cubin",
     }
 }
 
-/// The flags of an entry; bits without a name are kept.
+/// The flags of an entry; unnamed bits are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Flags(pub u64);
 
 impl Flags {
     /// Addresses have 64 bits.
     pub const BITS_64: u64 = 0x1;
-    /// Made with debug information.
+    /// Compiled with debug information.
     pub const DEBUG: u64 = 0x2;
-    /// Made of CUDA.
+    /// Compiled from CUDA.
     pub const CUDA: u64 = 0x4;
-    /// Made of OpenCL.
+    /// Compiled from OpenCL.
     pub const OPENCL: u64 = 0x8;
-    /// Made on Linux.
+    /// Compiled on Linux.
     pub const LINUX: u64 = 0x10;
-    /// Made on macOS.
+    /// Compiled on macOS.
     pub const MACOS: u64 = 0x20;
-    /// Made on Windows.
+    /// Compiled on Windows.
     pub const WINDOWS: u64 = 0x40;
-    /// Packed with LZ4.
+    /// Compressed with LZ4.
     pub const LZ4: u64 = 0x2000;
-    /// Packed with Zstandard.
+    /// Compressed with Zstandard.
     pub const ZSTD: u64 = 0x8000;
-    /// For the chip's own features: the `a` of `sm_90a`.
+    /// Uses features of one chip only: the `a` of `sm_90a`.
     pub const CHIP_SPECIFIC: u64 = 0x10_0000;
-    /// For the features of the chip's family: the `f` of `sm_100f`.
+    /// Uses features of the chip's family: the `f` of `sm_100f`.
     pub const FAMILY_SPECIFIC: u64 = 0x20_0000;
-    /// The options are records of the form of `.nv.compat`.
+    /// The options are records in the format of `.nv.compat`.
     pub const COMPATIBILITY: u64 = 0x100_0000;
 
-    /// The flags that have a name, with it.
+    /// The named flags.
     pub const NAMED: &'static [(u64, &'static str)] = &[
         (Self::BITS_64, "64-bit"),
         (Self::DEBUG, "debug"),
@@ -103,12 +105,12 @@ impl Flags {
         (Self::COMPATIBILITY, "compatibility records"),
     ];
 
-    /// Whether a flag is set.
+    /// Returns whether a flag is set.
     pub fn has(self, flag: u64) -> bool {
         self.0 & flag != 0
     }
 
-    /// The names of the flags that are set, and a number for the bits that have none.
+    /// Returns the names of the flags that are set, and one hexadecimal number for all unnamed bits.
     pub fn names(self) -> impl Iterator<Item = Cow<'static, str>> {
         let named =
             Self::NAMED.iter().filter(move |(flag, _)| self.has(*flag)).map(|(_, name)| Cow::Borrowed(*name));
@@ -118,71 +120,107 @@ impl Flags {
     }
 }
 
-/// A container; nothing is copied.
-#[derive(Clone, Copy, Debug)]
+/// A fat binary's container. No content is copied.
+#[derive(Clone, Copy)]
 pub struct Fatbin<'a> {
     file: Reader<'a>,
     /// The version; 1.
     pub version: u16,
     /// The size of the header; 16.
     pub header_size: u16,
-    /// The size of the entries, as the header says.
+    /// The size of the entries, as stated by the header.
     pub payload_size: u64,
 }
 
-/// The header of an entry, and where its bytes are.
-#[derive(Clone, Copy, Debug)]
+/// The header of an entry, with its payload.
+#[derive(Clone, Copy)]
 pub struct Entry<'a> {
-    /// Its place among the entries, from 0.
+    /// Its position in the container, from 0.
     pub index: u32,
-    /// What it is.
+    /// What the payload is.
     pub kind: EntryKind,
     /// The version of the header; 0x0101.
     pub version: u16,
-    /// The size of the header with options and name.
+    /// The size of the header, including options and name.
     pub header_size: u32,
-    /// The size of the payload with its padding.
+    /// The size of the payload, including padding.
     pub padded_size: u64,
-    /// The size of the payload if it is packed, else 0.
+    /// The compressed size, or 0 if it is not compressed.
     pub packed_size: u32,
-    /// Where the options are, from the start of the entry; 0 if there are none.
+    /// The offset of the options from the start of the entry; 0 if there are none.
     pub options_offset: u32,
     /// The minor version of the payload.
     pub minor: u16,
     /// The major version of the payload.
     pub major: u16,
-    /// The chip, such as 35.
+    /// The chip: 35 for sm_35.
     pub arch: u32,
-    /// Where the name is, from the start of the entry.
+    /// The offset of the name from the start of the entry.
     pub name_offset: u32,
     /// The size of the name; 0 if there is none.
     pub name_size: u32,
     /// The flags.
     pub flags: Flags,
-    /// The number between flags and size; 0.
+    /// The field at offset 48; 0.
     pub reserved: u64,
-    /// The size when unpacked if it is packed, else 0.
+    /// The uncompressed size, or 0 if it is not compressed.
     pub unpacked_size: u64,
-    /// All of the header's bytes.
+    /// The bytes of the whole header.
     pub header: Reader<'a>,
-    /// The payload with its padding: as many bytes as there are.
+    /// The payload, including padding, up to the end of the file.
     pub payload: Reader<'a>,
 }
 
+impl fmt::Debug for Fatbin<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fatbin")
+            .field("version", &self.version)
+            .field("payload_size", &self.payload_size)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Entry<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry")
+            .field("index", &self.index)
+            .field("kind", &self.kind)
+            .field("arch", &self.arch)
+            .field("flags", &self.flags)
+            .field("padded_size", &self.padded_size)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> Fatbin<'a> {
-    /// Reads the header of the container that starts where `file` does.
+    /// Parses a fat binary at the start of a file.
     ///
     /// # Errors
-    /// If it does not start with the magic number, or ends within the header.
+    /// Same as [`Fatbin::read`].
     ///
     /// ```
-    /// use unshade_core::Reader;
     /// use unshade_nv::Fatbin;
     ///
     /// let file = [0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    /// assert_eq!(Fatbin::read(Reader::new(&file))?.entries().count(), 0);
+    /// assert_eq!(Fatbin::parse(&file)?.entries().count(), 0);
     /// # Ok::<(), unshade_core::Error>(())
     /// ```
+    pub fn parse(data: &'a [u8]) -> Result<Self> {
+        Self::parse_at(data, 0)
+    }
+
+    /// Parses a fat binary at offset `base` of a larger file; errors and ranges use offsets of that file.
+    ///
+    /// # Errors
+    /// Same as [`Fatbin::read`].
+    pub fn parse_at(data: &'a [u8], base: u64) -> Result<Self> {
+        Self::read(Reader::at(data, base))
+    }
+
+    /// Reads the header of the container at the start of `file`.
+    ///
+    /// # Errors
+    /// If the magic number is missing or the header is truncated.
     pub fn read(file: Reader<'a>) -> Result<Self> {
         let mut reader = file;
         let mut read = || -> Result<Self> {
@@ -197,12 +235,12 @@ impl<'a> Fatbin<'a> {
         read().map_err(|error| error.within("header"))
     }
 
-    /// All bytes, from the header on.
+    /// Returns all bytes, starting at the container's header.
     pub fn file(&self) -> Reader<'a> {
         self.file
     }
 
-    /// The bytes of the entries: those that the header tells of, or all that there are.
+    /// Returns the bytes of the entries: as many as the header states, up to the end of the file.
     pub fn payload(&self) -> Reader<'a> {
         let start = u64::from(self.header_size.max(HEADER_SIZE));
         let rest = (self.file.data().len() as u64).saturating_sub(start);
@@ -210,17 +248,23 @@ impl<'a> Fatbin<'a> {
         self.file.part(start, self.payload_size.min(rest)).unwrap_or(none)
     }
 
-    /// The entries. An error ends them, for nothing tells where the next one would start.
+    /// Returns the entries. Iteration ends at an error, because the start of the next entry is then unknown.
     pub fn entries(&self) -> Entries<'a> {
         Entries { rest: self.payload(), index: 0 }
     }
 }
 
 /// The entries of a container.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Entries<'a> {
     rest: Reader<'a>,
     index: u32,
+}
+
+impl fmt::Debug for Entries<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entries").field("index", &self.index).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Iterator for Entries<'a> {
@@ -252,7 +296,7 @@ fn read_entry<'a>(rest: &mut Reader<'a>, index: u32) -> Result<Entry<'a>> {
         return Err(Error::new(
             ErrorKind::BadValue,
             whole.base().saturating_add(4),
-            "header is smaller than its fields",
+            "header is smaller than its fixed fields",
         )
         .expected(format!("at least {ENTRY_HEADER_SIZE}"))
         .found(format!("{header_size}")));
@@ -278,13 +322,13 @@ fn read_entry<'a>(rest: &mut Reader<'a>, index: u32) -> Result<Entry<'a>> {
         payload: whole,
     };
     entry.header = rest.split(u64::from(header_size))?;
-    // A payload that is cut off is still there in part.
+    // A truncated payload is kept as far as it goes.
     entry.payload = rest.split(padded_size.min(rest.remaining() as u64))?;
     Ok(entry)
 }
 
 impl<'a> Entry<'a> {
-    /// How it is packed.
+    /// Returns how the payload is compressed.
     pub fn compression(&self) -> Compression {
         if self.flags.has(Flags::ZSTD) {
             Compression::Zstd
@@ -295,12 +339,12 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Where it starts in the file.
+    /// Returns the file offset of the entry.
     pub fn offset(&self) -> u64 {
         self.header.base()
     }
 
-    /// The chip as it is written on a command line: `sm_90a` of a cubin, `compute_90a` of PTX.
+    /// Returns the target as compilers spell it: `sm_90a` for a cubin, `compute_90a` for PTX.
     pub fn target(&self) -> String {
         let prefix = if self.kind == EntryKind::PTX { "compute" } else { "sm" };
         let suffix = if self.flags.has(Flags::CHIP_SPECIFIC) {
@@ -313,7 +357,7 @@ impl<'a> Entry<'a> {
         format!("{prefix}_{}{suffix}", self.arch)
     }
 
-    /// The name that the compiler was given for it (`--ident`), such as that of the source.
+    /// Returns the identifier given to the compiler (`--ident`), such as the name of the source file.
     pub fn name(&self) -> Option<&'a [u8]> {
         if self.name_size == 0 {
             return None;
@@ -321,16 +365,16 @@ impl<'a> Entry<'a> {
         Some(self.header.part(u64::from(self.name_offset), u64::from(self.name_size)).ok()?.data())
     }
 
-    /// The bytes of the options: text, or records ([`Flags::COMPATIBILITY`]).
+    /// Returns the bytes of the options: text, or records ([`Flags::COMPATIBILITY`]).
     ///
     /// # Errors
-    /// If they are not inside of the header.
+    /// If they are outside the header.
     pub fn options(&self) -> Result<Option<Reader<'a>>> {
         if self.options_offset == 0 {
             return Ok(None);
         }
-        let place = u64::from(self.options_offset);
-        let mut pair = self.header.part(place, (self.header.data().len() as u64).saturating_sub(place))?;
+        let start = u64::from(self.options_offset);
+        let mut pair = self.header.part(start, (self.header.data().len() as u64).saturating_sub(start))?;
         let (offset, size) = (pair.u32()?, pair.u32()?);
         if size == 0 {
             return Ok(None);
@@ -339,7 +383,7 @@ impl<'a> Entry<'a> {
         self.header.part(u64::from(offset).saturating_add(nul), u64::from(size)).map(Some)
     }
 
-    /// The payload as it stands in the file, without padding where its size is known.
+    /// Returns the payload as stored in the file, without padding where its size is known.
     pub fn packed(&self) -> Reader<'a> {
         let size = u64::from(self.packed_size);
         match self.compression() {
@@ -348,13 +392,13 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The payload, unpacked if need be. PTX loses the NULs at its end.
+    /// Returns the payload, decompressed if necessary. Trailing NULs of PTX are dropped.
     ///
     /// # Errors
-    /// It is cut off, damaged, or unpacks to another size than it states.
+    /// If it is truncated, damaged, or decompresses to another size than the header states.
     pub fn data(&self) -> Result<Cow<'a, [u8]>> {
         if (self.payload.data().len() as u64) < self.padded_size {
-            return Err(Error::new(ErrorKind::Truncated, self.payload.base(), "payload is cut off")
+            return Err(Error::new(ErrorKind::Truncated, self.payload.base(), "payload is truncated")
                 .expected(format!("{} bytes", self.padded_size))
                 .found(format!("{}", self.payload.data().len()))
                 .within(self.label()));
@@ -379,12 +423,12 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// How it is called in messages.
+    /// Returns the name that messages use.
     pub fn label(&self) -> String {
         format!("entry {} ({} {})", self.index, self.kind, self.target())
     }
 
-    /// The offset that errors in `data` are counted from: its place in the file, or 0 if it had to be unpacked.
+    /// Returns the base of offsets in errors about `data`: the payload's file offset, or 0 if it was decompressed.
     pub fn data_base(&self) -> u64 {
         match self.compression() {
             Compression::None => self.payload.base(),
@@ -392,30 +436,30 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The cubin in bytes that [`Entry::data`] gave.
+    /// Reads the cubin in the bytes that [`Entry::data`] returned.
     ///
     /// # Errors
-    /// As [`Cubin::read`].
+    /// Same as [`Cubin::read`].
     pub fn cubin<'d>(&self, data: &'d [u8]) -> Result<Cubin<'d>> {
         Cubin::read(Reader::at(data, self.data_base())).map_err(|error| error.within(self.label()))
     }
 
-    /// The PTX in bytes that [`Entry::data`] gave.
+    /// Reads the PTX in the bytes that [`Entry::data`] returned.
     pub fn ptx<'d>(&self, data: &'d [u8]) -> Ptx<'d> {
         Ptx::new(Reader::at(data, self.data_base()))
     }
 }
 
-/// What `.nvFatBinSegment` holds for each container: where it is in memory.
+/// A record of `.nvFatBinSegment`: where a container is in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Wrapper {
-    /// The version: 1, or 2 for files that are to be linked.
+    /// The version: 1, or 2 in relocatable device code.
     pub version: u32,
-    /// The address of the container; in a file that is not linked yet 0, and a relocation.
+    /// The address of the container. In an object file this is 0, with a relocation.
     pub data: u64,
-    /// The address of the names of the files that it was linked of, or 0.
+    /// The address of the names of the linked files, or 0.
     pub names: u64,
-    /// Where the wrapper is in the file.
+    /// The file offset of the wrapper.
     pub offset: u64,
 }
 
@@ -423,7 +467,7 @@ impl Wrapper {
     /// The size of a wrapper with 64-bit addresses.
     pub const SIZE: usize = 24;
 
-    /// The wrappers of a section.
+    /// Returns the wrappers of a section.
     pub fn read_all(mut section: Reader<'_>) -> impl Iterator<Item = Self> {
         core::iter::from_fn(move || {
             let offset = section.offset();

@@ -1,7 +1,7 @@
-//! A function of a cubin: where its code is, what it needs, and what it takes.
+//! A function of a cubin: its code, resources and parameters.
 
 use crate::attribute::Attribute;
-use crate::cubin::{Cubin, INDEX_MASK, Parts};
+use crate::cubin::{Cubin, FunctionSections, INDEX_MASK};
 use crate::elf::Section;
 use crate::info::{self, Parameter, ParameterBank, Record};
 use crate::relocation::{Relocation, RelocationType, Relocations};
@@ -11,14 +11,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Escaped, Reader, Result};
 
-/// How a function is started.
+/// How a function is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FunctionKind {
-    /// By the host.
+    /// Launched by the host.
     Kernel,
-    /// By other functions; it has a section of its own.
+    /// Called by other functions; it has its own section.
     Device,
-    /// By the function whose code it is a part of: `$kernel$function`.
+    /// Called by the one function whose section contains its code: `$kernel$function`.
     Inner,
 }
 
@@ -35,77 +35,78 @@ impl core::fmt::Display for FunctionKind {
 /// A function.
 #[derive(Clone, Debug)]
 pub struct Function<'a> {
-    /// Its place among the functions of the cubin, from 0.
+    /// Its position among the functions of the cubin, from 0.
     pub index: u32,
     /// Its symbol.
     pub symbol: Symbol<'a>,
-    /// How it is started.
+    /// How it is called.
     pub kind: FunctionKind,
-    /// The section that its code is in, if there is one.
+    /// The section that contains its code, if it exists.
     pub section: Option<Section<'a>>,
-    /// Whether the section says that it is this function's. One function of each section is it, and has what belongs to
-    /// the section: records, memory, constants, relocations. So nothing is read once for each of a million symbols.
+    /// Whether the section names this function as its owner. Each section has at most one owner; only that function has
+    /// the section's records, memory, constants and relocations. So a hostile file can't make a reader repeat that work
+    /// for a million symbols in one section.
     pub owns_section: bool,
 }
 
-/// A name inside of a function's code.
+/// A symbol in a code section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label<'a> {
     /// The offset from the start of the code section.
     pub offset: u64,
-    /// How many bytes it names.
+    /// The size of what it names, in bytes.
     pub size: u64,
     /// The name.
     pub name: &'a [u8],
-    /// Whether the host can start it.
+    /// Whether it is a kernel.
     pub is_kernel: bool,
 }
 
-/// What a function needs of the chip, as `cuobjdump --dump-resource-usage` counts it.
+/// The resource usage of a function, as `cuobjdump --dump-resource-usage` counts it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: Option<u32>,
-    /// Bytes of stack of a thread, with what it calls.
+    /// Bytes of stack per thread, including callees.
     pub stack: Option<u32>,
-    /// Bytes of shared memory of a block, besides what is asked for at the launch.
+    /// Bytes of static shared memory per block.
     pub shared: u64,
-    /// Bytes of local memory of a thread that are not on the stack.
+    /// Bytes of local memory per thread that are not on the stack.
     pub local: u64,
-    /// Constant banks, and the bytes in each, by bank.
+    /// Constant banks and their sizes in bytes, sorted by bank.
     pub constants: Vec<(u8, u64)>,
-    /// Textures whose headers are bound.
+    /// Number of bound textures.
     pub textures: u32,
-    /// Surfaces whose headers are bound.
+    /// Number of bound surfaces.
     pub surfaces: u32,
-    /// Samplers whose headers are bound.
+    /// Number of bound samplers.
     pub samplers: u32,
-    /// Barriers of a block; not told by cuobjdump's summary.
+    /// Barriers per block; cuobjdump's summary does not have them.
     pub barriers: Option<u32>,
 }
 
-/// What the records of a function tell.
+/// The contents of a function's `.nv.info` records.
 #[derive(Clone, Debug, Default)]
 pub struct Details<'a> {
-    /// `.maxntid`: the largest block that it is compiled for.
+    /// `.maxntid`: the maximum block size.
     pub max_threads: Option<[u32; 3]>,
-    /// `.reqntid`: the one block that it is compiled for.
+    /// `.reqntid`: the required block size.
     pub required_threads: Option<[u32; 3]>,
-    /// Blocks of a cluster.
+    /// Blocks per cluster.
     pub cluster: Option<[u32; 3]>,
-    /// The most blocks that a cluster may have.
+    /// The maximum number of blocks per cluster.
     pub max_cluster: Option<u32>,
-    /// The most registers that the compiler was to use; 255 if it was not told.
+    /// The register limit given to the compiler; 255 if none was given.
     pub max_registers: Option<u16>,
-    /// Bytes of stack of a thread, of this function.
+    /// Bytes of stack per thread, for this function alone.
     pub frame_size: Option<u32>,
-    /// Bytes of stack of a thread, of what it calls as well, at least.
+    /// Minimum bytes of stack per thread, including callees.
     pub min_stack: Option<u32>,
-    /// The same, at most.
+    /// Maximum bytes of stack per thread, including callees.
     pub max_stack: Option<u32>,
-    /// Bytes of the stack of calls and joins.
+    /// Bytes of the call and reconvergence stack.
     pub call_stack: Option<u32>,
-    /// The sizes of all parameters together.
+    /// The total size of the parameters in bytes.
     pub parameters_size: Option<u16>,
     /// Where the parameters are.
     pub bank: Option<ParameterBank>,
@@ -113,7 +114,7 @@ pub struct Details<'a> {
     pub parameters: Vec<Parameter>,
     /// All records, in their order.
     pub records: Vec<Record<'a>>,
-    /// What ended the records early.
+    /// Why the records could not be read to the end.
     pub fault: Option<Error>,
 }
 
@@ -129,41 +130,45 @@ impl<'a> Function<'a> {
         Self { index, symbol, kind, section, owns_section }
     }
 
-    /// Its name, mangled.
+    /// Returns its mangled name.
     pub fn name(&self) -> &'a [u8] {
         self.symbol.name
     }
 
-    /// The name that a programmer gave it, mangled: of `$kernel$function` what follows the second mark.
+    /// Returns its mangled name in the source: for `$kernel$function`, what follows the second `$`.
     pub fn own_name(&self) -> &'a [u8] {
         let name = self.symbol.name;
         let Some(rest) = name.strip_prefix(b"$").filter(|_| self.kind == FunctionKind::Inner) else {
             return name;
         };
-        let place = rest.iter().position(|byte| *byte == b'$');
-        place.and_then(|place| rest.get(place.checked_add(1)?..)).unwrap_or(name)
+        let dollar = rest.iter().position(|byte| *byte == b'$');
+        dollar.and_then(|dollar| rest.get(dollar.checked_add(1)?..)).unwrap_or(name)
     }
 
-    /// How it is called in messages.
+    /// Returns the name that messages use.
     pub fn label(&self) -> String {
         format!("function {} {}", self.index, Escaped(self.symbol.name).quoted())
     }
 
-    /// Its code.
+    /// Returns its code.
     ///
     /// # Errors
-    /// If it is not inside of its section, or that not inside of the file.
+    /// If it is outside its section, or the section is outside the file.
     pub fn code(&self, cubin: &Cubin<'a>) -> Result<Reader<'a>> {
         let Some(section) = &self.section else {
-            return Err(Error::new(ErrorKind::OutOfRange, self.symbol.range.0, "symbol of no section")
-                .found(format!("section {}", self.symbol.section))
-                .within(self.label()));
+            return Err(Error::new(
+                ErrorKind::OutOfRange,
+                self.symbol.range.0,
+                "function symbol without a section",
+            )
+            .found(format!("section {}", self.symbol.section))
+            .within(self.label()));
         };
         let bytes = cubin.elf().bytes(section).map_err(|error| error.within(self.label()))?;
         bytes.part(self.symbol.value, self.symbol.size).map_err(|error| error.within(self.label()))
     }
 
-    /// The names inside of its code section, its own included, by their offsets.
+    /// Returns the symbols in its code section, including its own, sorted by offset.
     pub fn labels(&self, cubin: &Cubin<'a>) -> Vec<Label<'a>> {
         let Some(symbols) = cubin.elf().symbols() else { return Vec::new() };
         let inside = symbols.iter().filter(|symbol| {
@@ -183,12 +188,12 @@ impl<'a> Function<'a> {
         labels
     }
 
-    /// What belongs to its section, if that is its own.
-    fn parts<'c>(&self, cubin: &'c Cubin<'a>) -> Option<&'c Parts> {
-        if self.owns_section { cubin.parts(u32::from(self.symbol.section)) } else { None }
+    /// Returns the sections that belong to it, if it owns its code section.
+    fn owned_sections<'c>(&self, cubin: &'c Cubin<'a>) -> Option<&'c FunctionSections> {
+        if self.owns_section { cubin.function_sections(u32::from(self.symbol.section)) } else { None }
     }
 
-    /// What it needs of the chip.
+    /// Returns its resource usage.
     pub fn resources(&self, cubin: &Cubin<'a>) -> Resources {
         let number = |attribute| cubin.number_of(self.symbol.index, attribute);
         let section = self.section.as_ref();
@@ -201,19 +206,18 @@ impl<'a> Function<'a> {
             stack: number(Attribute::MIN_STACK_SIZE).or_else(|| number(Attribute::FRAME_SIZE)),
             ..Resources::default()
         };
-        let Some(parts) = self.parts(cubin) else { return resources };
-        // Bits 20 to 26 of the flags.
-        let barriers = section
+        let Some(owned) = self.owned_sections(cubin) else { return resources };
+        let barriers_in_flags = section
             .filter(|_| !cubin.is_abi_8())
             .and_then(|section| u32::try_from((section.flags >> 20) & 0x7f).ok());
-        resources.barriers = self.barriers_of_records(cubin).or(barriers);
+        resources.barriers = self.barriers_in_records(cubin).or(barriers_in_flags);
         let size = |index: u32| match index {
             0 => 0,
             index => cubin.elf().section(index).map_or(0, |section| section.size),
         };
-        resources.shared = size(parts.shared);
-        resources.local = size(parts.local);
-        resources.constants = parts.constants.iter().map(|(bank, index)| (*bank, size(*index))).collect();
+        resources.shared = size(owned.shared);
+        resources.local = size(owned.local);
+        resources.constants = owned.constants.iter().map(|(bank, index)| (*bank, size(*index))).collect();
         resources.constants.sort_unstable();
         for relocation in self.relocations(cubin).map(|(_, relocation)| relocation) {
             let count = match relocation.kind {
@@ -227,7 +231,7 @@ impl<'a> Function<'a> {
         resources
     }
 
-    fn barriers_of_records(&self, cubin: &Cubin<'a>) -> Option<u32> {
+    fn barriers_in_records(&self, cubin: &Cubin<'a>) -> Option<u32> {
         let record = self
             .records(cubin)
             .map_while(Result::ok)
@@ -235,36 +239,36 @@ impl<'a> Function<'a> {
         Some(u32::from(record.number))
     }
 
-    /// The records of `.nv.info.F`.
+    /// Returns the records of `.nv.info.F`.
     pub fn records(&self, cubin: &Cubin<'a>) -> info::Records<'a> {
         let section = self.info_section(cubin).and_then(|section| cubin.elf().bytes(&section).ok());
         info::records(section.unwrap_or(Reader::at(&[], cubin.file().base())))
     }
 
-    /// The section `.nv.info.F`.
+    /// Returns the section `.nv.info.F`.
     pub fn info_section(&self, cubin: &Cubin<'a>) -> Option<Section<'a>> {
-        let index = self.parts(cubin)?.info;
+        let index = self.owned_sections(cubin)?.info;
         if index == 0 { None } else { cubin.elf().section(index).ok() }
     }
 
-    /// The sections that belong to it: its code first, then in the order of the table.
+    /// Returns the sections that belong to it: its code, then the others in the order of the section table.
     pub fn sections(&self, cubin: &Cubin<'a>) -> Vec<Section<'a>> {
-        let Some(parts) = self.parts(cubin) else { return Vec::new() };
-        let mut indices = Vec::from([parts.info, parts.shared, parts.local]);
-        indices.extend(parts.constants.iter().map(|(_, index)| *index));
-        indices.extend(parts.relocations.iter());
+        let Some(owned) = self.owned_sections(cubin) else { return Vec::new() };
+        let mut indices = Vec::from([owned.info, owned.shared, owned.local]);
+        indices.extend(owned.constants.iter().map(|(_, index)| *index));
+        indices.extend(owned.relocations.iter());
         indices.retain(|index| *index != 0);
         indices.sort_unstable();
-        indices.insert(0, parts.code);
+        indices.insert(0, owned.code);
         indices.into_iter().filter_map(|index| cubin.elf().section(index).ok()).collect()
     }
 
-    /// The relocations of its code and its constants, each with the section that it is of.
+    /// Returns the relocations of its code and constants, each with the index of the section that it patches.
     pub fn relocations<'c>(
         &self,
         cubin: &'c Cubin<'a>,
     ) -> impl Iterator<Item = (u32, Relocation)> + use<'a, 'c> {
-        let sections = self.parts(cubin).map_or(&[][..], |parts| parts.relocations.as_slice());
+        let sections = self.owned_sections(cubin).map_or(&[][..], |owned| owned.relocations.as_slice());
         let elf = *cubin.elf();
         sections
             .iter()
@@ -276,7 +280,7 @@ impl<'a> Function<'a> {
             .flat_map(|(of, relocations)| relocations.iter().map(move |relocation| (of, relocation)))
     }
 
-    /// The textures, surfaces and samplers that it refers to, each once.
+    /// Returns the textures, surfaces and samplers that it refers to, without duplicates.
     pub fn bound(&self, cubin: &Cubin<'a>) -> Vec<Symbol<'a>> {
         let symbols = cubin.elf().symbols();
         let mut indices: Vec<u32> =
@@ -294,7 +298,7 @@ impl<'a> Function<'a> {
             .collect()
     }
 
-    /// Everything that its records tell.
+    /// Returns the contents of its records.
     pub fn details(&self, cubin: &Cubin<'a>) -> Details<'a> {
         let number = |attribute| cubin.number_of(self.symbol.index, attribute);
         let mut details = Details {
@@ -305,7 +309,7 @@ impl<'a> Function<'a> {
         };
         for record in self.records(cubin) {
             match record {
-                Ok(record) => details.take(record),
+                Ok(record) => details.add(record),
                 Err(error) => details.fault = Some(error.within(self.label())),
             }
         }
@@ -313,17 +317,17 @@ impl<'a> Function<'a> {
         details
     }
 
-    /// The parameters in their order, each with its offset in constant bank 0.
+    /// Returns the parameters in order, each with its offset in constant bank 0.
     pub fn parameters(&self, cubin: &Cubin<'a>) -> Vec<(u32, Parameter)> {
         let details = self.details(cubin);
         let base = details.parameter_base(cubin);
-        let place = |parameter: &Parameter| base.saturating_add(u32::from(parameter.offset));
-        details.parameters.iter().map(|parameter| (place(parameter), *parameter)).collect()
+        let offset = |parameter: &Parameter| base.saturating_add(u32::from(parameter.offset));
+        details.parameters.iter().map(|parameter| (offset(parameter), *parameter)).collect()
     }
 }
 
 impl<'a> Details<'a> {
-    fn take(&mut self, record: Record<'a>) {
+    fn add(&mut self, record: Record<'a>) {
         let dimensions = || {
             let mut numbers = record.numbers();
             let mut next = || numbers.next().unwrap_or(1);
@@ -344,16 +348,16 @@ impl<'a> Details<'a> {
         self.records.push(record);
     }
 
-    /// The offset of the parameters in constant bank 0: what a record tells, or what it is on this chip.
+    /// Returns the offset of the parameters in constant bank 0: from a record, or else the chip's default.
     pub fn parameter_base(&self, cubin: &Cubin<'_>) -> u32 {
         self.bank.map_or_else(|| parameter_base(cubin.arch()), |bank| u32::from(bank.offset))
     }
 }
 
-/// Where the parameters start in constant bank 0, by the first chip that has them there.
+/// (first chip, offset of the parameters in constant bank 0), ascending.
 const PARAMETER_BASES: &[(u32, u32)] = &[(0, 0x20), (30, 0x140), (70, 0x160), (90, 0x210), (100, 0x380)];
 
-/// Where the parameters of a kernel start in constant bank 0 on a chip.
+/// Returns the default offset of a kernel's parameters in constant bank 0 on a chip.
 pub fn parameter_base(arch: u32) -> u32 {
     let bases = PARAMETER_BASES.iter().rev();
     bases.into_iter().find(|(first, _)| *first <= arch).map_or(0, |(_, base)| *base)

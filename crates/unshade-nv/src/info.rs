@@ -1,25 +1,26 @@
-//! `.nv.info`: what the compiler tells the driver, of the cubin and of each function.
+//! `.nv.info`: records from the compiler to the driver, about the whole cubin and about each function.
 //!
-//! A section is a run of records: u8 format, u8 attribute, and a value.
+//! A section is a sequence of records: u8 format, u8 attribute, and a value.
 //!
 //! | format | value |
 //! |---|---|
 //! | 1 | none; two bytes of padding |
-//! | 2 | a byte, and one of padding |
+//! | 2 | one byte, and one byte of padding |
 //! | 3 | 16 bits |
-//! | 4 | 16 bits of length, and so many bytes |
+//! | 4 | u16 length, followed by that many bytes |
 //!
-//! `.nv.compat` (from toolkit 13 on) and the options of its entries in fat binaries are of the same form, with
-//! attributes of their own ([`Compatibility`]).
+//! `.nv.compat` (from toolkit 13 on) and the options of fat binary entries with compatibility records have the same
+//! form, with attributes of their own ([`Compatibility`]).
 //!
-//! Source: the corpus, and cuobjdump 11.2 to 13.5 for how values are read.
+//! Source: real cubins, and the output of cuobjdump 11.2 to 13.5 for the values.
 
 use crate::attribute::{Attribute, Shape};
 use alloc::format;
+use core::fmt;
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
 unshade_core::open_enum! {
-    /// The format of a record.
+    /// How a record stores its value.
     pub struct Format(u8) {
         NONE = 1 => "no value",
         BYTE = 2 => "byte",
@@ -29,7 +30,7 @@ unshade_core::open_enum! {
 }
 
 unshade_core::open_enum! {
-    /// What a record of `.nv.compat` tells. The names are cuobjdump 13.5's, without `EICOMPAT_ATTR_`.
+    /// The attribute of a `.nv.compat` record. Names are those of cuobjdump 13.5, without `EICOMPAT_ATTR_`.
     pub struct Compatibility(u8) {
         ISA_CLASS = 0x02 => "ISA_CLASS",
         INST_TENSORMAP_V1 = 0x03 => "INST_TENSORMAP_V1",
@@ -41,38 +42,38 @@ unshade_core::open_enum! {
 }
 
 /// A record.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Record<'a> {
     /// The format.
     pub format: Format,
-    /// What it tells; for `.nv.compat` see [`Record::compatibility`].
+    /// The attribute; for `.nv.compat` see [`Record::compatibility`].
     pub attribute: Attribute,
-    /// The number of formats 1 to 3; the length of format 4.
+    /// The value for formats 1 to 3; the length for format 4.
     pub number: u16,
-    /// The bytes of format 4.
+    /// The value for format 4.
     pub data: Reader<'a>,
-    /// Where it is in the file, and where it ends.
+    /// Its file range.
     pub range: (u64, u64),
 }
 
 /// A parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Parameter {
-    /// The index of a record; always 0.
+    /// An index that is 0 in all known files.
     pub index: u32,
-    /// Its place in the parameter list, from 0.
+    /// Its position in the parameter list, from 0.
     pub ordinal: u16,
-    /// Its offset among the parameters, in bytes.
+    /// Its offset from the first parameter, in bytes.
     pub offset: u16,
     /// Its size in bytes.
     pub size: u16,
-    /// The binary logarithm of the alignment of what it points at; 0 where that is not known.
+    /// The binary logarithm of the pointee's alignment; 0 if unknown.
     pub log_alignment: u8,
-    /// The space that it points into; 0 where that is not known.
+    /// The address space of the pointee; 0 if unknown.
     pub space: u8,
-    /// The constant bank; 0x1f for the one with the parameters. Newer records do not tell.
+    /// The constant bank; 0x1f for the parameter bank. `None` for the newer form of the record.
     pub bank: Option<u8>,
-    /// Whether it is in shared memory, as on chips before sm_20, rather than in a constant bank.
+    /// Whether it is passed in shared memory, as on chips older than sm_20.
     pub in_shared_memory: bool,
 }
 
@@ -87,35 +88,51 @@ pub struct ParameterBank {
     pub size: u16,
 }
 
-/// A branch whose target is computed, and the places that it may go to.
-#[derive(Clone, Copy, Debug)]
+/// An indirect branch with its possible targets.
+#[derive(Clone, Copy)]
 pub struct IndirectBranch<'a> {
     /// The offset of the branch in the code.
     pub offset: u32,
-    /// Two numbers of 16 bits that are 0 in all real files.
+    /// Two 16-bit fields that are 0 in all known files.
     pub unknown: (u16, u16),
     targets: Reader<'a>,
 }
 
+impl fmt::Debug for IndirectBranch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IndirectBranch").field("offset", &self.offset).finish_non_exhaustive()
+    }
+}
+
 impl<'a> IndirectBranch<'a> {
-    /// The offsets in the code that it may go to.
+    /// Returns the code offsets of the targets.
     pub fn targets(&self) -> impl Iterator<Item = u32> + use<'a> {
         numbers(self.targets)
     }
 }
 
+impl fmt::Debug for Record<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Record")
+            .field("format", &self.format)
+            .field("attribute", &self.attribute)
+            .field("number", &self.number)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> Record<'a> {
-    /// What it tells, if it stands in `.nv.compat`.
+    /// Returns the attribute as one of `.nv.compat`.
     pub fn compatibility(&self) -> Compatibility {
         Compatibility(self.attribute.0)
     }
 
-    /// The numbers of 32 bits in its value; bytes behind the last whole one are left out.
+    /// Returns the value as 32-bit numbers; an incomplete last one is dropped.
     pub fn numbers(&self) -> impl Iterator<Item = u32> + use<'a> {
         numbers(self.data)
     }
 
-    /// The symbol and the number of values that have both.
+    /// Returns symbol and number, if the value has that shape.
     pub fn symbol_number(&self) -> Option<(u32, u32)> {
         if self.attribute.shape() != Shape::SymbolNumber {
             return None;
@@ -124,7 +141,7 @@ impl<'a> Record<'a> {
         Some((numbers.next()?, numbers.next()?))
     }
 
-    /// The parameter that it tells of.
+    /// Returns the parameter, if the value has that shape.
     pub fn parameter(&self) -> Option<Parameter> {
         if self.attribute.shape() != Shape::Parameter {
             return None;
@@ -132,29 +149,29 @@ impl<'a> Record<'a> {
         let mut data = self.data;
         let (index, ordinal, offset) = (data.u32().ok()?, data.u16().ok()?, data.u16().ok()?);
         let bits = data.u32().ok()?;
-        let field = |shift: u32, mask: u32| u16::try_from((bits >> shift) & mask).unwrap_or(0);
-        let small = |shift: u32, mask: u32| u8::try_from((bits >> shift) & mask).unwrap_or(0);
+        let bits_u16 = |shift: u32, mask: u32| u16::try_from((bits >> shift) & mask).unwrap_or(0);
+        let bits_u8 = |shift: u32, mask: u32| u8::try_from((bits >> shift) & mask).unwrap_or(0);
         let mut parameter = Parameter {
             index,
             ordinal,
             offset,
-            size: field(18, 0x3fff),
-            log_alignment: small(0, 0xff),
-            space: small(8, 0xf),
-            bank: Some(small(12, 0x1f)),
-            in_shared_memory: small(17, 1) == 1,
+            size: bits_u16(18, 0x3fff),
+            log_alignment: bits_u8(0, 0xff),
+            space: bits_u8(8, 0xf),
+            bank: Some(bits_u8(12, 0x1f)),
+            in_shared_memory: bits_u8(17, 1) == 1,
         };
         if self.attribute == Attribute::KPARAM_INFO_V2 {
-            parameter.size = field(0, 0xffff);
-            parameter.log_alignment = small(16, 0xff);
-            parameter.space = small(24, 0xff);
+            parameter.size = bits_u16(0, 0xffff);
+            parameter.log_alignment = bits_u8(16, 0xff);
+            parameter.space = bits_u8(24, 0xff);
             parameter.bank = None;
             parameter.in_shared_memory = false;
         }
         Some(parameter)
     }
 
-    /// Where the parameters are.
+    /// Returns where the parameters are, if the value has that shape.
     pub fn parameter_bank(&self) -> Option<ParameterBank> {
         if self.attribute.shape() != Shape::ParameterBank {
             return None;
@@ -163,7 +180,7 @@ impl<'a> Record<'a> {
         Some(ParameterBank { symbol: data.u32().ok()?, offset: data.u16().ok()?, size: data.u16().ok()? })
     }
 
-    /// The branches that it tells of.
+    /// Returns the indirect branches; empty if the value has another shape.
     pub fn indirect_branches(&self) -> impl Iterator<Item = IndirectBranch<'a>> + use<'a> {
         let is_branches = self.attribute.shape() == Shape::BranchTargets;
         let mut data = if is_branches { self.data } else { Reader::at(&[], self.data.base()) };
@@ -176,9 +193,9 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Its value in words, without names of symbols.
+    /// Returns the value as text, without symbol names.
     pub fn value_text(&self) -> alloc::string::String {
-        use core::fmt::Write as _;
+        use fmt::Write as _;
         let mut text = alloc::string::String::new();
         match self.format {
             Format::NONE => {}
@@ -199,15 +216,15 @@ impl<'a> Record<'a> {
     }
 }
 
-/// How many numbers of a value are put into words.
+/// The maximum number of values in the text.
 const MAX_SHOWN: usize = 64;
 
 fn numbers<'a>(mut data: Reader<'a>) -> impl Iterator<Item = u32> + use<'a> {
     core::iter::from_fn(move || data.u32().ok())
 }
 
-/// The records of a section.
-#[derive(Clone, Copy, Debug)]
+/// An iterator over the records of a section.
+#[derive(Clone, Copy)]
 pub struct Records<'a> {
     rest: Reader<'a>,
 }
@@ -229,19 +246,25 @@ pub fn records(section: Reader<'_>) -> Records<'_> {
     Records { rest: section }
 }
 
+impl fmt::Debug for Records<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Records").field("offset", &self.rest.offset()).finish_non_exhaustive()
+    }
+}
+
 impl<'a> Iterator for Records<'a> {
     type Item = Result<Record<'a>>;
 
-    /// The next record; an error ends the section, for nothing tells where the next one would start.
+    /// Returns the next record. Iteration ends at an error, because the start of the next record is then unknown.
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
             return None;
         }
-        let before = self.rest;
+        let start = self.rest;
         match read(&mut self.rest) {
             Ok(record) => Some(Ok(record)),
             Err(error) => {
-                self.rest = Reader::at(&[], before.range().end);
+                self.rest = Reader::at(&[], start.range().end);
                 Some(Err(error))
             }
         }
@@ -259,12 +282,12 @@ fn read<'a>(reader: &mut Reader<'a>) -> Result<Record<'a>> {
             reader.split(u64::from(number)).map_err(|error| error.within(format!("{attribute}")))?
         }
         other => {
-            return Err(Error::new(ErrorKind::BadValue, start, "record of an unknown format")
+            return Err(Error::new(ErrorKind::BadValue, start, "record has an unknown format")
                 .expected("1 to 4")
                 .found(format!("{}", other.0)));
         }
     };
-    // Only the first byte of the two counts.
+    // The second byte of format 2 is padding.
     let number = if format == Format::BYTE { number & 0xff } else { number };
     Ok(Record { format, attribute, number, data, range: (start, reader.offset()) })
 }

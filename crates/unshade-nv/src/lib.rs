@@ -1,27 +1,26 @@
-//! Reads NVIDIA's GPU programs: fat binaries, cubins and PTX.
+//! Reads NVIDIA GPU programs: fat binaries, cubins and PTX.
 //!
-//! | module | thing |
+//! | module | contents |
 //! |---|---|
 //! | [`fatbin`] | the container: [`Fatbin`], its entries, the host's wrapper |
-//! | [`compression`] | unpacking of entries |
+//! | [`compression`] | decompression of entries |
 //! | [`ptx`] | PTX: versions, functions, parameters |
 //! | [`cubin`] | compiled code for one chip: [`Cubin`] |
-//! | [`elf`], [`symbol`], [`relocation`] | the ELF file that a cubin is |
+//! | [`elf`], [`symbol`], [`relocation`] | the cubin's ELF file |
 //! | [`info`], [`attribute`] | `.nv.info`: records for the driver |
 //! | [`function`] | a kernel or device function: code, resources, parameters |
-//! | [`line_table`] | `.debug_line`: which source line an instruction is of |
-//! | [`outline`] | what stands at which byte |
-//! | [`verify`] | is it sound? |
+//! | [`line_table`] | `.debug_line`: maps instructions to source lines |
+//! | [`outline`] | the meaning of every byte |
+//! | [`verify`] | checks for malformed files |
 //!
-//! Everything is lazy and nothing is copied but what had to be unpacked.
+//! Parsing is lazy, and only decompressed data is copied.
 //!
 //! ```no_run
-//! use unshade_core::Reader;
 //! use unshade_nv::Fatbin;
 //! use unshade_nv::fatbin::EntryKind;
 //!
 //! # fn read(bytes: &[u8]) -> unshade_core::Result<()> {
-//! for entry in Fatbin::read(Reader::new(bytes))?.entries() {
+//! for entry in Fatbin::parse(bytes)?.entries() {
 //!     let entry = entry?;
 //!     if entry.kind != EntryKind::ELF {
 //!         continue;
@@ -29,7 +28,7 @@
 //!     let data = entry.data()?;
 //!     let cubin = entry.cubin(&data)?;
 //!     for function in cubin.functions() {
-//!         // What a disassembler needs: bytes with their file offset, names inside, parameters.
+//!         // What a disassembler needs: the code with its file offset, labels, parameters.
 //!         let code = function.code(&cubin)?;
 //!         let labels = function.labels(&cubin);
 //!         for (offset, parameter) in function.parameters(&cubin) {

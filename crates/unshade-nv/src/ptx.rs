@@ -1,20 +1,21 @@
-//! PTX: the text that a driver compiles for chips that came later.
+//! PTX: the text that a driver compiles for chips newer than the toolkit.
 //!
-//! Read are the three directives that every file begins with, and the head of each function: name, parameters and the
-//! directives that bound a launch. Instructions are passed over.
+//! The parser reads the three directives at the start of a file, and the head of each function: name, parameters
+//! and performance directives such as `.maxntid`. It skips instructions.
 //!
 //! Source: NVIDIA's *PTX ISA*, chapters "Directives" and "Syntax".
 
 use alloc::vec::Vec;
+use core::fmt;
 use unshade_core::Reader;
 
-/// A PTX file; nothing is copied.
-#[derive(Clone, Copy, Debug)]
+/// A PTX file. No content is copied.
+#[derive(Clone, Copy)]
 pub struct Ptx<'a> {
     file: Reader<'a>,
 }
 
-/// A function of a PTX file.
+/// The head of a PTX function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PtxFunction<'a> {
     /// Its name.
@@ -23,18 +24,18 @@ pub struct PtxFunction<'a> {
     pub is_kernel: bool,
     /// Its parameters.
     pub parameters: Vec<PtxParameter<'a>>,
-    /// Directives behind the parameters, such as `.maxntid`, with their numbers.
+    /// Directives after the parameters, such as `.maxntid`, with their arguments.
     pub directives: Vec<(&'a [u8], Vec<&'a [u8]>)>,
-    /// Whether only its declaration is there.
+    /// Whether it has no body.
     pub is_declaration: bool,
-    /// Where its directive is in the text.
+    /// The file offset of its `.entry` or `.func` directive.
     pub offset: u64,
 }
 
 /// A parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PtxParameter<'a> {
-    /// Its type, such as `.u64`; `.b8` for arrays of bytes.
+    /// Its type: `.u64`, or `.b8` for arrays of bytes.
     pub type_name: &'a [u8],
     /// Its name.
     pub name: &'a [u8],
@@ -43,7 +44,7 @@ pub struct PtxParameter<'a> {
 }
 
 impl PtxParameter<'_> {
-    /// The size in bytes, if the type has one that is known.
+    /// Returns its size in bytes, if the type has a known size.
     pub fn size(&self) -> Option<u64> {
         let digits = self.type_name.iter().position(u8::is_ascii_digit)?;
         let bits: u64 = core::str::from_utf8(self.type_name.get(digits..)?).ok()?.parse().ok()?;
@@ -51,47 +52,66 @@ impl PtxParameter<'_> {
     }
 }
 
-/// How many functions, and parameters of one, are read at most.
+/// The maximum number of functions, of parameters per function, and of directives per function.
 const MAX_LIST: usize = 1 << 16;
 
-/// The size of the text without the NULs at its end.
+/// Returns the size of the text without trailing NULs.
 pub fn text_size(data: &[u8]) -> usize {
     data.iter().rposition(|byte| *byte != 0).map_or(0, |last| last.saturating_add(1))
 }
 
+impl fmt::Debug for Ptx<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ptx")
+            .field("offset", &self.file.base())
+            .field("size", &self.text().len())
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> Ptx<'a> {
-    /// Takes bytes as PTX.
+    /// Takes a whole file as PTX. Any bytes will do: what can't be parsed is skipped.
+    pub fn parse(data: &'a [u8]) -> Self {
+        Self::parse_at(data, 0)
+    }
+
+    /// Takes bytes at offset `base` of a larger file as PTX; ranges use offsets of that file.
+    pub fn parse_at(data: &'a [u8], base: u64) -> Self {
+        Self::new(Reader::at(data, base))
+    }
+
+    /// Takes the bytes of a reader as PTX.
     pub fn new(file: Reader<'a>) -> Self {
         Self { file }
     }
 
-    /// All bytes.
+    /// Returns all bytes.
     pub fn file(&self) -> Reader<'a> {
         self.file
     }
 
-    /// The text, without NULs at its end.
+    /// Returns the text without trailing NULs.
     pub fn text(&self) -> &'a [u8] {
         let data = self.file.data();
         data.get(..text_size(data)).unwrap_or(data)
     }
 
-    /// The version of the language, such as `7.2`.
+    /// Returns the version of PTX, such as `7.2`.
     pub fn version(&self) -> Option<&'a [u8]> {
         self.directive(b".version")
     }
 
-    /// What it is compiled for, such as `sm_35`.
+    /// Returns the target, such as `sm_35`.
     pub fn target(&self) -> Option<&'a [u8]> {
         self.directive(b".target")
     }
 
-    /// The size of addresses: `64` or `32`.
+    /// Returns the size of addresses: `64` or `32`.
     pub fn address_size(&self) -> Option<&'a [u8]> {
         self.directive(b".address_size")
     }
 
-    /// The word behind one of the directives that a file begins with.
+    /// Returns the argument of one of the directives at the start of the file.
     fn directive(&self, name: &[u8]) -> Option<&'a [u8]> {
         let mut tokens = Tokens::new(self.text());
         loop {
@@ -99,14 +119,14 @@ impl<'a> Ptx<'a> {
             if token == name {
                 return tokens.next();
             }
-            // Functions begin.
+            // The first function.
             if token == b"{" || token == b"(" {
                 return None;
             }
         }
     }
 
-    /// The functions in the order of the text.
+    /// Returns the functions in the order of the text.
     pub fn functions(&self) -> impl Iterator<Item = PtxFunction<'a>> + use<'a> {
         let mut tokens = Tokens::new(self.text());
         let base = self.file.base();
@@ -130,7 +150,7 @@ impl<'a> Ptx<'a> {
 fn read_function<'a>(tokens: &mut Tokens<'a>, is_kernel: bool, offset: u64) -> Option<PtxFunction<'a>> {
     let mut name = tokens.next()?;
     if name == b"(" {
-        // What a device function returns.
+        // The return parameters of a device function.
         while tokens.next()? != b")" {}
         name = tokens.next()?;
     }
@@ -168,7 +188,7 @@ fn read_function<'a>(tokens: &mut Tokens<'a>, is_kernel: bool, offset: u64) -> O
     }
 }
 
-/// Everything up to the closing parenthesis: `.param .align 4 .b8 name[16], …`.
+/// Reads up to the closing parenthesis: `.param .align 4 .b8 name[16], …`.
 fn read_parameters<'a>(tokens: &mut Tokens<'a>) -> Vec<PtxParameter<'a>> {
     let mut parameters = Vec::new();
     let mut parameter = PtxParameter { type_name: b"", name: b"", count: None };
@@ -195,14 +215,14 @@ fn read_parameters<'a>(tokens: &mut Tokens<'a>) -> Vec<PtxParameter<'a>> {
                     parameter.type_name = token;
                 }
             }
-            // The number of `.align`, and the name, which comes last.
+            // The number of `.align`, then the name, which comes last and wins.
             _ => parameter.name = token,
         }
     }
     parameters
 }
 
-/// Words and punctuation, without comments and strings.
+/// Splits text into words and punctuation; skips comments and strings.
 struct Tokens<'a> {
     text: &'a [u8],
     at: usize,
@@ -224,11 +244,11 @@ impl<'a> Tokens<'a> {
 
     fn skip_past(&mut self, end: &[u8]) {
         let rest = self.rest();
-        let place = rest.windows(end.len()).position(|window| window == end);
-        self.advance(place.map_or(rest.len(), |place| place.saturating_add(end.len())));
+        let found = rest.windows(end.len()).position(|window| window == end);
+        self.advance(found.map_or(rest.len(), |index| index.saturating_add(end.len())));
     }
 
-    /// Passes over everything up to the brace that closes the one before.
+    /// Skips to the brace that closes the block just opened.
     fn skip_body(&mut self) {
         let mut depth = 1_u32;
         while depth > 0
@@ -282,7 +302,7 @@ mod tests {
 
     #[test]
     fn heads() {
-        let ptx = Ptx::new(Reader::new(TEXT));
+        let ptx = Ptx::parse(TEXT);
         assert_eq!(ptx.version(), Some(&b"7.2"[..]));
         assert_eq!(ptx.target(), Some(&b"sm_35"[..]));
         assert_eq!(ptx.address_size(), Some(&b"64"[..]));
@@ -303,7 +323,7 @@ mod tests {
     #[test]
     fn text_that_ends_anywhere() {
         for size in 0..TEXT.len() {
-            assert!(Ptx::new(Reader::new(&TEXT[..size])).functions().count() <= 3);
+            assert!(Ptx::parse(&TEXT[..size]).functions().count() <= 3);
         }
     }
 }

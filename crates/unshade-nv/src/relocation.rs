@@ -1,14 +1,15 @@
-//! Relocations: places that a linker or loader fills in, and with which symbol.
+//! Relocations: code and data that a linker or loader patches with the address of a symbol.
 //!
-//! A record is an offset, the symbol (bits 32–63) and type (bits 0–31) in one 64-bit number, and with `RELA` an addend;
-//! in 32-bit files symbol and type share 32 bits, the type in the low 8. Names are those that cuobjdump prints of each
-//! number: 13.5, 12.3 and 11.2 agree on all that they know.
+//! A record has an offset, the symbol (bits 32–63) and type (bits 0–31) in one 64-bit field, and for `RELA` an addend.
+//! In 32-bit files that field has 32 bits, with the type in the low 8. Names are those that cuobjdump prints for each
+//! type; versions 13.5, 12.3 and 11.2 agree on those that they know.
 
 use crate::elf::{Class, Elf, Section, SectionType};
+use core::fmt;
 use unshade_core::{Reader, Result};
 
 unshade_core::open_enum! {
-    /// What is to be put where.
+    /// The type of a relocation: what value to write, and into which bits.
     pub struct RelocationType(u32) {
         CUDA_32 = 1 => "R_CUDA_32",
         CUDA_64 = 2 => "R_CUDA_64",
@@ -128,34 +129,40 @@ unshade_core::open_enum! {
     }
 }
 
-/// A place that is to be filled in.
+/// A relocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relocation {
-    /// The offset in the section that the relocations are of.
+    /// The offset in the section to be patched.
     pub offset: u64,
-    /// What is to be put there.
+    /// What to write there.
     pub kind: RelocationType,
     /// The index of the symbol.
     pub symbol: u32,
-    /// What is added; 0 for records without one.
+    /// The addend; 0 for records without one.
     pub addend: i64,
-    /// Where the record is in the file, and where it ends.
+    /// The file range of its record.
     pub range: (u64, u64),
 }
 
-/// The records of a section of relocations.
-#[derive(Clone, Copy, Debug)]
+/// A relocation table, read on demand.
+#[derive(Clone, Copy)]
 pub struct Relocations<'a> {
     table: Reader<'a>,
     class: Class,
     with_addend: bool,
 }
 
+impl fmt::Debug for Relocations<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Relocations").field("with_addend", &self.with_addend).finish_non_exhaustive()
+    }
+}
+
 impl<'a> Relocations<'a> {
-    /// The records of a section, if it is one of relocations.
+    /// Returns the relocation table in a section; `None` if the section is no relocation table.
     ///
     /// # Errors
-    /// If its bytes are not inside of the file.
+    /// If its bytes are outside the file.
     pub fn of(elf: &Elf<'a>, section: &Section<'_>) -> Result<Option<Self>> {
         let with_addend = match section.kind {
             SectionType::REL => false,
@@ -165,13 +172,13 @@ impl<'a> Relocations<'a> {
         Ok(Some(Self { table: elf.bytes(section)?, class: elf.class(), with_addend }))
     }
 
-    /// The size of a record in bytes.
+    /// Returns the size of a record in bytes.
     pub fn record_size(&self) -> u64 {
         let sizes = self.class.sizes();
         u64::from(if self.with_addend { sizes.rela } else { sizes.rel })
     }
 
-    /// All records that are there whole.
+    /// Returns the relocations; an incomplete last record is dropped.
     pub fn iter(&self) -> impl Iterator<Item = Relocation> + use<'a> {
         let mut rest = self.table;
         let relocations = *self;

@@ -1,22 +1,23 @@
-//! Symbols: names of functions, variables, sections, textures.
+//! Symbols: functions, variables, sections, textures.
 //!
 //! | field | 64-bit at | 32-bit at |
 //! |---|---|---|
-//! | name, an offset in the section of names | 0 | 0 |
+//! | name, an offset in the string table | 0 | 0 |
 //! | value: the offset in its section | 8 | 4 |
 //! | size | 16 | 8 |
 //! | info: type in bits 0–3, binding in bits 4–7 | 4 | 12 |
 //! | other | 5 | 13 |
 //! | section | 6 | 14 |
 //!
-//! Bits of *other*: 0–1 visibility, 3 an obscure symbol, 4 an entry point (of a function), 5–7 the memory that a
-//! variable is in. Source: the System V ABI; for types, *entry* and memories what cuobjdump 13.5 prints of each value.
+//! Bits of *other*: 0–1 visibility, 3 obscure (NVIDIA's term), 4 entry point (a kernel), 5–7 the memory of a variable.
+//! Source: the System V ABI; for types, entry points and memories, what cuobjdump 13.5 prints for each value.
 
 use crate::elf::{Class, Elf, Section};
+use core::fmt;
 use unshade_core::{Reader, Result};
 
 unshade_core::open_enum! {
-    /// What a symbol names.
+    /// The type of a symbol.
     pub struct SymbolType(u8) {
         NONE = 0 => "NOTYPE",
         OBJECT = 1 => "OBJECT",
@@ -32,7 +33,7 @@ unshade_core::open_enum! {
 }
 
 unshade_core::open_enum! {
-    /// Who sees a symbol when files are linked.
+    /// The visibility of a symbol to the linker.
     pub struct Binding(u8) {
         LOCAL = 0 => "LOCAL",
         GLOBAL = 1 => "GLOBAL",
@@ -45,40 +46,40 @@ unshade_core::open_enum! {
 pub struct Symbol<'a> {
     /// Its index in the table.
     pub index: u32,
-    /// The offset of its name.
+    /// The offset of its name in the string table.
     pub name_offset: u32,
     /// Its name; empty if it has none, or if it can't be read.
     pub name: &'a [u8],
-    /// What it names.
+    /// Its type.
     pub kind: SymbolType,
-    /// Who sees it.
+    /// Its visibility to the linker.
     pub binding: Binding,
     /// Visibility, flags and memory.
     pub other: u8,
-    /// The section that it is in; 0 if it is in another file.
+    /// The index of its section; 0 if it is defined in another file.
     pub section: u16,
-    /// Where it is in its section.
+    /// Its offset in its section.
     pub value: u64,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: u64,
-    /// Where it stands in the file, and where it ends.
+    /// The file range of its record.
     pub range: (u64, u64),
 }
 
 impl Symbol<'_> {
-    /// A section index of a symbol that is not there: undefined.
+    /// The section index of an undefined symbol.
     pub const UNDEFINED: u16 = 0;
-    /// Section indices from here on mean no section.
+    /// The first of the reserved section indices, which refer to no section.
     pub const FIRST_RESERVED: u16 = 0xff00;
-    /// The bit of `other` that makes a function a kernel.
+    /// The bit of `other` that marks a kernel.
     pub const ENTRY: u8 = 0x10;
 
-    /// Whether it is a function that the host can start.
+    /// Returns whether it is a kernel, a function that the host can launch.
     pub fn is_kernel(&self) -> bool {
         self.kind == SymbolType::FUNCTION && self.other & Self::ENTRY != 0
     }
 
-    /// The memory that a variable is in, as far as the symbol tells.
+    /// Returns the memory that a variable is in, if the symbol states it.
     pub fn memory(&self) -> Option<&'static str> {
         match self.other >> 5 {
             1 => Some("global"),
@@ -91,12 +92,18 @@ impl Symbol<'_> {
     }
 }
 
-/// A table of symbols; a symbol is read when it is asked for.
-#[derive(Clone, Copy, Debug)]
+/// A symbol table, read on demand.
+#[derive(Clone, Copy)]
 pub struct Symbols<'a> {
     table: Reader<'a>,
     names: Reader<'a>,
     class: Class,
+}
+
+impl fmt::Debug for Symbols<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Symbols").field("count", &self.count()).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Symbols<'a> {
@@ -110,19 +117,19 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// How many there are, the empty one at index 0 included.
+    /// Returns the number of symbols, including the null symbol at index 0.
     pub fn count(&self) -> u32 {
         let size = usize::from(self.class.sizes().symbol);
         let count = self.table.data().len().checked_div(size).unwrap_or(0);
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
-    /// The symbol of an index.
+    /// Returns the symbol with this index.
     pub fn get(&self, index: u32) -> Option<Symbol<'a>> {
         self.read(index).ok()
     }
 
-    /// All symbols, the empty one at index 0 included.
+    /// Returns all symbols, including the null symbol at index 0.
     pub fn iter(&self) -> impl Iterator<Item = Symbol<'a>> + use<'a> {
         let symbols = *self;
         (0..symbols.count()).map_while(move |index| symbols.get(index))
@@ -165,10 +172,10 @@ impl<'a> Symbols<'a> {
         })
     }
 
-    /// The name at an offset of the section of names.
+    /// Returns the name at an offset of the string table.
     ///
     /// # Errors
-    /// If it starts or ends outside of that section.
+    /// If it starts or ends outside that section.
     pub fn name(&self, offset: u32) -> Result<&'a [u8]> {
         let rest = self.names.data().len() as u64;
         self.names.part(u64::from(offset), rest.saturating_sub(u64::from(offset)))?.c_string()

@@ -1,4 +1,4 @@
-//! Disassembles loose words: lines of `WORD [ADDRESS]` in hexadecimal from standard input.
+//! Disassembles bare instruction words: hexadecimal lines of `WORD [ADDRESS]` from standard input.
 //!
 //! `echo 64c03c00089c0006 8 | cargo run -p unshade-sass --example words -- 35`
 
@@ -8,7 +8,7 @@ use unshade_sass::{Instruction, isa};
 
 fn main() -> io::Result<()> {
     let architecture = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(35);
-    let isa = isa::by_architecture(architecture).expect("an architecture whose table there is");
+    let isa = isa::by_architecture(architecture).expect("a supported architecture");
     let mut out = io::BufWriter::new(io::stdout().lock());
     for line in io::stdin().lock().lines() {
         let line = line?;

@@ -1,9 +1,9 @@
-//! Text back to words.
+//! Assembler: instruction text to words.
 //!
-//! An instruction's mnemonic names the encodings that may be meant; each encoding's pieces are then matched against the
-//! text, trying the longer spellings of a modifier before the shorter. Every part that is read fixes bits; parts that read
-//! the same bits must agree. What was expected at the furthest place that any encoding came to makes the message when
-//! none fits.
+//! The mnemonic selects the candidate encodings. The pieces of each encoding are then matched against the text,
+//! trying longer spellings of a modifier first. Every part that matches fixes some bits; parts that share bits must
+//! agree. If no encoding fits, the error reports what was expected at the furthest position that any of them
+//! reached.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -15,14 +15,14 @@ use crate::instruction::slice;
 use crate::isa as sets;
 use crate::table::{Encoding, Field, INVALID, Isa, Kind, NONE, Operand, Piece};
 
-/// Why a text is no instruction.
+/// Why a text can't be assembled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssembleError {
     /// The line, from 1.
     pub line: usize,
-    /// The character of the line, from 1.
+    /// The column in characters, from 1.
     pub column: usize,
-    /// What is wrong, and what would be legal.
+    /// What is wrong, and what was expected.
     pub message: String,
 }
 
@@ -34,7 +34,7 @@ impl core::fmt::Display for AssembleError {
 
 impl core::error::Error for AssembleError {}
 
-/// A line of a listing, assembled.
+/// An assembled line of a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Assembled {
     /// The line, from 1.
@@ -45,7 +45,7 @@ pub struct Assembled {
     pub word: u128,
 }
 
-/// The word of an instruction that stands at an address; bits that mean nothing are those of `kept`.
+/// Assembles the instruction at an address. Bits without a meaning are taken from `kept`.
 ///
 /// ```
 /// use unshade_sass::{assemble, isa};
@@ -59,7 +59,7 @@ pub struct Assembled {
 ///
 /// # Errors
 ///
-/// The furthest place that the text makes sense up to, and what could stand there.
+/// The furthest position up to which the text makes sense, and what was expected there.
 pub fn instruction(isa: &'static Isa, text: &str, address: u64, kept: u128) -> Result<u128, AssembleError> {
     let body = text.trim_end();
     let body = body.strip_suffix(';').unwrap_or(body).trim_end();
@@ -91,15 +91,15 @@ pub fn instruction(isa: &'static Isa, text: &str, address: u64, kept: u128) -> R
     Err(if known { furthest.error(body) } else { unknown_mnemonic(isa, start, mnemonic) })
 }
 
-/// The words of a listing: lines of instructions, as any of our listings or cuobjdump's has them.
+/// Assembles a listing: lines of instructions in the format of this crate's listings or of cuobjdump.
 ///
-/// A line may begin with its address in a comment, `/*0008*/`, and end with its word, `/* 0x… */`, which then stands if the
-/// text is its, and from which otherwise bits without a meaning are taken. Lines without an instruction are passed over, but for comments of 16 digits alone, which are
-/// scheduling words, and `.word`.
+/// A line may start with its address in a comment, `/*0008*/`, and end with its word, `/* 0x… */`. That word is
+/// used if it has exactly this text; otherwise it supplies the bits without a meaning. Lines without an instruction
+/// are skipped, except for `.word` and for comments that hold a word alone, which are scheduling words.
 ///
 /// # Errors
 ///
-/// Every line that is no instruction.
+/// One error for every line that can't be assembled.
 pub fn listing(isa: &'static Isa, text: &str) -> Result<Vec<Assembled>, Vec<AssembleError>> {
     let mut words = Vec::new();
     let mut errors = Vec::new();
@@ -112,16 +112,17 @@ pub fn listing(isa: &'static Isa, text: &str) -> Result<Vec<Assembled>, Vec<Asse
             parse_word(word.trim_end_matches(';').trim()).ok_or_else(|| AssembleError {
                 line: number,
                 column: parts.column.saturating_add(1),
-                message: String::from("expected a number in hexadecimal"),
+                message: String::from("expected a hexadecimal number"),
             })
         } else if parts.instruction.trim().is_empty() {
             match parts.word {
                 Some(word) => Ok(word),
                 None => continue,
             }
-        } else if is_prose(parts.instruction) {
+        } else if is_not_code(parts.instruction) {
             continue;
-        } else if let Some(word) = parts.word.filter(|word| says(isa, *word, parts.instruction, address)) {
+        } else if let Some(word) = parts.word.filter(|word| has_text(isa, *word, parts.instruction, address))
+        {
             Ok(word)
         } else {
             instruction(isa, parts.instruction, address, parts.word.unwrap_or(0)).map_err(|mut error| {
@@ -139,14 +140,14 @@ pub fn listing(isa: &'static Isa, text: &str) -> Result<Vec<Assembled>, Vec<Asse
     if errors.is_empty() { Ok(words) } else { Err(errors) }
 }
 
-/// Whether the word is an instruction with this very text. Several words can have the same.
-fn says(isa: &'static Isa, word: u128, text: &str, address: u64) -> bool {
+/// Returns whether a word has exactly this text; several words can have the same.
+fn has_text(isa: &'static Isa, word: u128, text: &str, address: u64) -> bool {
     let text = text.trim().trim_end_matches(';').trim_end();
     Instruction::decode(isa, word).is_some_and(|instruction| instruction.text(address).trim_end() == text)
 }
 
-/// Directives, labels and headings of listings, which stand for no word.
-fn is_prose(text: &str) -> bool {
+/// Returns whether a line is a directive, label or heading.
+fn is_not_code(text: &str) -> bool {
     let text = text.trim();
     text.starts_with(['.', '#'])
         || text.ends_with(':')
@@ -157,7 +158,7 @@ fn is_prose(text: &str) -> bool {
 struct LineParts<'a> {
     address: Option<u64>,
     instruction: &'a str,
-    /// How many characters stand before the instruction.
+    /// The number of bytes before the instruction.
     column: usize,
     word: Option<u128>,
 }
@@ -166,8 +167,8 @@ impl<'a> LineParts<'a> {
     fn of(line: &'a str) -> Self {
         let mut parts = Self { address: None, instruction: "", column: 0, word: None };
         let mut rest = line.split("//").next().unwrap_or(line);
-        while let Some((before, after)) = rest.split_once("/*") {
-            let (comment, behind) = after.split_once("*/").unwrap_or((after, ""));
+        while let Some((before, comment)) = rest.split_once("/*") {
+            let (comment, after) = comment.split_once("*/").unwrap_or((comment, ""));
             let comment = comment.trim();
             if !before.trim().is_empty() {
                 parts.set(line, before);
@@ -176,7 +177,7 @@ impl<'a> LineParts<'a> {
                 Some(digits) => parts.word = u128::from_str_radix(digits, 16).ok(),
                 None => parts.address = u64::from_str_radix(comment, 16).ok().or(parts.address),
             }
-            rest = behind;
+            rest = after;
         }
         if !rest.trim().is_empty() {
             parts.set(line, rest);
@@ -194,7 +195,7 @@ fn parse_word(text: &str) -> Option<u128> {
     u128::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
-/// The word after the guard, up to what can't be part of a mnemonic.
+/// Returns the mnemonic after the guard, without modifiers.
 fn mnemonic_of(text: &str) -> &str {
     let text = match text.strip_prefix('@') {
         Some(guarded) => guarded.split_once(char::is_whitespace).map_or("", |split| split.1.trim_start()),
@@ -213,7 +214,8 @@ fn unknown_mnemonic(isa: &Isa, start: usize, mnemonic: &str) -> AssembleError {
         .collect();
     near.sort_unstable();
     near.dedup();
-    let hint = if near.is_empty() { String::new() } else { format!("; there are {}", near.join(", ")) };
+    let hint =
+        if near.is_empty() { String::new() } else { format!("; similar ones are {}", near.join(", ")) };
     let message = format!("{} has no instruction '{mnemonic}'{hint}", isa.name);
     AssembleError { line: 1, column: start.saturating_add(1), message }
 }
@@ -222,7 +224,7 @@ fn reads_as(isa: &'static Isa, word: u128, encoding: &Encoding) -> bool {
     Instruction::decode(isa, word).is_some_and(|instruction| core::ptr::eq(instruction.encoding, encoding))
 }
 
-/// The furthest place that any attempt came to, and what it expected there.
+/// The furthest position that any attempt reached, and what was expected there.
 struct Furthest {
     at: usize,
     expected: Vec<String>,
@@ -248,7 +250,7 @@ impl Furthest {
         let found = found.split([',', ';']).next().unwrap_or("").trim();
         let found = if found.is_empty() { String::from("the end") } else { format!("'{found}'") };
         let message = match self.expected.as_slice() {
-            [] => format!("{found} does not fit"),
+            [] => format!("unexpected {found}"),
             expected => format!("found {found}, expected {}", expected.join(" or ")),
         };
         let column = text.get(..self.at).map_or(0, |before| before.chars().count()).saturating_add(1);
@@ -256,7 +258,7 @@ impl Furthest {
     }
 }
 
-/// Bits that are known so far.
+/// The bits fixed so far.
 #[derive(Clone, Copy)]
 struct Bits {
     mask: u128,
@@ -264,7 +266,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// With a field's number; none if some of its bits are known to be others.
+    /// Adds a field's value; `None` if it contradicts bits fixed before.
     fn with(self, field: &Field, number: u64) -> Option<Self> {
         let mask = field.placed(u64::MAX);
         let value = field.placed(number);
@@ -274,18 +276,18 @@ impl Bits {
     }
 }
 
-/// What one encoding makes of the text.
+/// An attempt to match the text with one encoding.
 struct Attempt<'a> {
     isa: &'static Isa,
     text: &'a str,
     address: u64,
-    /// The word that the text was printed of, or 0.
+    /// The word that the text was printed from, or 0.
     kept: u128,
     furthest: &'a mut Furthest,
     steps: u32,
 }
 
-/// So many ways to read a text are tried for each encoding.
+/// The maximum number of matching steps per encoding.
 const MAX_STEPS: u32 = 20_000;
 
 impl<'a> Attempt<'a> {
@@ -327,27 +329,27 @@ impl<'a> Attempt<'a> {
         at.saturating_add(rest.len()).saturating_sub(rest.trim_start().len())
     }
 
-    /// A text of the template. White space in it stands for any.
+    /// Matches literal text; a space in it matches any white space.
     fn literal(&mut self, literal: &str, at: usize) -> Option<usize> {
-        let mut place = at;
+        let mut position = at;
         for character in literal.chars() {
             if character == ' ' {
-                place = self.skip(place);
+                position = self.skip(position);
                 continue;
             }
             if character == ',' {
-                place = self.skip(place);
+                position = self.skip(position);
             }
-            if !self.rest(place).starts_with(character) {
-                self.furthest.expected(place, &format!("'{}'", literal.trim()));
+            if !self.rest(position).starts_with(character) {
+                self.furthest.expected(position, &format!("'{}'", literal.trim()));
                 return None;
             }
-            place = place.saturating_add(character.len_utf8());
+            position = position.saturating_add(character.len_utf8());
         }
-        Some(place)
+        Some(position)
     }
 
-    /// Each spelling that fits, the longer before the shorter, until what follows fits, too.
+    /// Tries each spelling that matches, longest first, until the rest of the text matches too.
     fn modifier(
         &mut self,
         field: &Field,
@@ -380,14 +382,14 @@ impl<'a> Attempt<'a> {
         None
     }
 
-    /// How much of the text a spelling takes, if it stands there as a word of its own.
+    /// Returns the length of a spelling if it matches as a whole word.
     fn spelled(&self, spelling: &str, at: usize) -> Option<usize> {
         let rest = self.rest(at);
-        let behind = rest.strip_prefix(spelling)?;
-        let word = |character: char| character.is_ascii_alphanumeric() || character == '_';
-        let ends = !spelling.ends_with(word) || !behind.starts_with(word);
-        // Letters that follow each other without a separator are no words.
-        (ends || spelling.len() == 2 && !spelling.starts_with('.')).then_some(spelling.len())
+        let after = rest.strip_prefix(spelling)?;
+        let is_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        let is_whole = !spelling.ends_with(is_word) || !after.starts_with(is_word);
+        // Two-letter spellings without a dot may be followed by another one directly.
+        (is_whole || spelling.len() == 2 && !spelling.starts_with('.')).then_some(spelling.len())
     }
 
     fn operand(
@@ -400,24 +402,24 @@ impl<'a> Attempt<'a> {
         let (next, bits) = match operand.kind {
             Kind::Guard => self.guard(operand, at, bits)?,
             Kind::Register | Kind::Constant | Kind::ConstantSpaced => {
-                let (place, mut bits) = self.signs(operand, self.skip(at), bits)?;
-                let place = if operand.kind == Kind::Register {
-                    let (place, with) = self.register(operand.value, place, 0, bits)?;
+                let (position, mut bits) = self.signs(operand, self.skip(at), bits)?;
+                let position = if operand.kind == Kind::Register {
+                    let (position, with) = self.register(operand.value, position, 0, bits)?;
                     bits = with;
-                    place
+                    position
                 } else {
-                    let (place, with) = self.constant(operand, place, bits)?;
+                    let (position, with) = self.constant(operand, position, bits)?;
                     bits = with;
-                    place
+                    position
                 };
-                return self.after_signed(operand, at, place, bits, follow);
+                return self.after_signed(operand, at, position, bits, follow);
             }
             Kind::RegisterPlus1 => self.register(operand.value, self.skip(at), 1, bits)?,
             Kind::RegisterPlus2 => self.register(operand.value, self.skip(at), 2, bits)?,
             Kind::OptionalRegister | Kind::OptionalPredicate => {
-                let read = self.literal(", ", at).and_then(|place| match operand.kind {
-                    Kind::OptionalRegister => self.register(operand.value, place, 0, bits),
-                    _ => self.predicate(operand, place, bits),
+                let read = self.literal(", ", at).and_then(|position| match operand.kind {
+                    Kind::OptionalRegister => self.register(operand.value, position, 0, bits),
+                    _ => self.predicate(operand, position, bits),
                 });
                 if let Some((next, with)) = read
                     && let Some(found) = follow(self, next, with)
@@ -434,30 +436,30 @@ impl<'a> Attempt<'a> {
             Kind::Memory => self.memory(operand, self.skip(at), bits)?,
             Kind::Integer | Kind::NegatedInteger => {
                 let start = self.skip(at);
-                let (place, value) = self.integer(start)?;
+                let (position, value) = self.integer(start)?;
                 let with = self.signed_integer(operand, start, value, bits)?;
-                return self.after_immediate(operand, place, with, follow);
+                return self.after_immediate(operand, position, with, follow);
             }
             Kind::OptionalInteger | Kind::TrailingInteger => {
-                let before = if operand.kind == Kind::OptionalInteger { ", " } else { " " };
-                let read = self.literal(before, at).and_then(|place| self.integer(place));
+                let separator = if operand.kind == Kind::OptionalInteger { ", " } else { " " };
+                let read = self.literal(separator, at).and_then(|position| self.integer(position));
                 match read.filter(|read| read.1 != 0) {
-                    Some((place, value)) => (place, self.put(operand.value, value, at, bits)?),
+                    Some((position, value)) => (position, self.put(operand.value, value, at, bits)?),
                     None => (at, self.put(operand.value, 0, at, bits)?),
                 }
             }
             Kind::Float32 | Kind::Float64 | Kind::Float16 => {
-                let (place, number) = self.float(operand, self.skip(at))?;
+                let (position, number) = self.float(operand, self.skip(at))?;
                 let number = self.with_payload(operand, number);
                 let with = self.put_bits(operand.value, number, at, bits)?;
-                return self.after_immediate(operand, place, with, follow);
+                return self.after_immediate(operand, position, with, follow);
             }
             Kind::Relative | Kind::Absolute => {
                 let start = self.skip(at);
-                let (place, target) = self.integer(start)?;
+                let (position, target) = self.integer(start)?;
                 let next = self.address.wrapping_add(self.isa.word_bytes as u64).cast_signed();
                 let value = if operand.kind == Kind::Relative { target.wrapping_sub(next) } else { target };
-                (place, self.put(operand.value, value, start, bits)?)
+                (position, self.put(operand.value, value, start, bits)?)
             }
         };
         follow(self, next, bits)
@@ -467,7 +469,7 @@ impl<'a> Attempt<'a> {
         self.isa.fields.get(usize::from(part))
     }
 
-    /// A number into a field, if it fits; else that is noted at the place.
+    /// Sets a field to a value, or records the expectation if the value does not fit.
     fn put(&mut self, part: u16, value: i64, at: usize, bits: Bits) -> Option<Bits> {
         let field = self.field(part)?;
         let shift = u32::from(field.shift);
@@ -483,14 +485,14 @@ impl<'a> Attempt<'a> {
             raw.cast_unsigned().wrapping_shl(unused).wrapping_shr(unused).cast_signed()
         };
         if kept != raw {
-            let sign = if field.signed { "with a sign in" } else { "without a sign in" };
-            self.furthest.expected(at, &format!("a number {sign} {} bits", field.width));
+            let sign = if field.signed { "signed" } else { "unsigned" };
+            self.furthest.expected(at, &format!("a {sign} {}-bit number", field.width));
             return None;
         }
         bits.with(field, raw.cast_unsigned())
     }
 
-    /// The upper bits of a floating-point number; the lower, which are not encoded, must be zero.
+    /// Sets the encoded upper bits of a floating-point number; the lower ones must be zero.
     fn put_bits(&mut self, part: u16, number: u64, at: usize, bits: Bits) -> Option<Bits> {
         let field = self.field(part)?;
         let raw = number.wrapping_shr(u32::from(field.shift));
@@ -508,15 +510,15 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    fn taken(&self, text: &str, at: usize) -> Option<usize> {
+    fn strip(&self, text: &str, at: usize) -> Option<usize> {
         self.rest(at).starts_with(text).then(|| at.saturating_add(text.len()))
     }
 
     fn guard(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
-        match self.taken("@", at) {
-            Some(place) => {
-                let (place, bits) = self.predicate(operand, place, bits)?;
-                Some((self.skip(place), bits))
+        match self.strip("@", at) {
+            Some(position) => {
+                let (position, bits) = self.predicate(operand, position, bits)?;
+                Some((self.skip(position), bits))
             }
             None => {
                 let bits = self.put(operand.value, 7, at, bits)?;
@@ -526,34 +528,34 @@ impl<'a> Attempt<'a> {
     }
 
     fn predicate(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
-        let not = self.taken("!", at);
-        let place = not.unwrap_or(at);
-        let name = self.rest(place);
+        let not = self.strip("!", at);
+        let position = not.unwrap_or(at);
+        let name = self.rest(position);
         let number = match name.as_bytes() {
             [b'P', b'T', ..] => 7,
             [b'P', digit @ b'0'..=b'6', ..] => i64::from(digit.wrapping_sub(b'0')),
             _ => {
-                self.furthest.expected(place, "a predicate");
+                self.furthest.expected(position, "a predicate");
                 return None;
             }
         };
         let bits = self.put(operand.value, number, at, bits)?;
-        Some((place.saturating_add(2), self.flag(operand.not, not.is_some(), bits)?))
+        Some((position.saturating_add(2), self.flag(operand.not, not.is_some(), bits)?))
     }
 
-    /// `-`, `~` and `|` before an operand.
+    /// Matches the signs `-`, `~` and `|` before an operand.
     fn signs(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
-        let mut place = at;
+        let mut position = at;
         let mut bits = bits;
         for (part, sign) in [(operand.negate, "-"), (operand.invert, "~"), (operand.absolute, "|")] {
-            let taken = self.taken(sign, place).filter(|_| part != NONE);
+            let taken = self.strip(sign, position).filter(|_| part != NONE);
             bits = self.flag(part, taken.is_some(), bits)?;
-            place = taken.unwrap_or(place);
+            position = taken.unwrap_or(position);
         }
-        Some((place, bits))
+        Some((position, bits))
     }
 
-    /// The part of the register and the second `|`, and then what follows.
+    /// Matches the selected part of a register and the closing `|`, then the rest.
     fn after_signed(
         &mut self,
         operand: &Operand,
@@ -563,10 +565,10 @@ impl<'a> Attempt<'a> {
         mut follow: impl FnMut(&mut Self, usize, Bits) -> Option<Bits>,
     ) -> Option<Bits> {
         let signs = self.text.get(start..at).unwrap_or("");
-        let closes = operand.absolute != NONE && signs.trim_start_matches([' ', '-', '~']).starts_with('|');
-        let finish = |attempt: &mut Self, place: usize, bits: Bits| {
-            let place = if closes { attempt.literal("|", place)? } else { place };
-            follow(attempt, place, bits)
+        let has_bars = operand.absolute != NONE && signs.trim_start_matches([' ', '-', '~']).starts_with('|');
+        let finish = |attempt: &mut Self, position: usize, bits: Bits| {
+            let position = if has_bars { attempt.literal("|", position)? } else { position };
+            follow(attempt, position, bits)
         };
         match self.field(operand.select) {
             Some(field) => self.modifier(field, at, bits, finish),
@@ -580,38 +582,38 @@ impl<'a> Attempt<'a> {
     fn register(&mut self, part: u16, at: usize, plus: u64, bits: Bits) -> Option<(usize, Bits)> {
         let field = self.field(part)?;
         let zero = 1_u64.checked_shl(u32::from(field.width))?.wrapping_sub(1);
-        let Some(place) = self.taken("R", at) else {
+        let Some(position) = self.strip("R", at) else {
             self.furthest.expected(at, "a register");
             return None;
         };
-        if let Some(place) = self.taken("Z", place) {
-            return Some((place, bits.with(field, zero)?));
+        if let Some(position) = self.strip("Z", position) {
+            return Some((position, bits.with(field, zero)?));
         }
-        let rest = self.rest(place);
+        let rest = self.rest(position);
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let number: u64 = rest.get(..digits)?.parse().ok()?;
         if number.checked_sub(plus)? >= zero {
             self.furthest.expected(at, &format!("a register up to R{}", zero.wrapping_sub(1)));
             return None;
         }
-        Some((place.saturating_add(digits), bits.with(field, number.wrapping_sub(plus))?))
+        Some((position.saturating_add(digits), bits.with(field, number.wrapping_sub(plus))?))
     }
 
     fn integer(&mut self, at: usize) -> Option<(usize, i64)> {
-        let negative = self.taken("-", at);
-        let place = negative.unwrap_or(at);
-        let Some(place) = self.taken("0x", place) else {
-            self.furthest.expected(at, "a number in hexadecimal");
+        let negative = self.strip("-", at);
+        let position = negative.unwrap_or(at);
+        let Some(position) = self.strip("0x", position) else {
+            self.furthest.expected(at, "a hexadecimal number");
             return None;
         };
-        let rest = self.rest(place);
+        let rest = self.rest(position);
         let digits = rest.bytes().take_while(u8::is_ascii_hexdigit).count();
         let value = u64::from_str_radix(rest.get(..digits)?, 16).ok()?.cast_signed();
         let value = if negative.is_some() { value.wrapping_neg() } else { value };
-        Some((place.saturating_add(digits), value))
+        Some((position.saturating_add(digits), value))
     }
 
-    /// A number, whose sign may be a bit of its own.
+    /// Sets a field to a number, whose sign may be a separate bit.
     fn signed_integer(&mut self, operand: &Operand, at: usize, value: i64, bits: Bits) -> Option<Bits> {
         if operand.kind != Kind::NegatedInteger {
             return self.put(operand.value, value, at, bits);
@@ -620,7 +622,7 @@ impl<'a> Attempt<'a> {
         self.flag(operand.negate, value < 0, bits)
     }
 
-    /// `.INV`, `.NEG`, `.ABS` and the part, and then what follows.
+    /// Matches `.INV`, `.NEG`, `.ABS` and the selected part, then the rest.
     fn after_immediate(
         &mut self,
         operand: &Operand,
@@ -628,56 +630,56 @@ impl<'a> Attempt<'a> {
         bits: Bits,
         mut follow: impl FnMut(&mut Self, usize, Bits) -> Option<Bits>,
     ) -> Option<Bits> {
-        let mut place = at;
+        let mut position = at;
         let mut bits = bits;
         if operand.kind != Kind::NegatedInteger {
             for (part, suffix) in
                 [(operand.invert, ".INV"), (operand.negate, ".NEG"), (operand.absolute, ".ABS")]
             {
-                // nvdisasm puts a space behind numbers that are none.
-                let taken = self.taken(suffix, self.skip(place)).filter(|_| part != NONE);
+                // nvdisasm prints a space after infinities and NaNs.
+                let taken = self.strip(suffix, self.skip(position)).filter(|_| part != NONE);
                 bits = self.flag(part, taken.is_some(), bits)?;
-                place = taken.unwrap_or(place);
+                position = taken.unwrap_or(position);
             }
         }
         match self.field(operand.select) {
-            Some(field) => self.modifier(field, place, bits, follow),
-            None => follow(self, place, bits),
+            Some(field) => self.modifier(field, position, bits, follow),
+            None => follow(self, position, bits),
         }
     }
 
     fn constant(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
-        let place = self.literal("c[", at)?;
-        let (place, bank) = self.integer(place)?;
+        let position = self.literal("c[", at)?;
+        let (position, bank) = self.integer(position)?;
         let bits = self.put(operand.bank, bank, at, bits)?;
-        let place = self.literal("] [", place)?;
-        let (end, offset) = self.integer(place)?;
-        let bits = self.put(operand.offset, offset, place, bits)?;
+        let position = self.literal("] [", position)?;
+        let (end, offset) = self.integer(position)?;
+        let bits = self.put(operand.offset, offset, position, bits)?;
         Some((self.literal("]", end)?, bits))
     }
 
     fn constant_indexed(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
-        let place = self.literal("c[", at)?;
-        let (place, bank) = self.integer(place)?;
+        let position = self.literal("c[", at)?;
+        let (position, bank) = self.integer(position)?;
         let bits = self.put(operand.bank, bank, at, bits)?;
-        let place = self.literal("][", place)?;
-        let (place, bits) = self.base_and_offset(operand, place, bits)?;
-        Some((self.literal("]", place)?, bits))
+        let position = self.literal("][", position)?;
+        let (position, bits) = self.base_and_offset(operand, position, bits)?;
+        Some((self.literal("]", position)?, bits))
     }
 
     fn memory(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
-        let place = self.literal("[", at)?;
-        let (place, bits) = self.base_and_offset(operand, place, bits)?;
-        Some((self.literal("]", place)?, bits))
+        let position = self.literal("[", at)?;
+        let (position, bits) = self.base_and_offset(operand, position, bits)?;
+        Some((self.literal("]", position)?, bits))
     }
 
-    /// `R2+0x10`, `R2`, `0x10`
+    /// Matches `R2+0x10`, `R2` or `0x10`.
     fn base_and_offset(&mut self, operand: &Operand, at: usize, bits: Bits) -> Option<(usize, Bits)> {
         if self.rest(at).starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
-            let (place, offset) = self.integer(at)?;
+            let (position, offset) = self.integer(at)?;
             let base = self.field(operand.base)?;
             let bits = bits.with(base, u64::MAX)?;
-            // Without a register an offset is an address, and has no sign.
+            // Without a base register, the offset is an unsigned address.
             let field = self.field(operand.offset)?;
             let unused = 64_u32.saturating_sub(u32::from(field.width)).saturating_sub(u32::from(field.shift));
             let offset = if field.signed && operand.kind == Kind::Memory {
@@ -685,20 +687,20 @@ impl<'a> Attempt<'a> {
             } else {
                 offset
             };
-            return Some((place, self.put(operand.offset, offset, at, bits)?));
+            return Some((position, self.put(operand.offset, offset, at, bits)?));
         }
-        let (place, bits) = self.register(operand.base, at, 0, bits)?;
-        match self.taken("+", place) {
+        let (position, bits) = self.register(operand.base, at, 0, bits)?;
+        match self.strip("+", position) {
             Some(start) => {
-                let (place, offset) = self.integer(start)?;
-                Some((place, self.put(operand.offset, offset, start, bits)?))
+                let (position, offset) = self.integer(start)?;
+                Some((position, self.put(operand.offset, offset, start, bits)?))
             }
-            None if operand.offset == NONE => Some((place, bits)),
-            None => Some((place, self.put(operand.offset, 0, place, bits)?)),
+            None if operand.offset == NONE => Some((position, bits)),
+            None => Some((position, self.put(operand.offset, 0, position, bits)?)),
         }
     }
 
-    /// Which NaN it is does not show in the text: the one that was there, if there was one of the same sign.
+    /// The text does not show the payload of a NaN: use that of the original word if it is a NaN of the same sign.
     fn with_payload(&self, operand: &Operand, number: u64) -> u64 {
         let Some(field) = self.field(operand.value) else { return number };
         let old = field.value(self.kept).cast_unsigned();
@@ -714,7 +716,7 @@ impl<'a> Attempt<'a> {
         if is_nan(number) && is_nan(old) && same { old } else { number }
     }
 
-    /// A floating-point number, as the bits of the immediate with those that are not encoded.
+    /// Matches a floating-point number; returns its bits, including those that are not encoded.
     fn float(&mut self, operand: &Operand, at: usize) -> Option<(usize, u64)> {
         let rest = self.rest(at);
         let special = ["+INF", "-INF", "+QNAN", "-QNAN", "+SNAN", "-SNAN"]
@@ -746,7 +748,7 @@ impl<'a> Attempt<'a> {
             Kind::Float16 => u64::from(half_bits(value)?),
             _ => u64::from(single_bits(value)),
         };
-        // A space follows what is no number, and minus zero, even before a modifier.
+        // Infinities, NaNs and minus zero have a trailing space, even before a modifier.
         let space = rest.get(length..).is_some_and(|rest| rest.starts_with(" ."));
         Some((at.saturating_add(length).saturating_add(usize::from(space)), bits))
     }
@@ -762,17 +764,17 @@ fn special_float(name: &str) -> f64 {
     f64::from_bits(sign | magnitude)
 }
 
-/// The nearest single; of a NaN one of the same sign.
+/// Rounds to the nearest single. NaNs keep their sign only.
 fn single_bits(value: f64) -> u32 {
     if value.is_nan() {
         return if value.is_sign_negative() { 0xffc0_0000 } else { 0x7fc0_0000 };
     }
-    #[expect(clippy::cast_possible_truncation, reason = "the nearest is meant")]
+    #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest single")]
     let single = value as f32;
     single.to_bits()
 }
 
-/// The half that is this number; none if none is.
+/// Returns the half that is equal to a number, if there is one.
 fn half_bits(value: f64) -> Option<u16> {
     (0..=u16::MAX).find(|bits| {
         let half = crate::number::half(*bits);

@@ -1,17 +1,17 @@
-//! The control flow of a function: basic blocks, and edges with what leads along them.
+//! The control flow of a function: basic blocks, and edges with their causes.
 //!
-//! Kepler's threads keep a stack of addresses. `SSY`, `PBK`, `PCNT`, `PRET` and `PLONGJMP` push one; `.S` on an
-//! instruction, `BRK`, `CONT`, `RET` and `LONGJMP` go on at the nearest of their kind, and take it and all above it from
-//! the stack. To know where these lead, blocks are walked with the stacks that they are entered with. Stacks are shared
-//! lists, each entry with the nearest of every kind below it, so that a step costs the same however deep a stack is.
-//! Compilers enter a block with one stack; what somebody made up may have endlessly many, so that each block is walked
-//! with a few only ([`ControlFlow::is_cut`] tells). All of it takes time of about the number of words.
+//! On Kepler each warp has a stack of addresses. `SSY`, `PBK`, `PCNT`, `PRET` and `PLONGJMP` push one; the suffix `.S`,
+//! `BRK`, `CONT`, `RET` and `LONGJMP` continue at the topmost address of their kind, and pop it with everything above it.
+//! To find these targets, blocks are walked with the stacks that they are entered with. Stacks are shared lists in which
+//! each entry knows the topmost entry of every kind, so a step takes constant time however deep a stack is. Compilers
+//! enter each block with one stack only; hostile code can have any number, so each block is walked with a few at most
+//! ([`ControlFlow::is_incomplete`]). The whole takes time proportional to the number of words.
 //!
-//! A block begins at the entry, at what is branched to or pushed, and behind what ends one. Calls end none: they go on
-//! behind themselves. Words that steer the scheduler are in blocks and do nothing.
+//! A block begins at the entry, at targets of branches and pushes, and after an instruction that ends a block. Calls do
+//! not end a block. Scheduling words are in blocks and have no effect.
 //!
-//! The kinds of the stack were read from NVIDIA's documentation of its binary utilities and from envytools; where `.S`
-//! and `BRK` lead was compared with what nvdisasm 11.2 notes behind them.
+//! Sources: NVIDIA's documentation of its binary utilities and envytools for the kinds of addresses; the targets of `.S`
+//! and `BRK` were compared with the annotations of nvdisasm 11.2.
 
 mod stack;
 mod tables;
@@ -29,14 +29,14 @@ use crate::listing::{Function, Word, instruction_target};
 use crate::table::{Flow, Kind};
 use stack::{EMPTY, Entry, Stacks};
 
-/// With so many stacks a block is walked.
+/// The maximum number of stacks that a block is walked with.
 const MAX_STACKS: u8 = 4;
 
-/// What leads along an edge.
+/// The cause of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Cause {
-    /// The next block stands behind this one.
+    /// Falls through to the next block.
     Next,
     /// The condition of the last instruction does not hold.
     NotTaken,
@@ -44,22 +44,22 @@ pub enum Cause {
     Always,
     /// The condition of a branch holds.
     Taken,
-    /// A branch to a computed target, which a table told.
+    /// An indirect branch, with a target from a table.
     Indirect,
-    /// `.S`, to what `SSY` pushed.
+    /// `.S`, to the address that `SSY` pushed.
     Join,
-    /// `BRK`, to what `PBK` pushed.
+    /// `BRK`, to the address that `PBK` pushed.
     Break,
-    /// `CONT`, to what `PCNT` pushed.
+    /// `CONT`, to the address that `PCNT` pushed.
     Continue,
-    /// `RET`, or that of a function branched to, to what `PRET` pushed.
+    /// `RET` here, or in a function that was branched to, to the address that `PRET` pushed.
     Return,
-    /// `LONGJMP`, to what `PLONGJMP` pushed.
+    /// `LONGJMP`, to the address that `PLONGJMP` pushed.
     LongJump,
 }
 
 impl Cause {
-    /// The cause in a word or two.
+    /// Returns the name of the cause.
     pub fn name(self) -> &'static str {
         match self {
             Self::Next => "next",
@@ -76,37 +76,37 @@ impl Cause {
     }
 }
 
-/// A way from one block to another, by their numbers.
+/// An edge between two blocks, given by their indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
-    /// The block that is left.
+    /// The source block.
     pub from: u32,
-    /// What leads along it.
+    /// Its cause.
     pub cause: Cause,
-    /// The block that is entered.
+    /// The target block.
     pub to: u32,
 }
 
-/// How a function is left.
+/// How control leaves a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Leaving {
-    /// The thread ends.
+pub enum FunctionExit {
+    /// The thread exits.
     Exit,
     /// `RET` to the caller.
     Return,
-    /// A branch to an address that is no word of the function.
+    /// A branch to an address outside the function.
     Outside(u64),
-    /// A branch to a computed target of which nothing is known.
+    /// An indirect branch with unknown targets.
     Unknown,
-    /// An address is taken from the stack that nothing pushed.
+    /// A pop of an address that nothing pushed.
     Unmatched(Cause),
-    /// Behind the last word.
+    /// Falls off the end of the function.
     End,
 }
 
-impl Leaving {
-    /// How, in a word.
+impl FunctionExit {
+    /// Returns the name of the exit.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exit => "exit",
@@ -119,10 +119,10 @@ impl Leaving {
     }
 }
 
-/// A run of words that is entered at its first and left at its last.
+/// A basic block: entered at its first word and left at its last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// The addresses of its words; the end is behind the last.
+    /// The addresses of its words, half-open.
     pub addresses: Range<u64>,
 }
 
@@ -148,27 +148,27 @@ pub struct Block {
 pub struct ControlFlow {
     blocks: Vec<Block>,
     edges: Vec<Edge>,
-    /// By block: the first of its edges, and at the end their number.
+    /// By block: the index of its first edge. The last entry is the number of edges.
     starts: Vec<u32>,
-    leaves: Vec<(u32, Leaving)>,
-    is_cut: bool,
+    exits: Vec<(u32, FunctionExit)>,
+    is_incomplete: bool,
     graph: Graph,
     dominators: Dominators,
     loops: Loops,
 }
 
 impl ControlFlow {
-    /// Finds the blocks and edges of a function that is entered at its first word. `indirect` are the addresses of
-    /// branches to computed targets with each of their targets, in ascending order, as [`jump_tables`] finds them.
+    /// Finds the blocks and edges of a function, whose entry is its first word. `indirect` has the targets of indirect
+    /// branches as [`jump_tables`] returns them: pairs of branch address and target, in ascending order.
     pub fn new(function: &Function<'_>, indirect: &[(u64, u64)]) -> Self {
         let scan = Scan::new(function, indirect);
         let mut walk = Walk::new(&scan);
         walk.run();
-        let Walk { mut edges, mut leaves, is_cut, .. } = walk;
+        let Walk { mut edges, mut exits, is_incomplete, .. } = walk;
         edges.sort_unstable();
         edges.dedup();
-        leaves.sort_unstable();
-        leaves.dedup();
+        exits.sort_unstable();
+        exits.dedup();
         let count = scan.bounds.len().saturating_sub(1);
         let mut starts = vec![0_u32; count.saturating_add(1)];
         for edge in &edges {
@@ -188,105 +188,105 @@ impl ControlFlow {
         let blocks = scan.bounds.windows(2).filter_map(|pair| {
             Some(Block { addresses: scan.address(*pair.first()?)..scan.address(*pair.get(1)?) })
         });
-        Self { blocks: blocks.collect(), edges, starts, leaves, is_cut, graph, dominators, loops }
+        Self { blocks: blocks.collect(), edges, starts, exits, is_incomplete, graph, dominators, loops }
     }
 
-    /// The blocks by address; the first is the entry.
+    /// Returns the blocks by address; the first is the entry.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
-    /// The block that has the word at an address.
+    /// Returns the block that contains an address.
     pub fn block_at(&self, address: u64) -> Option<u32> {
-        let place = self.blocks.partition_point(|block| block.addresses.end <= address);
-        self.blocks.get(place).filter(|block| block.addresses.contains(&address))?;
-        u32::try_from(place).ok()
+        let index = self.blocks.partition_point(|block| block.addresses.end <= address);
+        self.blocks.get(index).filter(|block| block.addresses.contains(&address))?;
+        u32::try_from(index).ok()
     }
 
-    /// All edges, by the block that is left.
+    /// Returns all edges, sorted by source block.
     pub fn edges(&self) -> &[Edge] {
         &self.edges
     }
 
-    /// The edges that leave a block.
+    /// Returns the outgoing edges of a block.
     pub fn edges_from(&self, block: u32) -> &[Edge] {
         let start = self.starts.get(block as usize).copied().unwrap_or(0);
         let end = self.starts.get((block as usize).saturating_add(1)).copied().unwrap_or(0);
         self.edges.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// The blocks in which the function is left, in ascending order, and how.
-    pub fn leaves(&self) -> &[(u32, Leaving)] {
-        &self.leaves
+    /// Returns the blocks in which control leaves the function, in ascending order, each with the kind of exit.
+    pub fn exits(&self) -> &[(u32, FunctionExit)] {
+        &self.exits
     }
 
-    /// How the function is left in a block.
-    pub fn leaves_of(&self, block: u32) -> impl Iterator<Item = Leaving> + use<'_> {
-        let start = self.leaves.partition_point(|leave| leave.0 < block);
-        let rest = self.leaves.get(start..).unwrap_or_default();
-        rest.iter().take_while(move |leave| leave.0 == block).map(|leave| leave.1)
+    /// Returns how control leaves the function in a block.
+    pub fn exits_of(&self, block: u32) -> impl Iterator<Item = FunctionExit> + use<'_> {
+        let start = self.exits.partition_point(|exit| exit.0 < block);
+        let rest = self.exits.get(start..).unwrap_or_default();
+        rest.iter().take_while(move |exit| exit.0 == block).map(|exit| exit.1)
     }
 
-    /// Whether some block is entered with more different stacks than were looked at: edges may be missing.
-    pub fn is_cut(&self) -> bool {
-        self.is_cut
+    /// Returns whether edges may be missing, because a block has more possible stacks than the maximum.
+    pub fn is_incomplete(&self) -> bool {
+        self.is_incomplete
     }
 
-    /// The blocks and edges as a graph.
+    /// Returns the blocks and edges as a graph.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// Which blocks stand on every way to a block.
+    /// Returns the dominator tree of the blocks.
     pub fn dominators(&self) -> &Dominators {
         &self.dominators
     }
 
-    /// The natural loops.
+    /// Returns the natural loops.
     pub fn loops(&self) -> &Loops {
         &self.loops
     }
 
-    /// Whether an edge leads back to the header of the loop that it is in.
+    /// Returns whether an edge leads back to the header of a loop that it is in.
     pub fn is_back_edge(&self, edge: &Edge) -> bool {
         self.loops.is_back_edge(edge.from, edge.to)
     }
 }
 
-/// What an instruction does to the order of words.
+/// What an instruction does to control flow.
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum Action {
     /// Pushes an address of a kind.
     Push(Cause, Target),
-    /// Goes on at one of that kind.
+    /// Pops up to the topmost address of a kind, and continues there.
     Pop(Cause),
     Branch(Target),
-    /// The targets, of [`Scan::indirect`].
+    /// Range of targets in [`Scan::indirect`].
     Indirect(usize, usize),
     Exit,
     Return,
 }
 
-/// An instruction that does something to the order of words.
+/// An instruction with an effect on control flow.
 #[derive(Clone, Copy, Debug)]
 struct Event {
-    /// The number of its word.
+    /// The index of its word.
     word: u32,
-    what: What,
-    /// Whether it may not be executed.
+    action: Action,
+    /// Whether it is executed conditionally.
     has_condition: bool,
 }
 
-/// Where an address is.
+/// The target of a branch or push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
-    /// The number of a word, and later of a block.
+    /// The index of a word, and after [`Scan::find_blocks`] of a block.
     Inside(u32),
     Outside(u64),
     Unknown,
 }
 
-/// Which kind of address an operation pushes or takes. Operations of one kind are told by their mnemonic.
+/// The kind of address that a mnemonic pushes or pops.
 const STACK: [(&str, Cause); 8] = [
     ("SSY", Cause::Join),
     ("PBK", Cause::Break),
@@ -303,7 +303,7 @@ fn stack_kind(instruction: &Instruction) -> Option<Cause> {
     STACK.iter().find(|entry| entry.0 == mnemonic).map(|entry| entry.1)
 }
 
-/// When an instruction is executed.
+/// When an instruction is executed, by its guard and condition-code test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Condition {
     Always,
@@ -329,16 +329,16 @@ impl Condition {
     }
 }
 
-/// The words of a function, read once.
+/// What the walk needs of a function, collected in one pass over its words.
 struct Scan {
     start: u64,
     word_bytes: u64,
-    /// How many words there are.
+    /// The number of words.
     count: u32,
     events: Vec<Event>,
-    /// Targets of indirect branches, one branch after the other.
+    /// The targets of all indirect branches, grouped by branch.
     indirect: Vec<Target>,
-    /// The first word of each block, and the number of words.
+    /// The first word of each block, followed by the number of words.
     bounds: Vec<u32>,
 }
 
@@ -384,32 +384,32 @@ impl Scan {
         let direct = |scan: &Self| {
             instruction_target(instruction, address).map_or(Target::Unknown, |at| scan.target(at))
         };
-        let what = match flow {
-            Flow::Next if instruction.modifier("join") == Some("on") => What::Pop(Cause::Join),
+        let action = match flow {
+            Flow::Next if instruction.modifier("join") == Some("on") => Action::Pop(Cause::Join),
             Flow::Next | Flow::Call | Flow::Trap => return,
             Flow::Branch => match direct(self) {
                 Target::Unknown => self.indirect(address, indirect),
-                target => What::Branch(target),
+                target => Action::Branch(target),
             },
             Flow::Indirect => self.indirect(address, indirect),
-            Flow::Return => What::Return,
+            Flow::Return => Action::Return,
             Flow::Push => match stack_kind(instruction) {
-                Some(kind) => What::Push(kind, direct(self)),
+                Some(kind) => Action::Push(kind, direct(self)),
                 None => return,
             },
             Flow::Pop => match stack_kind(instruction) {
-                Some(kind) => What::Pop(kind),
+                Some(kind) => Action::Pop(kind),
                 None => return,
             },
-            Flow::Exit => What::Exit,
+            Flow::Exit => Action::Exit,
         };
         let condition = Condition::of(instruction);
         if condition != Condition::Never {
-            self.events.push(Event { word, what, has_condition: condition == Condition::Sometimes });
+            self.events.push(Event { word, action, has_condition: condition == Condition::Sometimes });
         }
     }
 
-    fn indirect(&mut self, address: u64, known: &[(u64, u64)]) -> What {
+    fn indirect(&mut self, address: u64, known: &[(u64, u64)]) -> Action {
         let start = self.indirect.len();
         let first = known.partition_point(|entry| entry.0 < address);
         let own = known.get(first..).unwrap_or_default().iter().take_while(|entry| entry.0 == address);
@@ -417,7 +417,7 @@ impl Scan {
             let target = self.target(target);
             self.indirect.push(target);
         }
-        What::Indirect(start, self.indirect.len())
+        Action::Indirect(start, self.indirect.len())
     }
 
     fn find_blocks(&mut self) {
@@ -429,13 +429,13 @@ impl Scan {
         };
         mark(0);
         for event in &self.events {
-            match event.what {
-                What::Push(_, Target::Inside(word)) => {
+            match event.action {
+                Action::Push(_, Target::Inside(word)) => {
                     mark(word);
                     continue;
                 }
-                What::Push(..) => continue,
-                What::Branch(Target::Inside(word)) => mark(word),
+                Action::Push(..) => continue,
+                Action::Branch(Target::Inside(word)) => mark(word),
                 _ => {}
             }
             mark(event.word.saturating_add(1));
@@ -449,7 +449,7 @@ impl Scan {
         if self.count > 0 {
             self.bounds.push(self.count);
         }
-        // From here on, targets are blocks.
+        // Convert targets from words to blocks.
         let Self { bounds, events, indirect, .. } = self;
         let to_block = |target: &mut Target| {
             if let Target::Inside(word) = target {
@@ -457,7 +457,7 @@ impl Scan {
             }
         };
         for event in events {
-            if let What::Push(_, target) | What::Branch(target) = &mut event.what {
+            if let Action::Push(_, target) | Action::Branch(target) = &mut event.action {
                 to_block(target);
             }
         }
@@ -465,26 +465,26 @@ impl Scan {
     }
 }
 
-/// The number of the block that has a word.
+/// Returns the index of the block that contains a word.
 fn block_of(bounds: &[u32], word: u32) -> u32 {
-    let place = bounds.partition_point(|start| *start <= word).saturating_sub(1);
-    u32::try_from(place).unwrap_or(u32::MAX)
+    let block = bounds.partition_point(|start| *start <= word).saturating_sub(1);
+    u32::try_from(block).unwrap_or(u32::MAX)
 }
 
-/// Blocks walked with stacks.
+/// The walk over pairs of block and stack.
 struct Walk<'s> {
     scan: &'s Scan,
     stacks: Stacks,
-    /// By block: with how many stacks it was entered.
-    entered: Vec<u8>,
-    /// Blocks with the stacks that they were entered with.
-    known: alloc::collections::BTreeSet<(u32, u32)>,
+    /// By block: the number of stacks that it was entered with.
+    stack_counts: Vec<u8>,
+    /// Pairs of block and stack that were entered.
+    visited: alloc::collections::BTreeSet<(u32, u32)>,
     pending: Vec<(u32, u32)>,
-    /// Whether blocks are walked to which nothing is known to lead.
+    /// Whether the walk started at a block that is unreachable from the entry.
     is_unreached: bool,
     edges: Vec<Edge>,
-    leaves: Vec<(u32, Leaving)>,
-    is_cut: bool,
+    exits: Vec<(u32, FunctionExit)>,
+    is_incomplete: bool,
 }
 
 impl<'s> Walk<'s> {
@@ -492,20 +492,20 @@ impl<'s> Walk<'s> {
         Self {
             scan,
             stacks: Stacks::default(),
-            entered: vec![0; scan.bounds.len().saturating_sub(1)],
-            known: alloc::collections::BTreeSet::new(),
+            stack_counts: vec![0; scan.bounds.len().saturating_sub(1)],
+            visited: alloc::collections::BTreeSet::new(),
             pending: Vec::new(),
             is_unreached: false,
             edges: Vec::new(),
-            leaves: Vec::new(),
-            is_cut: false,
+            exits: Vec::new(),
+            is_incomplete: false,
         }
     }
 
     fn run(&mut self) {
-        let count = u32::try_from(self.entered.len()).unwrap_or(u32::MAX);
+        let count = u32::try_from(self.stack_counts.len()).unwrap_or(u32::MAX);
         for block in 0..count {
-            // Nothing that is reached may take a stack from what is not.
+            // Reachable blocks must not get a stack from an unreachable one.
             self.is_unreached = block > 0;
             self.enter(block, EMPTY);
             while let Some((block, stack)) = self.pending.pop() {
@@ -515,16 +515,16 @@ impl<'s> Walk<'s> {
     }
 
     fn enter(&mut self, block: u32, stack: u32) {
-        let Some(entered) = self.entered.get_mut(block as usize) else { return };
-        if self.is_unreached && *entered > 0 || self.known.contains(&(block, stack)) {
+        let Some(count) = self.stack_counts.get_mut(block as usize) else { return };
+        if self.is_unreached && *count > 0 || self.visited.contains(&(block, stack)) {
             return;
         }
-        if *entered >= MAX_STACKS {
-            self.is_cut = true;
+        if *count >= MAX_STACKS {
+            self.is_incomplete = true;
             return;
         }
-        *entered = entered.saturating_add(1);
-        self.known.insert((block, stack));
+        *count = count.saturating_add(1);
+        self.visited.insert((block, stack));
         self.pending.push((block, stack));
     }
 
@@ -533,10 +533,10 @@ impl<'s> Walk<'s> {
         let bound = |at: usize| scan.bounds.get(at).copied().unwrap_or(scan.count);
         let (start, end) = (bound(block as usize), bound((block as usize).saturating_add(1)));
         let first = scan.events.partition_point(|event| event.word < start);
-        let inside = scan.events.get(first..).unwrap_or_default().iter().take_while(|event| event.word < end);
+        let events = scan.events.get(first..).unwrap_or_default().iter().take_while(|event| event.word < end);
         let mut cause = Some(Cause::Next);
-        for event in inside {
-            if let What::Push(kind, target) = event.what {
+        for event in events {
+            if let Action::Push(kind, target) = event.action {
                 stack = self.stacks.push(stack, kind, target);
                 continue;
             }
@@ -545,10 +545,10 @@ impl<'s> Walk<'s> {
         }
         let Some(cause) = cause else { return };
         let next = block.saturating_add(1);
-        if (next as usize) < self.entered.len() {
+        if (next as usize) < self.stack_counts.len() {
             self.edge(block, next, cause, stack);
         } else {
-            self.leaves.push((block, Leaving::End));
+            self.exits.push((block, FunctionExit::End));
         }
     }
 
@@ -558,41 +558,41 @@ impl<'s> Walk<'s> {
     }
 
     fn event(&mut self, block: u32, event: &Event, stack: u32) {
-        match event.what {
-            What::Push(..) => {}
-            What::Branch(target) => {
+        match event.action {
+            Action::Push(..) => {}
+            Action::Branch(target) => {
                 let cause = if event.has_condition { Cause::Taken } else { Cause::Always };
-                self.go(block, target, cause, stack);
+                self.branch(block, target, cause, stack);
             }
-            What::Indirect(start, end) => {
+            Action::Indirect(start, end) => {
                 let scan = self.scan;
                 for target in scan.indirect.get(start..end).unwrap_or_default() {
-                    self.go(block, *target, Cause::Indirect, stack);
+                    self.branch(block, *target, Cause::Indirect, stack);
                 }
                 if start == end {
-                    self.go(block, Target::Unknown, Cause::Indirect, stack);
+                    self.branch(block, Target::Unknown, Cause::Indirect, stack);
                 }
             }
-            What::Pop(kind) => match self.stacks.nearest(stack, kind) {
-                Some(entry) => self.go(block, entry.target, kind, entry.below),
-                None => self.leaves.push((block, Leaving::Unmatched(kind))),
+            Action::Pop(kind) => match self.stacks.nearest(stack, kind) {
+                Some(entry) => self.branch(block, entry.target, kind, entry.below),
+                None => self.exits.push((block, FunctionExit::Unmatched(kind))),
             },
-            What::Return => match self.stacks.nearest(stack, Cause::Return) {
-                Some(entry) => self.go(block, entry.target, Cause::Return, entry.below),
-                None => self.leaves.push((block, Leaving::Return)),
+            Action::Return => match self.stacks.nearest(stack, Cause::Return) {
+                Some(entry) => self.branch(block, entry.target, Cause::Return, entry.below),
+                None => self.exits.push((block, FunctionExit::Return)),
             },
-            What::Exit => self.leaves.push((block, Leaving::Exit)),
+            Action::Exit => self.exits.push((block, FunctionExit::Exit)),
         }
     }
 
-    fn go(&mut self, block: u32, target: Target, cause: Cause, stack: u32) {
-        let leaving = match target {
+    fn branch(&mut self, block: u32, target: Target, cause: Cause, stack: u32) {
+        let exit = match target {
             Target::Inside(to) => return self.edge(block, to, cause, stack),
-            Target::Outside(address) => Leaving::Outside(address),
-            Target::Unknown => Leaving::Unknown,
+            Target::Outside(address) => FunctionExit::Outside(address),
+            Target::Unknown => FunctionExit::Unknown,
         };
-        self.leaves.push((block, leaving));
-        // Another function was branched to, which returns to what was pushed last.
+        self.exits.push((block, exit));
+        // A branch to another function is a tail call, which returns to the address pushed last.
         if let Some(Entry { kind: Cause::Return, target: Target::Inside(to), below, .. }) =
             self.stacks.top(stack)
         {

@@ -1,8 +1,8 @@
-//! A decoded word.
+//! Decoded instructions.
 //!
-//! The decoder looks up candidates by some bits of the word and takes the first whose fixed bits match; candidates are in
-//! the order of how special they are. An [`Instruction`] is then the word and the encoding: fields are read when asked
-//! for, so that decoding costs next to nothing.
+//! The decoder uses some bits of the word to look up candidate encodings, and takes the first one whose fixed bits
+//! match; candidates are sorted from most to least specific. An [`Instruction`] is then just the word and its
+//! encoding: fields are extracted on demand, so decoding is cheap.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,28 +11,28 @@ use crate::isa;
 use crate::print;
 use crate::table::{Encoding, Field, INVALID, Isa, NONE, Operand, Operation};
 
-/// A word and what it means.
+/// A word with its encoding.
 #[derive(Clone, Copy)]
 pub struct Instruction {
     /// The instruction set.
     pub isa: &'static Isa,
-    /// Which bits are which.
+    /// Its encoding: the meaning of its bits.
     pub encoding: &'static Encoding,
     /// The word.
     pub word: u128,
 }
 
-/// The values of all fields of an instruction, in the order of the encoding's fields, and the bits that mean nothing.
+/// The values of all fields of an instruction, in the order of the encoding's fields, and its unused bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fields {
-    /// Raw numbers, neither shifted nor extended.
+    /// Raw values, neither shifted nor sign-extended.
     pub values: Vec<u64>,
-    /// Bits without a meaning, in their places.
+    /// Bits without a meaning, in their position.
     pub ignored: u128,
 }
 
 impl Instruction {
-    /// What a word means; none if nothing has such bits.
+    /// Decodes a word; `None` if no encoding matches.
     pub fn decode(isa: &'static Isa, word: u128) -> Option<Self> {
         let mut bucket = 0_usize;
         let mut at = 0_u32;
@@ -42,7 +42,7 @@ impl Instruction {
         }
         let start = usize::from(*isa.buckets.get(bucket)?);
         for &candidate in isa.candidates.get(start..)? {
-            // A list ends with a number that no encoding has.
+            // An index out of range ends the list.
             let encoding = isa.encodings.get(usize::from(candidate))?;
             if word & encoding.mask == encoding.value {
                 let instruction = Self { isa, encoding, word };
@@ -60,9 +60,9 @@ impl Instruction {
         self.fields().all(|field| field.modifier == NONE || self.choice(field).is_some())
     }
 
-    /// What it does.
+    /// Returns the operation.
     pub fn operation(&self) -> &'static Operation {
-        static NOTHING: Operation = Operation {
+        static UNKNOWN: Operation = Operation {
             name: "",
             mnemonic: "",
             meaning: "",
@@ -70,15 +70,15 @@ impl Instruction {
             operands: &[],
             modifiers: &[],
         };
-        isa::operations().get(usize::from(self.encoding.operation)).unwrap_or(&NOTHING)
+        isa::operations().get(usize::from(self.encoding.operation)).unwrap_or(&UNKNOWN)
     }
 
-    /// Its bits by field.
+    /// Returns the fields.
     pub fn fields(&self) -> impl Iterator<Item = &'static Field> + use<> {
         fields(self.isa, self.encoding)
     }
 
-    /// Its operands.
+    /// Returns the operands.
     pub fn operands(&self) -> impl Iterator<Item = &'static Operand> + use<> {
         let isa = self.isa;
         slice(isa.lists, self.encoding.operands)
@@ -86,45 +86,52 @@ impl Instruction {
             .filter_map(|index| isa.operands.get(usize::from(*index)))
     }
 
-    /// The operand of a slot.
+    /// Returns the operand in a slot.
     pub fn operand(&self, slot: &str) -> Option<&'static Operand> {
         self.operands().find(|operand| self.isa.text(operand.slot) == slot)
     }
 
-    /// The name of a modifier's value, by slot: `rz` of `rnd`.
+    /// Returns the name of the value of a modifier, by slot: `rz` for `rnd`.
     pub fn modifier(&self, slot: &str) -> Option<&'static str> {
         let field =
             self.fields().find(|field| field.modifier != NONE && self.isa.text(field.slot) == slot)?;
-        let modifier = isa::modifiers().get(usize::from(field.modifier))?;
-        modifier.values.get(usize::from(self.choice(field)?)).map(|value| value.0)
+        self.modifier_value(field).map(|value| value.0)
     }
 
-    /// The number of the value that a modifier has; none if no instruction has it.
+    /// Returns name and spelling of the value that a modifier field selects.
+    #[inline]
+    pub(crate) fn modifier_value(&self, field: &Field) -> Option<(&'static str, &'static str)> {
+        let modifier = isa::modifiers().get(usize::from(field.modifier))?;
+        modifier.values.get(usize::from(self.choice(field)?)).copied()
+    }
+
+    /// Returns the index of the value that a modifier field selects; `None` if its bits are invalid.
     #[inline]
     pub fn choice(&self, field: &Field) -> Option<u16> {
         let index = usize::from(field.order).checked_add(usize::try_from(field.raw(self.word)).ok()?)?;
         self.isa.orders.get(index).copied().filter(|value| *value != INVALID)
     }
 
-    /// A field by its index in the tables.
+    /// Returns a field by its index in the tables.
     #[inline]
     pub(crate) fn field(&self, index: u16) -> Option<&'static Field> {
         self.isa.fields.get(usize::from(index))
     }
 
-    /// The number in a part of an operand, shifted and extended; 0 for a part that it has not.
+    /// Returns the value of a part of an operand, shifted and sign-extended; 0 if the operand does not have this
+    /// part.
     #[inline]
     pub fn number(&self, part: u16) -> i64 {
         self.field(part).map_or(0, |field| field.value(self.word))
     }
 
-    /// Whether a part of an operand that is one bit is set.
+    /// Returns whether a one-bit part of an operand is set.
     #[inline]
     pub fn flag(&self, part: u16) -> bool {
         part != NONE && self.number(part) != 0
     }
 
-    /// All of its fields, from which [`encode`] makes the word again.
+    /// Returns the values of all fields, from which [`encode`] restores the word.
     pub fn values(&self) -> Fields {
         Fields {
             values: self.fields().map(|field| field.raw(self.word)).collect(),
@@ -132,7 +139,7 @@ impl Instruction {
         }
     }
 
-    /// Its text at an address, without a semicolon.
+    /// Returns its text at an address, without a semicolon.
     pub fn text(&self, address: u64) -> String {
         let mut text = String::new();
         print::instruction(self, address, &mut text);
@@ -140,12 +147,12 @@ impl Instruction {
     }
 }
 
-/// The bits of an encoding by field.
+/// Returns the fields of an encoding.
 pub fn fields(isa: &'static Isa, encoding: &Encoding) -> impl Iterator<Item = &'static Field> + use<> {
     slice(isa.lists, encoding.fields).iter().filter_map(|index| isa.fields.get(usize::from(*index)))
 }
 
-/// The word that an encoding makes of the values of its fields.
+/// Returns the word with these field values.
 pub fn encode(isa: &'static Isa, encoding: &Encoding, values: &Fields) -> u128 {
     let mut word = encoding.value | values.ignored & encoding.ignored;
     for (field, value) in fields(isa, encoding).zip(&values.values) {
@@ -155,12 +162,12 @@ pub fn encode(isa: &'static Isa, encoding: &Encoding, values: &Fields) -> u128 {
 }
 
 impl Isa {
-    /// A string of the tables.
+    /// Returns a string of the tables.
     pub fn text(&self, index: u16) -> &'static str {
         self.texts.get(usize::from(index)).copied().unwrap_or("")
     }
 
-    /// A word of its bytes, the lowest first; none if there are not enough.
+    /// Reads a little-endian word; `None` if there are not enough bytes.
     pub fn word(&self, bytes: &[u8]) -> Option<u128> {
         let bytes = bytes.get(..self.word_bytes)?;
         Some(bytes.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte)))
@@ -168,7 +175,7 @@ impl Isa {
 }
 
 impl Field {
-    /// The number in its bits.
+    /// Returns the raw value of the field in a word.
     #[inline]
     pub fn raw(&self, word: u128) -> u64 {
         let [first, second, third] = self.ranges;
@@ -183,7 +190,7 @@ impl Field {
         number
     }
 
-    /// The same, extended by its sign and shifted.
+    /// Returns the value of the field in a word, sign-extended and shifted.
     #[inline]
     pub fn value(&self, word: u128) -> i64 {
         let raw = self.raw(word);
@@ -196,7 +203,7 @@ impl Field {
         extended.wrapping_shl(u32::from(self.shift))
     }
 
-    /// A number in its bits, the rest zero.
+    /// Returns a word that has this field set, and all other bits zero.
     pub fn placed(&self, number: u64) -> u128 {
         let mut word = 0;
         let mut rest = number;
@@ -209,10 +216,10 @@ impl Field {
     }
 }
 
-/// `count` bits from `low`, at most 64.
+/// Returns `count` bits from bit `low` on, at most 64.
 #[inline(always)]
 fn bits(word: u128, low: u8, count: u8) -> u64 {
-    #[expect(clippy::cast_possible_truncation, reason = "the lowest 64 bits are meant")]
+    #[expect(clippy::cast_possible_truncation, reason = "keeps the lowest 64 bits")]
     let low_part = word.wrapping_shr(u32::from(low)) as u64;
     match 1_u64.checked_shl(u32::from(count)) {
         Some(end) => low_part & end.wrapping_sub(1),

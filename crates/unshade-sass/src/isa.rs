@@ -1,22 +1,22 @@
-//! The instruction sets that there are.
+//! The list of instruction sets.
 
 use crate::generated;
 use crate::table::{Isa, Modifier, Operation};
 
-/// All instruction sets, the oldest first.
+/// All instruction sets, oldest first.
 pub static ALL: [&Isa; 2] = [&generated::sm_30::ISA, &generated::sm_35::ISA];
 
-/// The instruction set of an architecture: of 35 for `sm_35`.
+/// Returns the instruction set of an architecture: 35 for `sm_35`.
 pub fn by_architecture(architecture: u32) -> Option<&'static Isa> {
     ALL.into_iter().find(|isa| isa.architectures.contains(&architecture))
 }
 
-/// All operations of all instruction sets.
+/// Returns all operations of all instruction sets.
 pub fn operations() -> &'static [Operation] {
     &generated::operations::OPERATIONS
 }
 
-/// All sets of spellings.
+/// Returns all modifiers.
 pub fn modifiers() -> &'static [Modifier] {
     &generated::operations::MODIFIERS
 }

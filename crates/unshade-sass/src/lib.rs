@@ -1,21 +1,22 @@
-//! NVIDIA's machine code (SASS): words to instructions to text, and back.
+//! NVIDIA machine code (SASS): decoding, encoding, printing, assembling, semantics.
 //!
-//! What is known of the instruction sets stands in tables, `isa/nvidia/*.isa`, from which `isa-gen` writes the constants
-//! that this crate reads. Nothing here knows an operation by name but [`control_flow`], the few that use the stack.
+//! The instruction sets are described in tables, `isa/nvidia/*.isa`, from which `isa-gen` generates the constants
+//! that this crate uses. Only [`control_flow`] and [`liveness`] know operations by name: those with a stack of
+//! addresses, and texture instructions.
 //!
-//! | module | thing |
+//! | module | contents |
 //! |---|---|
-//! | [`table`] | what the tables are made of |
-//! | [`isa`] | the instruction sets that there are |
-//! | [`instruction`] | a decoded word: its operation, operands, modifiers; and the word from them |
-//! | [`semantics`] | what an instruction does, as p-code, and a small interpreter of it |
-//! | [`print`] | text as NVIDIA's tools print it |
-//! | [`assemble`] | text back to words |
+//! | [`table`] | the types of the generated tables |
+//! | [`isa`] | the list of instruction sets |
+//! | [`instruction`] | decoded words: operation, operands, modifiers; and encoding |
+//! | [`semantics`] | what an instruction does, as p-code, with a small interpreter |
+//! | [`print`] | instruction text as NVIDIA's tools print it |
+//! | [`assemble`] | text to words |
 //! | [`control`] | scheduling words |
-//! | [`listing`] | a function, line by line |
-//! | [`control_flow`] | basic blocks, edges, what pushes and takes addresses |
-//! | [`life`] | which registers are live where |
-//! | `reference` | a page for each mnemonic (feature `reference`) |
+//! | [`listing`] | listings of a function |
+//! | [`control_flow`] | basic blocks, edges, the stack of addresses |
+//! | [`liveness`] | live registers and register pressure |
+//! | `reference` | a reference page for each mnemonic (feature `reference`) |
 //!
 //! ```
 //! use unshade_sass::{Instruction, isa};
@@ -40,8 +41,8 @@ pub mod control_flow;
 mod generated;
 pub mod instruction;
 pub mod isa;
-pub mod life;
 pub mod listing;
+pub mod liveness;
 mod number;
 pub mod print;
 #[cfg(feature = "reference")]

@@ -1,4 +1,4 @@
-//! A function, line by line: as `cuobjdump -sass` prints it, or with labels, parameters and what the scheduler is told.
+//! Listings of a function: as `cuobjdump -sass` prints it, or with labels, parameter names and scheduling codes.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -10,42 +10,42 @@ use unshade_core::{Token, TokenKind, TokenSink};
 
 use crate::Instruction;
 use crate::control::{self, Code};
-use crate::number::{Short, hex};
+use crate::number::{ShortText, hex};
 use crate::print;
 use crate::table::{Isa, Kind};
 
 /// The machine code of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Function<'a> {
-    /// Its name, safe to show.
+    /// Its name, already escaped.
     pub name: &'a str,
-    /// How it is encoded.
+    /// Its instruction set.
     pub isa: &'static Isa,
     /// Its words.
     pub bytes: &'a [u8],
-    /// The address of the first word, as branches see it: 0 for a section of its own.
+    /// The address of the first word that branches refer to: 0 if it has its own section.
     pub address: u64,
-    /// Where the first word stands in the file, for source maps.
+    /// The file offset of the first word, for source maps.
     pub file_offset: u64,
 }
 
-/// What is known of a function from outside.
+/// Names and options for a listing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'a> {
-    /// Names of addresses, in ascending order.
+    /// Symbols by address, in ascending order.
     pub symbols: &'a [(u64, &'a str)],
-    /// Parameters: their bytes in constant bank 0, and their names, in ascending order.
+    /// Parameters: byte ranges in constant bank 0, and names, in ascending order.
     pub parameters: &'a [(Range<u64>, &'a str)],
-    /// Whether what the scheduler is told stands behind each instruction.
+    /// Whether to print the scheduling code after each instruction.
     pub control: bool,
 }
 
-/// A word that no instruction has.
+/// A word that is not a valid instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undecoded {
     /// Its address.
     pub address: u64,
-    /// Where it stands in the file.
+    /// Its file offset.
     pub file_offset: u64,
     /// The word.
     pub word: u128,
@@ -54,16 +54,16 @@ pub struct Undecoded {
 /// A word of a function.
 #[derive(Clone, Copy)]
 pub enum Word {
-    /// It steers the scheduler.
+    /// A scheduling word.
     Schedule(u128),
-    /// It is an instruction.
+    /// An instruction.
     Instruction(Instruction),
-    /// It is neither.
+    /// Neither of them.
     Unknown(u128),
 }
 
 impl Word {
-    /// The word itself.
+    /// Returns the word's bits.
     pub fn bits(&self) -> u128 {
         match self {
             Self::Schedule(word) | Self::Unknown(word) => *word,
@@ -72,34 +72,34 @@ impl Word {
     }
 }
 
-/// Where mnemonics stand, as cuobjdump has it; guards end before.
+/// The column of mnemonics, as in cuobjdump; guards are right-aligned before it.
 const MNEMONIC_COLUMN: usize = 35;
 
-/// So much text is put at once where only text is wanted.
+/// The size of text chunks passed to a plain-text sink.
 const CHUNK: usize = 1 << 14;
 
 impl<'a> Function<'a> {
-    /// Addresses and words, in order. Bytes at the end that are less than a word are left out.
+    /// Returns addresses and words, in order. An incomplete last word is left out.
     pub fn words(&self) -> impl Iterator<Item = (u64, Word)> + use<'a> {
         let Self { isa, address, .. } = *self;
         self.bytes.chunks_exact(isa.word_bytes.max(1)).zip(0_u64..).map(move |(bytes, index)| {
-            let place = address.wrapping_add(index.wrapping_mul(isa.word_bytes as u64));
+            let address = address.wrapping_add(index.wrapping_mul(isa.word_bytes as u64));
             let word = isa.word(bytes).unwrap_or(0);
-            // Bundles are aligned to addresses, not to the beginning of the bytes.
-            let slot = place.checked_div(isa.word_bytes as u64).unwrap_or(0);
-            let meaning = if control::is_scheduling(isa, slot, word) {
+            // Bundles are aligned by address, not by offset in `bytes`.
+            let slot = address.checked_div(isa.word_bytes as u64).unwrap_or(0);
+            let decoded = if control::is_scheduling(isa, slot, word) {
                 Word::Schedule(word)
             } else {
                 Instruction::decode(isa, word).map_or(Word::Unknown(word), Word::Instruction)
             };
-            (place, meaning)
+            (address, decoded)
         })
     }
 
-    /// The address of the instruction that comes first from an address on: what steers the scheduler is passed over.
+    /// Returns the address of the first instruction at or after an address, skipping a scheduling word.
     pub fn instruction_from(&self, address: u64) -> u64 {
-        let place = usize::try_from(address.wrapping_sub(self.address)).ok();
-        let bytes = place.and_then(|place| self.bytes.get(place..));
+        let offset = usize::try_from(address.wrapping_sub(self.address)).ok();
+        let bytes = offset.and_then(|offset| self.bytes.get(offset..));
         let slot = address.checked_div(self.isa.word_bytes as u64).unwrap_or(0);
         match bytes.and_then(|bytes| self.isa.word(bytes)) {
             Some(word) if control::is_scheduling(self.isa, slot, word) => {
@@ -109,7 +109,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Words that no instruction has.
+    /// Returns the words that are not valid instructions.
     pub fn undecoded(&self) -> impl Iterator<Item = Undecoded> + use<'a> {
         let Self { address: base, file_offset, .. } = *self;
         self.words().filter_map(move |(address, word)| match word {
@@ -121,9 +121,9 @@ impl<'a> Function<'a> {
         })
     }
 
-    /// Prints it as `cuobjdump -sass` prints the lines of a function: words in comments in one column.
+    /// Prints the lines of the function as `cuobjdump -sass` does, with all words in one column of comments.
     pub fn raw<S: TokenSink + ?Sized>(&self, sink: &mut S) {
-        // The column is known only when all instructions were printed: they are kept.
+        // The column depends on the longest instruction, so all texts are buffered.
         if sink.is_plain_text() {
             self.raw_text(sink);
         } else {
@@ -140,7 +140,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// The same where kinds and links of tokens are not wanted: a line at a time.
+    /// Prints to a sink that ignores kinds and links of tokens, in large chunks.
     fn raw_text<S: TokenSink + ?Sized>(&self, sink: &mut S) {
         let mut record = TextRecord::default();
         let column = self.record(&mut record, TextRecord::guard);
@@ -159,7 +159,7 @@ impl<'a> Function<'a> {
         sink.put(TokenKind::Text, &out);
     }
 
-    /// Keeps the text of all instructions, and says where words stand behind them.
+    /// Records the text of all instructions, and returns the column of the words after them.
     fn record<R: TokenSink + Lines>(&self, record: &mut R, guard_of: impl Fn(&R) -> usize) -> usize {
         let mut widest = 0;
         for (address, word) in self.words() {
@@ -180,7 +180,7 @@ impl<'a> Function<'a> {
         MNEMONIC_COLUMN.saturating_add(widest).saturating_add(2)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a line and where its columns are")]
+    #[expect(clippy::too_many_arguments, reason = "a line and the positions of its columns")]
     fn raw_line<S: TokenSink + ?Sized>(
         &self,
         address: u64,
@@ -194,7 +194,7 @@ impl<'a> Function<'a> {
         let used = match word {
             Word::Schedule(_) => 0,
             Word::Instruction(_) | Word::Unknown(_) => {
-                self.place(address, guard, sink);
+                self.put_address(address, guard, sink);
                 text(sink);
                 MNEMONIC_COLUMN.saturating_sub(guard).saturating_add(width)
             }
@@ -204,7 +204,7 @@ impl<'a> Function<'a> {
         sink.put(TokenKind::Space, "\n");
     }
 
-    /// Prints it for reading: labels at the targets of branches, parameters by name.
+    /// Prints an annotated listing: labels at branch targets, names of parameters.
     pub fn annotated<S: TokenSink + ?Sized>(&self, context: &Context<'_>, sink: &mut S) {
         let targets = self.targets();
         let mut codes: [Option<Code>; 32] = [None; 32];
@@ -218,20 +218,20 @@ impl<'a> Function<'a> {
             match word {
                 Word::Schedule(bits) => {
                     codes = [None; 32];
-                    for (place, code) in codes.iter_mut().skip(1).zip(control::codes(self.isa, bits)) {
-                        *place = Some(code);
+                    for (entry, code) in codes.iter_mut().skip(1).zip(control::codes(self.isa, bits)) {
+                        *entry = Some(code);
                     }
                     continue;
                 }
                 Word::Instruction(instruction) => {
-                    self.place(address, guard_width(&instruction), sink);
+                    self.put_address(address, guard_width(&instruction), sink);
                     print::instruction(&instruction, address, sink);
                     sink.put(TokenKind::Punctuation, ";");
                     let code = codes.get(slot).copied().flatten().filter(|_| context.control);
                     notes(&instruction, address, code, context, sink);
                 }
                 Word::Unknown(bits) => {
-                    self.place(address, 0, sink);
+                    self.put_address(address, 0, sink);
                     unknown(bits, sink);
                 }
             }
@@ -239,7 +239,7 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// Where branches of the function go to, as far as the words say so.
+    /// Returns the targets of direct branches and pushes.
     pub fn targets(&self) -> BTreeSet<u64> {
         let words = self.words().filter_map(|(address, word)| match word {
             Word::Instruction(instruction) => instruction_target(&instruction, address),
@@ -255,9 +255,9 @@ impl<'a> Function<'a> {
         }
     }
 
-    /// `/*0008*/`, and spaces up to where the guard begins.
-    fn place<S: TokenSink + ?Sized>(&self, address: u64, guard: usize, sink: &mut S) {
-        let mut text = Short::new();
+    /// Prints `/*0008*/`, and spaces up to the start of the guard.
+    fn put_address<S: TokenSink + ?Sized>(&self, address: u64, guard: usize, sink: &mut S) {
+        let mut text = ShortText::new();
         text.push(b'/');
         text.push(b'*');
         text.push_digits(address, 4);
@@ -274,7 +274,7 @@ impl<'a> Function<'a> {
     }
 
     fn word_comment<S: TokenSink + ?Sized>(&self, word: u128, sink: &mut S) {
-        let mut text = Short::new();
+        let mut text = ShortText::new();
         for byte in *b"/* 0x" {
             text.push(byte);
         }
@@ -290,19 +290,19 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Where an instruction branches to, or what it pushes; none where only running tells.
+/// Returns the address that an instruction branches to or pushes; `None` if it is not a direct one.
 pub fn instruction_target(instruction: &Instruction, address: u64) -> Option<u64> {
     let target = |kind| matches!(kind, Kind::Relative | Kind::Absolute);
     let operand = instruction.operands().find(|operand| target(operand.kind))?;
     Some(print::target(instruction, operand, address).cast_unsigned())
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
+#[expect(clippy::cast_possible_truncation, reason = "splits the word in halves")]
 fn halves(word: u128) -> [u64; 2] {
     [word as u64, word.wrapping_shr(64) as u64]
 }
 
-/// How long the guard of an instruction is, with the space behind it.
+/// Returns the width of an instruction's guard, including the space after it.
 fn guard_width(instruction: &Instruction) -> usize {
     let mut counter = Counter(0);
     if let Some(guard) = instruction.operands().find(|operand| operand.kind == Kind::Guard) {
@@ -313,7 +313,7 @@ fn guard_width(instruction: &Instruction) -> usize {
 
 fn unknown<S: TokenSink + ?Sized>(word: u128, sink: &mut S) {
     let [low, high] = halves(word);
-    let mut text = Short::new();
+    let mut text = ShortText::new();
     if high != 0 {
         text.push_digits(high, 1);
         text.push_digits(low, 16);
@@ -346,13 +346,13 @@ fn put_label<S: TokenSink + ?Sized>(
     sink.put(TokenKind::Space, "\n");
 }
 
-/// What a listing calls an address that is branched to: `.L_0040`.
+/// Returns the label of a branch target: `.L_0040`.
 pub fn label(address: u64) -> String {
     String::from(label_name(address).as_str())
 }
 
-fn label_name(address: u64) -> Short {
-    let mut text = Short::new();
+fn label_name(address: u64) -> ShortText {
+    let mut text = ShortText::new();
     for byte in *b".L_" {
         text.push(byte);
     }
@@ -360,7 +360,7 @@ fn label_name(address: u64) -> Short {
     text
 }
 
-/// What stands behind an instruction: the target's name, parameters, the scheduler.
+/// Prints the comment after an instruction: the target's name, parameters, scheduling code.
 fn notes<S: TokenSink + ?Sized>(
     instruction: &Instruction,
     address: u64,
@@ -400,7 +400,7 @@ fn notes<S: TokenSink + ?Sized>(
     }
 }
 
-/// So many spaces.
+/// Prints `count` spaces.
 fn spaces<S: TokenSink + ?Sized>(count: usize, sink: &mut S) {
     const SPACES: &str = "                                                                                ";
     let mut rest = count;
@@ -411,13 +411,13 @@ fn spaces<S: TokenSink + ?Sized>(count: usize, sink: &mut S) {
     }
 }
 
-/// Tokens of many lines, kept to be put when more is known.
+/// Tokens of many lines, recorded until the width of the column is known.
 #[derive(Default)]
 struct Record {
     text: String,
-    /// What the tokens are, what they link to, and where they end in the text.
+    /// Kind, link, and end in `text` of each token.
     tokens: Vec<(TokenKind, Option<Link>, usize)>,
-    /// For each line its tokens, its guard, and where its text begins.
+    /// For each line: end in `tokens`, width of the guard, end in `text`.
     ends: Vec<(usize, usize, usize)>,
 }
 
@@ -430,13 +430,13 @@ struct RecordedLine<'a> {
     width: usize,
 }
 
-/// What keeps lines.
+/// A recorder of lines.
 trait Lines {
-    /// Ends the line, and says how long it is.
+    /// Ends the line, and returns its length.
     fn end_line(&mut self, guard: usize) -> usize;
 }
 
-/// How long the guard of a line is, with the space behind it.
+/// Returns the width of a line's guard, including the space after it.
 fn guard_of(line: &str) -> usize {
     if line.starts_with('@') { line.find(' ').map_or(0, |end| end.saturating_add(1)) } else { 0 }
 }
@@ -445,7 +445,7 @@ fn guard_of(line: &str) -> usize {
 #[derive(Default)]
 struct TextRecord {
     text: String,
-    /// For each line its guard, and where its text ends.
+    /// For each line: width of the guard, end in `text`.
     lines: Vec<(u8, u32)>,
 }
 
@@ -485,16 +485,16 @@ impl TokenSink for TextRecord {
 }
 
 impl Record {
-    /// How long the guard of the line is that was put last, with the space behind it.
+    /// Returns the width of the guard of the current line, including the space after it.
     fn guard(&self) -> usize {
         let start = self.ends.last().map_or(0, |end| end.2);
         guard_of(self.text.get(start..).unwrap_or(""))
     }
 
     fn lines(&self) -> impl Iterator<Item = RecordedLine<'_>> {
-        let mut before = (0, 0);
+        let mut previous = (0, 0);
         self.ends.iter().map(move |&(tokens, guard, end)| {
-            let (first, start) = core::mem::replace(&mut before, (tokens, end));
+            let (first, start) = core::mem::replace(&mut previous, (tokens, end));
             RecordedLine {
                 text: &self.text,
                 tokens: self.tokens.get(first..tokens).unwrap_or(&[]),
@@ -545,7 +545,7 @@ impl TokenSink for Record {
     }
 }
 
-/// Takes tokens and keeps only how long they are.
+/// A sink that only counts the length of tokens.
 struct Counter(usize);
 
 impl TokenSink for Counter {

@@ -1,19 +1,19 @@
-//! Numbers as NVIDIA's tools print them.
+//! Number formatting as in NVIDIA's tools.
 
 use core::fmt::Write;
 
-/// A short text that is made without an allocation.
-pub(crate) struct Short {
+/// A short text on the stack.
+pub(crate) struct ShortText {
     bytes: [u8; 48],
     length: usize,
 }
 
-impl Short {
+impl ShortText {
     pub(crate) const fn new() -> Self {
         Self { bytes: [0; 48], length: 0 }
     }
 
-    /// What was written.
+    /// Returns the text.
     #[inline]
     pub(crate) fn as_str(&self) -> &str {
         self.bytes.get(..self.length).and_then(|bytes| core::str::from_utf8(bytes).ok()).unwrap_or("")
@@ -21,34 +21,34 @@ impl Short {
 
     #[inline]
     pub(crate) fn push(&mut self, byte: u8) {
-        if let Some(place) = self.bytes.get_mut(self.length) {
-            *place = byte;
+        if let Some(end) = self.bytes.get_mut(self.length) {
+            *end = byte;
             self.length = self.length.saturating_add(1);
         }
     }
 
-    /// `1f`, with at least so many digits.
+    /// Appends hexadecimal digits, at least `least` of them.
     #[inline]
     pub(crate) fn push_digits(&mut self, value: u64, least: u32) {
         let digits = (64_u32.saturating_sub(value.leading_zeros())).div_ceil(4).max(least).max(1);
-        for place in (0..digits).rev() {
-            let digit = value.wrapping_shr(place.wrapping_mul(4)) & 15;
+        for index in (0..digits).rev() {
+            let digit = value.wrapping_shr(index.wrapping_mul(4)) & 15;
             self.push(b"0123456789abcdef".get(usize::try_from(digit).unwrap_or(0)).copied().unwrap_or(b'0'));
         }
     }
 }
 
-impl Write for Short {
+impl Write for ShortText {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
         text.bytes().for_each(|byte| self.push(byte));
         Ok(())
     }
 }
 
-/// `0x10`, `-0x8`
+/// Formats a hexadecimal number: `0x10`, `-0x8`.
 #[inline]
-pub(crate) fn hex(value: i64) -> Short {
-    let mut text = Short::new();
+pub(crate) fn hex(value: i64) -> ShortText {
+    let mut text = ShortText::new();
     if value < 0 {
         text.push(b'-');
     }
@@ -58,12 +58,12 @@ pub(crate) fn hex(value: i64) -> Short {
     text
 }
 
-/// A number as nvdisasm has it: in C's `%.20g`, from 1e9 on in `%.20e`; those that are none, and minus zero, with a space
-/// after them.
-pub(crate) fn float(value: f64) -> Short {
-    let mut text = Short::new();
+/// Formats a floating-point number as nvdisasm does: with C's `%.20g`, or `%.20e` from 1e9 on. Infinities, NaNs and minus
+/// zero have a trailing space.
+pub(crate) fn float(value: f64) -> ShortText {
+    let mut text = ShortText::new();
     let sign = if value.is_sign_negative() { "-" } else { "+" };
-    // The highest bit of the mantissa tells the quiet from the signalling.
+    // The highest bit of the mantissa is set in quiet NaNs.
     let quiet = value.to_bits() & 1 << 51 != 0;
     let _ = if value.is_nan() {
         write!(text, "{sign}{}NAN ", if quiet { 'Q' } else { 'S' })
@@ -79,18 +79,18 @@ pub(crate) fn float(value: f64) -> Short {
     text
 }
 
-/// `%.20e`
-fn scientific(value: f64, text: &mut Short) -> core::fmt::Result {
-    let mut digits = Short::new();
+/// Formats with `%.20e`.
+fn scientific(value: f64, text: &mut ShortText) -> core::fmt::Result {
+    let mut digits = ShortText::new();
     write!(digits, "{value:.20e}")?;
     let (mantissa, exponent) = digits.as_str().split_once('e').unwrap_or(("0", "0"));
     write!(text, "{mantissa}e+{exponent:0>2}")
 }
 
-/// `%.20g` of a number that is not zero and less than 1e20.
-fn general(value: f64, text: &mut Short) -> core::fmt::Result {
-    // Rust rounds the exact value, as C does: d.ddd…e±x with 20 digits.
-    let mut scientific = Short::new();
+/// Formats with `%.20g`, for nonzero numbers below 1e20.
+fn general(value: f64, text: &mut ShortText) -> core::fmt::Result {
+    // Like C, Rust rounds the exact value: d.ddd…e±x with 20 digits.
+    let mut scientific = ShortText::new();
     write!(scientific, "{:.19e}", value.abs())?;
     let (mantissa, exponent) = scientific.as_str().split_once('e').unwrap_or(("0", "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -117,7 +117,7 @@ fn general(value: f64, text: &mut Short) -> core::fmt::Result {
     Ok(())
 }
 
-/// A half as a double.
+/// Converts a half to a double.
 pub(crate) fn half(bits: u16) -> f64 {
     let (sign, exponent, mantissa) = (bits >> 15, i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));
     let magnitude = match exponent {
@@ -129,7 +129,7 @@ pub(crate) fn half(bits: u16) -> f64 {
     if sign == 1 { -magnitude } else { magnitude }
 }
 
-/// Two to the power of a small number.
+/// Returns 2 to the power of an exponent in the range of normal doubles.
 fn power(exponent: i32) -> f64 {
     f64::from_bits(u64::from(exponent.wrapping_add(1023).cast_unsigned()).wrapping_shl(52))
 }
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_c_prints_them() {
+    fn floats_match_printf() {
         for (value, text) in [
             (f64::from(f32::from_bits(1)), "1.4012984643248170709e-45"),
             (f64::from(f32::from_bits(0x3dcd_0000)), "0.10009765625"),

@@ -1,19 +1,18 @@
-//! Text as NVIDIA's tools print it.
+//! Instruction text as NVIDIA's tools print it.
 //!
-//! An encoding's pieces are put one after the other: words as they stand, spellings of modifiers, operands. How each
-//! kind of operand is written was learned from what nvdisasm 11.2 prints; its oddities (a space after `+INF`, between the
-//! brackets of some constants) are kept, so that listings can be compared.
+//! The pieces of an encoding are printed in order: literal text, spellings of modifiers, operands. The format of operands
+//! follows nvdisasm 11.2, including its oddities (a space after `+INF`, or between the brackets of some constants), so
+//! that listings can be compared.
 
 use unshade_core::token::Link;
 use unshade_core::{Token, TokenKind, TokenSink};
 
 use crate::generated::operations::{REGISTERS, SMALL_NUMBERS};
 use crate::instruction::{Instruction, slice};
-use crate::isa;
 use crate::number::{float, half, hex};
 use crate::table::{Kind, NONE, Operand, Piece};
 
-/// Prints an instruction that stands at an address, without a semicolon.
+/// Prints the instruction at an address, without a semicolon.
 pub fn instruction<S: TokenSink + ?Sized>(instruction: &Instruction, address: u64, sink: &mut S) {
     for piece in slice(instruction.isa.pieces, instruction.encoding.pieces) {
         match *piece {
@@ -34,14 +33,11 @@ pub fn instruction<S: TokenSink + ?Sized>(instruction: &Instruction, address: u6
     }
 }
 
-/// How the value of a modifier's field is spelled.
+/// Returns the spelling of the value that a modifier field selects.
 #[inline]
 pub(crate) fn spelling(instruction: &Instruction, field: u16) -> &'static str {
-    let found = instruction.field(field).and_then(|field| {
-        let modifier = isa::modifiers().get(usize::from(field.modifier))?;
-        modifier.values.get(usize::from(instruction.choice(field)?))
-    });
-    found.map_or("", |value| value.1)
+    let value = instruction.field(field).and_then(|field| instruction.modifier_value(field));
+    value.map_or("", |value| value.1)
 }
 
 /// Prints an operand.
@@ -111,7 +107,7 @@ pub fn operand<S: TokenSink + ?Sized>(
     }
 }
 
-/// Where a branch goes to.
+/// Returns the target of a branch operand.
 pub fn target(instruction: &Instruction, operand: &Operand, address: u64) -> i64 {
     let value = instruction.number(operand.value);
     match operand.kind {
@@ -123,7 +119,7 @@ pub fn target(instruction: &Instruction, operand: &Operand, address: u64) -> i64
     }
 }
 
-/// The number that a floating-point immediate is.
+/// Returns the value of a floating-point immediate.
 pub fn float_value(instruction: &Instruction, operand: &Operand) -> f64 {
     let bits = instruction.number(operand.value).cast_unsigned();
     #[expect(clippy::cast_possible_truncation, reason = "the field is no wider")]
@@ -134,7 +130,7 @@ pub fn float_value(instruction: &Instruction, operand: &Operand) -> f64 {
     }
 }
 
-/// A single as a double. A conversion by the processor need not keep what kind of NaN it was; nvdisasm's is quiet.
+/// Widens a single to a double. NaNs become quiet as in nvdisasm; `f64::from` need not do that.
 fn widened(bits: u32) -> f64 {
     let single = f32::from_bits(bits);
     if single.is_nan() {
@@ -143,7 +139,7 @@ fn widened(bits: u32) -> f64 {
     f64::from(single)
 }
 
-/// `-|~x|` around what is signed, and `.H1` behind it.
+/// Prints the signs around an operand, `-~|x|`, and the selected part, `.H1`.
 #[inline]
 fn signed<S: TokenSink + ?Sized>(
     instruction: &Instruction,
@@ -170,7 +166,7 @@ fn signed<S: TokenSink + ?Sized>(
     }
 }
 
-/// Immediates have their signs behind them.
+/// Prints the signs of an immediate, which follow it as suffixes.
 fn suffixes<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, sink: &mut S) {
     for (part, text) in [(operand.invert, ".INV"), (operand.negate, ".NEG"), (operand.absolute, ".ABS")] {
         if instruction.flag(part) {
@@ -200,7 +196,7 @@ fn register_number<S: TokenSink + ?Sized>(number: u64, zero: u64, sink: &mut S) 
     sink.token(Token { kind: TokenKind::Register, text, link });
 }
 
-/// A number in hexadecimal.
+/// Prints a hexadecimal number.
 #[inline]
 fn put_number<S: TokenSink + ?Sized>(value: i64, sink: &mut S) {
     match usize::try_from(value).ok().and_then(|value| SMALL_NUMBERS.get(value)) {
@@ -235,12 +231,12 @@ fn guard<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, si
 fn constant<S: TokenSink + ?Sized>(
     instruction: &Instruction,
     operand: &Operand,
-    between: &str,
+    separator: &str,
     sink: &mut S,
 ) {
     sink.put(TokenKind::Punctuation, "c[");
     put_number(instruction.number(operand.bank), sink);
-    sink.put(TokenKind::Punctuation, between);
+    sink.put(TokenKind::Punctuation, separator);
     put_number(instruction.number(operand.offset), sink);
     sink.put(TokenKind::Punctuation, "]");
 }
@@ -250,8 +246,8 @@ fn constant_indexed<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &
     put_number(instruction.number(operand.bank), sink);
     sink.put(TokenKind::Punctuation, "][");
     let offset = instruction.number(operand.offset);
-    let named = operand.kind == Kind::ConstantBranch && offset == 0;
-    if is_zero_register(instruction, operand.base) && !named {
+    let prints_zero_register = operand.kind == Kind::ConstantBranch && offset == 0;
+    if is_zero_register(instruction, operand.base) && !prints_zero_register {
         put_number(offset, sink);
     } else {
         register(instruction, operand.base, 0, sink);
@@ -264,7 +260,7 @@ fn memory<S: TokenSink + ?Sized>(instruction: &Instruction, operand: &Operand, s
     sink.put(TokenKind::Punctuation, "[");
     let offset = instruction.number(operand.offset);
     if is_zero_register(instruction, operand.base) && offset != 0 {
-        // Without a register, the offset is an address: it has no sign.
+        // Without a base register, the offset is an unsigned address.
         let unsigned = instruction
             .field(operand.offset)
             .map_or(0, |field| field.raw(instruction.word).wrapping_shl(u32::from(field.shift)));

@@ -1,211 +1,211 @@
-//! What the generated tables are made of.
+//! The types of the generated tables.
 //!
-//! Everything is an index into a flat array, so that an instruction set is a few dozen kilobytes of constants: an
-//! [`Encoding`] names a range of [`Piece`]s (its text), of [`Field`]s (its bits) and of [`Operand`]s. `isa-gen` writes
-//! them from `isa/nvidia/*.isa` and checks there what is relied on here.
+//! Everything is an index into a flat array, so that an instruction set takes a few dozen kilobytes of constants:
+//! an [`Encoding`] has ranges of [`Piece`]s (its text), of [`Field`]s (its bits) and of [`Operand`]s. `isa-gen`
+//! generates the tables from `isa/nvidia/*.isa` and checks the invariants that this crate relies on.
 
 /// No index.
 pub const NONE: u16 = u16::MAX;
 
-/// A value that no instruction may have, in [`Isa::orders`].
+/// An invalid value of a modifier, in [`Isa::orders`].
 pub const INVALID: u16 = u16::MAX;
 
-/// How one family of chips encodes the operations.
+/// An instruction set: how a family of chips encodes the operations.
 #[derive(Debug)]
 pub struct Isa {
     /// Its name: `sm_35`.
     pub name: &'static str,
-    /// What it is, in words.
+    /// Its title, for people.
     pub title: &'static str,
-    /// The numbers of the architectures that share it: 35 for `sm_35`.
+    /// The architectures that use it: 35 for `sm_35`.
     pub architectures: &'static [u32],
-    /// Bytes of an instruction.
+    /// The size of an instruction in bytes.
     pub word_bytes: usize,
-    /// Lowest bit and count of the ranges of bits by which candidates are looked up.
+    /// The bit ranges (lowest bit, count) that form the index into [`Isa::buckets`].
     pub index: &'static [(u8, u8)],
-    /// For each value of these bits, where its candidates begin; one more at the end.
+    /// For each value of these bits, the start of its list in [`Isa::candidates`]; with one more entry at the end.
     pub buckets: &'static [u16],
-    /// Encodings by bucket, the more special before the less.
+    /// Encodings by bucket, sorted from most to least specific.
     pub candidates: &'static [u16],
-    /// Every encoding.
+    /// The encodings.
     pub encodings: &'static [Encoding],
-    /// Pieces of text.
+    /// The pieces of instruction texts.
     pub pieces: &'static [Piece],
-    /// Indices into the two arrays below.
+    /// Indices into `fields` and `operands`.
     pub lists: &'static [u16],
-    /// Bits.
+    /// The fields.
     pub fields: &'static [Field],
-    /// Operands.
+    /// The operands.
     pub operands: &'static [Operand],
-    /// For each number in the bits of a modifier, the value that it stands for, or [`INVALID`].
+    /// For each raw value of a modifier field, the index of the modifier's value, or [`INVALID`].
     pub orders: &'static [u16],
-    /// Slots that semantics name, in the same order in every instruction set; then strings of [`Piece::Text`], other slots,
-    /// alternatives, classes of latency.
+    /// The slots that semantics refer to, in the same order in every instruction set; then the strings of
+    /// [`Piece::Text`], other slots, alternatives and latency classes.
     pub texts: &'static [&'static str],
-    /// Words that steer the scheduler.
+    /// The format of scheduling words.
     pub schedule: Schedule,
 }
 
-/// Where scheduling words stand, and what they look like.
+/// The format and position of scheduling words.
 #[derive(Clone, Copy, Debug)]
 pub struct Schedule {
-    /// One stands first in every so many words, aligned; 0 if there are none.
+    /// The first word of every `every` aligned words is one; 0 if there are none.
     pub every: u64,
-    /// The bits that make it out.
+    /// The bits that identify a scheduling word.
     pub mask: u128,
     /// Their values.
     pub value: u128,
     /// The lowest bit of the first code.
     pub first_code: u8,
-    /// Bits of a code.
+    /// The number of bits of a code.
     pub code_bits: u8,
 }
 
 /// An operation: what an instruction does, however it is encoded.
 #[derive(Debug)]
 pub struct Operation {
-    /// Its name in the tables; the mnemonic, with a suffix where several share one.
+    /// Its name in the tables: the mnemonic, with a suffix where several operations share one.
     pub name: &'static str,
     /// The mnemonic.
     pub mnemonic: &'static str,
-    /// One line on what it does.
+    /// A one-line description.
     pub meaning: &'static str,
-    /// Where execution goes on.
+    /// The kind of control flow.
     pub flow: Flow,
-    /// What it does with its operands.
+    /// How it uses its operands.
     pub operands: &'static [Role],
-    /// Its modifiers: the slot, and into the table of modifiers.
+    /// Its modifiers: slot, and index into the table of modifiers.
     pub modifiers: &'static [(&'static str, u16)],
 }
 
-/// What an operation does with an operand.
+/// How an operation uses an operand.
 #[derive(Clone, Copy, Debug)]
 pub struct Role {
-    /// The slot that it has in encodings.
+    /// The operand's slot in encodings.
     pub slot: &'static str,
     /// Whether it is read.
     pub read: bool,
     /// Whether it is written.
     pub written: bool,
-    /// Its type: `b32`, `f64`, `pred`, `addr`, `label` …, or `?` and the slot of the modifier that says.
+    /// Its type: `b32`, `f64`, `pred`, `addr`, `label` …, or `?` and the slot of the modifier that selects it.
     pub ty: &'static str,
 }
 
-/// Where execution goes on after an operation.
+/// Where execution continues after an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// With the next word.
+    /// At the next word.
     Next,
-    /// At the target, or with the next word where the guard says so.
+    /// At the target, or at the next word if the guard does not hold.
     Branch,
-    /// At a target that is computed.
+    /// At a computed target.
     Indirect,
-    /// At the target, and later after this word.
+    /// At the target, and after its return at the next word.
     Call,
-    /// After the call.
+    /// After the call instruction.
     Return,
-    /// With the next word; a target is pushed on the reconvergence stack.
+    /// At the next word; a target is pushed onto the stack of addresses.
     Push,
-    /// At the target on top of the reconvergence stack.
+    /// At a target popped from the stack of addresses.
     Pop,
-    /// The thread ends.
+    /// Nowhere: the thread exits.
     Exit,
-    /// The thread stops for a debugger or in a fault.
+    /// Nowhere: the thread stops for a debugger or a fault.
     Trap,
 }
 
-/// A set of spellings.
+/// A modifier: a set of values with their spellings.
 #[derive(Debug)]
 pub struct Modifier {
     /// Its name in the tables.
     pub name: &'static str,
-    /// What it chooses, in words.
+    /// A short description.
     pub meaning: &'static str,
     /// Name and spelling of each value.
     pub values: &'static [(&'static str, &'static str)],
 }
 
-/// Which bits make which form of which operation.
+/// The bits of one form of one operation.
 #[derive(Debug)]
 pub struct Encoding {
     /// Fixed bits.
     pub mask: u128,
     /// Their values.
     pub value: u128,
-    /// Bits that mean nothing and are kept.
+    /// Bits without a meaning, which are preserved.
     pub ignored: u128,
-    /// Into the table of operations.
+    /// The operation's index in the table of operations.
     pub operation: u16,
-    /// Into [`Isa::texts`]: the form of the operation, empty for the usual one.
+    /// The form of the operation, an index into [`Isa::texts`]; empty for the usual one.
     pub form: u16,
-    /// Into [`Isa::texts`]: which alternative of its operands it is.
+    /// Which alternative of its operands it is, an index into [`Isa::texts`].
     pub alternative: u16,
-    /// Into [`Isa::texts`]: the class of its latency.
+    /// The latency class, an index into [`Isa::texts`].
     pub latency: u16,
-    /// First of [`Isa::pieces`], and how many.
+    /// Start and count in [`Isa::pieces`].
     pub pieces: (u16, u16),
-    /// First of [`Isa::lists`], and how many: [`Isa::fields`].
+    /// Start and count in [`Isa::lists`], of indices into [`Isa::fields`].
     pub fields: (u16, u16),
-    /// First of [`Isa::lists`], and how many: [`Isa::operands`].
+    /// Start and count in [`Isa::lists`], of indices into [`Isa::operands`].
     pub operands: (u16, u16),
-    /// Whether some value of its modifiers is [`INVALID`].
+    /// Whether a modifier has [`INVALID`] values, so that decoding must check them.
     pub checked: bool,
 }
 
 /// A piece of an instruction's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// The mnemonic: into [`Isa::texts`].
+    /// The mnemonic, an index into [`Isa::texts`].
     Mnemonic(u16),
-    /// Text as it stands: into [`Isa::texts`].
+    /// Literal text, an index into [`Isa::texts`].
     Text(u16),
-    /// The spelling of a modifier: into [`Isa::fields`].
+    /// The spelling of a modifier, an index into [`Isa::fields`].
     Modifier(u16),
-    /// An operand: into [`Isa::operands`].
+    /// An operand, an index into [`Isa::operands`].
     Operand(u16),
 }
 
-/// Bits of a word that make a number.
+/// A field: bits of a word that form a number.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Lowest bit and count of each range, the lowest first; counts of 0 at the end.
+    /// Lowest bit and count of each range, lowest range first; unused ranges have count 0.
     pub ranges: [(u8, u8); 3],
-    /// All bits together.
+    /// The total number of bits.
     pub width: u8,
-    /// Whether the highest is the sign.
+    /// Whether the highest bit is the sign.
     pub signed: bool,
-    /// By how much the number is shifted to the left.
+    /// The number of bits that the value is shifted left by.
     pub shift: u8,
-    /// Whether other fields own the bits.
+    /// Whether the bits belong to other fields, of which this is a second interpretation.
     pub view: bool,
-    /// Into [`Isa::texts`]: the slot.
+    /// The slot, an index into [`Isa::texts`].
     pub slot: u16,
-    /// The set of spellings, or [`NONE`].
+    /// The index of the modifier, or [`NONE`].
     pub modifier: u16,
-    /// Where its values begin in [`Isa::orders`].
+    /// The start of its values in [`Isa::orders`].
     pub order: u16,
 }
 
-/// An operand: its parts as indices into [`Isa::fields`], or [`NONE`].
+/// An operand. Its parts are indices into [`Isa::fields`], or [`NONE`].
 #[derive(Clone, Copy, Debug)]
 pub struct Operand {
-    /// What it is and how it is written.
+    /// What it is and how it is printed.
     pub kind: Kind,
-    /// Into [`Isa::texts`]: the slot.
+    /// The slot, an index into [`Isa::texts`].
     pub slot: u16,
-    /// The number itself.
+    /// The value.
     pub value: u16,
-    /// Negated.
+    /// The sign bit `-`.
     pub negate: u16,
-    /// Its absolute value.
+    /// The absolute-value bit `|…|`.
     pub absolute: u16,
-    /// Every bit inverted.
+    /// The bit `~`, which inverts every bit.
     pub invert: u16,
-    /// The predicate inverted.
+    /// The bit `!`, which inverts a predicate.
     pub not: u16,
-    /// The part of the register.
+    /// The modifier that selects a part of the register.
     pub select: u16,
-    /// The register of an address.
+    /// The base register of an address.
     pub base: u16,
     /// The offset of an address.
     pub offset: u16,
@@ -213,12 +213,12 @@ pub struct Operand {
     pub bank: u16,
 }
 
-/// What an operand is.
+/// The kind of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A general register; all ones is `RZ`.
     Register,
-    /// A general register that is left out, with the comma before it, if it is `RZ`.
+    /// A general register, omitted together with its comma if it is `RZ`.
     OptionalRegister,
     /// The register after the one that is encoded.
     RegisterPlus1,
@@ -226,27 +226,27 @@ pub enum Kind {
     RegisterPlus2,
     /// A predicate; all ones is `PT`.
     Predicate,
-    /// A predicate that is left out, with the comma before it, if it is `PT`.
+    /// A predicate, omitted together with its comma if it is `PT`.
     OptionalPredicate,
     /// `@P0` before the instruction.
     Guard,
     /// `c[bank][offset]`.
     Constant,
-    /// `c[bank] [offset]`, as some operations of Kepler have it.
+    /// `c[bank] [offset]`, as nvdisasm prints it for some Kepler operations.
     ConstantSpaced,
     /// `c[bank][register+offset]`.
     ConstantIndexed,
-    /// The same; `RZ` is written if there is no offset.
+    /// `c[bank][register+offset]`, with `RZ` printed if there is no offset.
     ConstantBranch,
     /// `[register+offset]`.
     Memory,
-    /// A number in hexadecimal.
+    /// A hexadecimal number.
     Integer,
-    /// The same, with its sign before it.
+    /// A hexadecimal number with a separate sign bit.
     NegatedInteger,
-    /// The same, left out with the comma before it when zero.
+    /// A hexadecimal number, omitted together with its comma if it is zero.
     OptionalInteger,
-    /// The same, left out with the space before it when zero.
+    /// A hexadecimal number, omitted together with its space if it is zero.
     TrailingInteger,
     /// A single-precision number.
     Float32,
@@ -254,8 +254,8 @@ pub enum Kind {
     Float64,
     /// A half-precision number.
     Float16,
-    /// An address relative to the next word.
+    /// A branch target, relative to the next word.
     Relative,
-    /// An address.
+    /// An absolute branch target.
     Absolute,
 }

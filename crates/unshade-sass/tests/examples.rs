@@ -1,4 +1,4 @@
-//! Every example of the tables: decoded, printed, encoded, assembled.
+//! Decodes, prints, encodes and assembles every example of the tables.
 
 use unshade_sass::instruction::encode;
 use unshade_sass::{Instruction, assemble, isa};
@@ -26,7 +26,7 @@ fn texts() {
 }
 
 #[test]
-fn words_are_made_of_their_fields() {
+fn fields_encode_to_the_same_word() {
     for (architecture, word, ..) in examples() {
         let isa = isa::by_architecture(architecture).unwrap();
         let instruction = Instruction::decode(isa, word).unwrap();
@@ -35,7 +35,7 @@ fn words_are_made_of_their_fields() {
 }
 
 #[test]
-fn texts_assemble_to_their_words() {
+fn texts_assemble_to_the_same_word() {
     for (architecture, word, address, text) in examples() {
         let isa = isa::by_architecture(architecture).unwrap();
         match assemble::instruction(isa, text, address, word) {
@@ -45,9 +45,9 @@ fn texts_assemble_to_their_words() {
     }
 }
 
-/// `.PASS` is three words' text; here it stands before a NaN, whose text ends in a space.
+/// Three words print as `.PASS`; here it precedes a NaN, whose text ends with a space.
 #[test]
-fn a_listing_keeps_the_word_where_several_have_its_text() {
+fn listing_keeps_the_word_if_several_have_its_text() {
     let isa = isa::by_architecture(30).unwrap();
     for word in [0x1002_c9fb_1097_1c04_u128, 0x1004_c9fb_1097_1c04, 0x1006_c9fb_1097_1c04] {
         let text = Instruction::decode(isa, word).unwrap().text(0);
@@ -58,7 +58,7 @@ fn a_listing_keeps_the_word_where_several_have_its_text() {
 }
 
 #[test]
-fn a_pair_that_ends_behind_the_last_register_comes_back() {
+fn pair_beyond_the_last_register_round_trips() {
     let (isa, word) = (isa::by_architecture(35).unwrap(), 0x7798_0000_ff31_081a);
     let text = Instruction::decode(isa, word).unwrap().text(0);
     assert_eq!(text, "@!P4 ATOM.E.CAS.64 R6, [R66+0x1], R254, R256");
@@ -66,17 +66,17 @@ fn a_pair_that_ends_behind_the_last_register_comes_back() {
 }
 
 #[test]
-fn what_cannot_be_encoded_is_refused() {
+fn invalid_text_is_rejected() {
     let kepler = isa::by_architecture(35).unwrap();
     for (text, column, hint) in [
         ("FADD R1, R2, R300;", 14, "a register up to R254"),
         ("FADD.RU R1, R2, R3;", 5, ".RM"),
-        ("IADD R1, R2, 0x80000;", 14, "20 bits"),
+        ("IADD R1, R2, 0x80000;", 14, "20-bit"),
         ("FADD R1, R2, 0.1;", 14, "lowest 12 bits"),
         ("FADD R1, R2;", 12, "','"),
         ("FADDX R1, R2, R3;", 1, "FADD"),
         ("@P9 FADD R1, R2, R3;", 2, "a predicate"),
-        ("LD.E R0, [R2+0x100000000];", 14, "32 bits"),
+        ("LD.E R0, [R2+0x100000000];", 14, "32-bit"),
         ("", 1, "no instruction"),
     ] {
         let error = assemble::instruction(kepler, text, 0, 0).unwrap_err();

@@ -1,9 +1,9 @@
-//! What instructions do, beside cases that were worked out by hand from NVIDIA's documentation of PTX.
+//! The semantics of instructions, compared with results derived by hand from NVIDIA's PTX documentation.
 
 use unshade_sass::semantics::{Fault, Host, Lifted, Next, Space, State, execute};
 use unshade_sass::{Instruction, assemble, isa};
 
-/// Memory of a few words, by space and address.
+/// A memory of a few words, given by space and address.
 #[derive(Default)]
 struct Memory {
     words: Vec<(Space, u64, u64)>,
@@ -27,18 +27,17 @@ impl Host for Memory {
     }
 }
 
-/// Runs a line of sm_35.
+/// Executes one instruction of sm_35.
 fn run(text: &str, state: &mut State, memory: &mut Memory) -> Next {
     let kepler = isa::by_architecture(35).unwrap();
-    let word =
-        assemble::instruction(kepler, text, 0x40, 0).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    let word = assemble::instruction(kepler, text, 0x40, 0).unwrap_or_else(|error| panic!("{text}: {error}"));
     let instruction = Instruction::decode(kepler, word).unwrap();
     let mut lifted = Lifted::default();
     lifted.lift(&instruction, 0x40);
     execute(&lifted, state, memory).unwrap()
 }
 
-/// What R0 is after a line, with these in R1, R2, R3.
+/// Returns R0 after one instruction, with inputs in R1, R2 and R3.
 fn result(text: &str, inputs: [u32; 3]) -> u32 {
     let mut state = State::default();
     state.registers[1..4].copy_from_slice(&inputs);
@@ -106,14 +105,14 @@ fn floating_point() {
 }
 
 #[test]
-fn the_carry_goes_from_the_lower_to_the_upper_half() {
+fn carry_propagates_from_lower_to_upper_half() {
     let mut state = State::default();
     let mut memory = Memory::default();
     state.registers[2..6].copy_from_slice(&[0xffff_ffff, 1, 1, 2]);
     run("IADD R0.CC, R2, R4", &mut state, &mut memory);
     run("IADD.X R1, R3, R5", &mut state, &mut memory);
     assert_eq!(state.registers[..2], [0, 4]);
-    // 1:0 less 0:1.
+    // 0x1_0000_0000 - 1.
     state.registers[2..6].copy_from_slice(&[0, 1, 1, 0]);
     run("ISUB R0.CC, R2, R4", &mut state, &mut memory);
     run("ISUB.X R1, R3, R5", &mut state, &mut memory);
@@ -151,7 +150,7 @@ fn memory_and_constants() {
     assert_eq!(memory.words.last(), Some(&(Space::Ram, 0x2_0000_0018, 42)));
     run("LD.E R0, [R4+0x8]", &mut state, &mut memory);
     assert_eq!(state.registers[0], 42);
-    // What is not there is told, and nothing is changed.
+    // A failed load reports its address.
     let kepler = isa::by_architecture(35).unwrap();
     let word = assemble::instruction(kepler, "LDS R0, [0x8]", 0, 0).unwrap();
     let mut lifted = Lifted::default();
@@ -174,7 +173,7 @@ fn halves_and_bytes() {
 }
 
 #[test]
-fn conversions_of_what_is_no_number() {
+fn nan_conversions() {
     let nan = 0x7fff_ffff;
     assert_eq!(result("F2I.S32.F32.TRUNC R0, R1", [nan, 0, 0]), 0);
     assert_eq!(result("F2I.U32.F32 R0, R1", [nan, 0, 0]), 0);
@@ -185,7 +184,7 @@ fn conversions_of_what_is_no_number() {
     state.registers[4] = nan;
     run("F2I.U64.F32.TRUNC R0, R4", &mut state, &mut Memory::default());
     assert_eq!(state.registers[..2], [0, 0x8000_0000]);
-    // Infinity less infinity is CUDART_NAN, and what is no number stays what it was.
+    // Infinity minus infinity is CUDART_NAN, and NaN operands keep their payload.
     state.registers[2..6].copy_from_slice(&[0, 0x7ff0_0000, 0, 0xfff0_0000]);
     run("DADD R0, R2, R4", &mut state, &mut Memory::default());
     assert_eq!(state.registers[..2], [0, 0xfff8_0000]);
@@ -202,7 +201,7 @@ fn subnormal_numbers() {
     assert_eq!(result("FMUL.FMZ R0, R1, R2", [infinity, smallest, 0]), 0);
     assert_eq!(result("FADD.FTZ R0, R1, R2", [smallest, 0x8000_0000, 0]), 0);
     assert_eq!(result("FADD R0, R1, R2", [smallest, 0, 0]), smallest);
-    // What is no number is equal and less at once.
+    // A NaN sets both the zero and the sign flag.
     let mut state = State::default();
     state.registers[1] = 0x7fff_ffff;
     run("FADD R0.CC, R1, R2", &mut state, &mut Memory::default());
@@ -210,7 +209,7 @@ fn subnormal_numbers() {
 }
 
 #[test]
-fn wide_minimum_from_the_upper_part_on() {
+fn wide_minimum_starts_with_the_upper_half() {
     for (a, b) in [(0x1_0000_0002_u64, 0x1_0000_0001_u64), (5, 0x1_0000_0000), (u64::MAX, 3), (7, 7)] {
         let mut state = State::default();
         let halves = |value: u64| [value as u32, (value >> 32) as u32];

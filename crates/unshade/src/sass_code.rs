@@ -11,8 +11,8 @@ use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
 use unshade_nv::function::Function;
 use unshade_sass::control_flow::{ControlFlow, jump_tables};
-use unshade_sass::life::{Lives, Row};
 use unshade_sass::listing;
+use unshade_sass::liveness::{LiveRow, Liveness};
 use unshade_sass::table::Isa;
 
 /// So many words that no instruction has are told of in each function.
@@ -140,10 +140,10 @@ impl<'a> Code<'a> {
 }
 
 /// The lives of registers of the functions of a section, in their order.
-pub fn lives(code: &Code<'_>, section: &[FunctionCode<'_>]) -> Vec<Vec<Row>> {
+pub fn lives(code: &Code<'_>, section: &[FunctionCode<'_>]) -> Vec<Vec<LiveRow>> {
     let functions: Vec<_> =
         section.iter().map(|function| (function.words(), code.control_flow(function))).collect();
-    let lives = Lives::new(&functions);
+    let lives = Liveness::new(&functions);
     (0..functions.len()).map(|function| lives.rows(function)).collect()
 }
 

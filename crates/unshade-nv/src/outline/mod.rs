@@ -1,8 +1,8 @@
-//! What stands at which byte of a fat binary, a cubin or PTX.
+//! Outlines: the meaning of every byte of a fat binary, a cubin or PTX.
 //!
-//! [`fatbin`] and [`cubin`] walk in file order and leave no byte out. In a cubin that is the order of offsets, whatever
-//! the order of the table: header, sections, tables, and between them padding or what nothing points at. Sections that
-//! have the very same bytes, as toolkit 13 makes them, are shown once with both names.
+//! [`fatbin`] and [`cubin`] walk in file order and cover every byte. A cubin's pieces are sorted by offset,
+//! whatever the order of its section table: header, sections, tables, and between them padding or unreferenced
+//! bytes. Sections with identical ranges, as toolkit 13 produces them, are shown once with both names.
 
 mod sections;
 
@@ -19,7 +19,7 @@ use core::ops::Range;
 use unshade_core::outline::UNKNOWN;
 use unshade_core::{Escaped, Field, OutlineSink, Reader, Value};
 
-/// Emits the outline of a fat binary: every byte, in file order.
+/// Emits the outline of a fat binary, covering every byte in file order.
 pub fn fatbin(fatbin: &Fatbin<'_>, sink: &mut dyn OutlineSink) {
     let file = fatbin.file();
     let payload = fatbin.payload();
@@ -101,7 +101,7 @@ fn entry_header(entry: &Entry<'_>, sink: &mut dyn OutlineSink) {
     }
     let pair = header.base().saturating_add(u64::from(entry.options_offset));
     if entry.options_offset != 0 {
-        extra.push(Piece::new(pair..pair.saturating_add(8), Content::OptionsPlace));
+        extra.push(Piece::new(pair..pair.saturating_add(8), Content::OptionsLocation));
     }
     if let Ok(Some(options)) = entry.options() {
         let is_records = entry.flags.has(crate::fatbin::Flags::COMPATIBILITY);
@@ -109,13 +109,14 @@ fn entry_header(entry: &Entry<'_>, sink: &mut dyn OutlineSink) {
         extra.push(Piece::new(options.range(), content));
     }
     let at = fields.at();
-    // What name and options leave of the header is padding, so the group is closed without looking for more.
+    // Bytes of the header between name and options are gaps that `emit_pieces` reports, so the group is closed
+    // here without `Fields::close`.
     let Fields { sink, .. } = fields;
     emit_pieces(header, at..header.range().end, extra, None, sink);
     sink.close();
 }
 
-/// Emits the outline of PTX: its text, and the zeros behind it.
+/// Emits the outline of PTX: its text, and the NULs that follow.
 pub fn ptx(ptx: &Ptx<'_>, sink: &mut dyn OutlineSink) {
     let file = ptx.file();
     let end = file.base().saturating_add(ptx.text().len() as u64);
@@ -132,7 +133,7 @@ pub fn ptx(ptx: &Ptx<'_>, sink: &mut dyn OutlineSink) {
     gap(file, end..file.range().end, sink);
 }
 
-/// Emits the outline of a cubin: every byte, in file order.
+/// Emits the outline of a cubin, covering every byte in file order.
 pub fn cubin(cubin: &Cubin<'_>, sink: &mut dyn OutlineSink) {
     let elf = cubin.elf();
     let file = elf.file();
@@ -152,11 +153,11 @@ pub fn cubin(cubin: &Cubin<'_>, sink: &mut dyn OutlineSink) {
     emit_pieces(file, start..file.range().end, pieces, Some(elf), sink);
 }
 
-/// What stands in a range of bytes.
+/// What a range of bytes holds.
 #[derive(Clone, Copy)]
 enum Content<'a> {
     Text(&'static str),
-    OptionsPlace,
+    OptionsLocation,
     Compatibility,
     SectionTable,
     SegmentTable,
@@ -176,7 +177,7 @@ impl<'a> Piece<'a> {
     fn name(&self) -> Cow<'a, str> {
         match &self.content {
             Content::Text(name) => Cow::Borrowed(name),
-            Content::OptionsPlace => "place of the options".into(),
+            Content::OptionsLocation => "location of the options".into(),
             Content::Compatibility => "compatibility records".into(),
             Content::SectionTable => "section table".into(),
             Content::SegmentTable => "segment table".into(),
@@ -188,7 +189,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// Emits what is known of a range in the order of its bytes, and what lies between.
+/// Emits pieces in file order, and the gaps between them.
 fn emit_pieces(
     file: Reader<'_>,
     range: Range<u64>,
@@ -206,7 +207,7 @@ fn emit_pieces(
             continue;
         }
         if start < at {
-            let meaning = format!("{} overlaps what stands before it", piece.name());
+            let meaning = format!("{} overlaps the preceding piece", piece.name());
             unknown(file, at..end, &meaning, sink);
             at = end;
             continue;
@@ -225,7 +226,7 @@ fn emit_pieces(
     gap(file, at..range.end, sink);
 }
 
-/// How long the list of other names of the same bytes may get.
+/// The maximum length of the list of further names of one range.
 const MAX_ALIASES: usize = 1_000;
 
 fn emit_piece(
@@ -240,7 +241,7 @@ fn emit_piece(
     let name = piece.name();
     match (&piece.content, elf) {
         (Content::Text(_), _) => sink.leaf(Field::new(name, Value::Text(data.data()), range)),
-        (Content::OptionsPlace, _) => {
+        (Content::OptionsLocation, _) => {
             let mut fields = Fields::of(data, name.into_owned(), "", sink);
             fields.number("offset", 4, "");
             fields.number("size", 4, "");
@@ -248,7 +249,7 @@ fn emit_piece(
         }
         (Content::Compatibility, _) => {
             sink.open(Field::group(name, range));
-            sections::records(records(data), data, sections::NameOf::Compatibility, sink);
+            sections::records(records(data), data, sections::AttributeNames::Compatibility, sink);
             sink.close();
         }
         (Content::SectionTable, Some(elf)) => sections::section_table(elf, range, sink),
@@ -265,7 +266,7 @@ fn emit_piece(
     }
 }
 
-/// A group whose fields follow each other; each reads its own bytes.
+/// A group of consecutive fields, read one after the other.
 struct Fields<'a, 's> {
     rest: Reader<'a>,
     end: u64,
@@ -288,7 +289,7 @@ impl<'a, 's> Fields<'a, 's> {
         self.rest.offset()
     }
 
-    /// A number of `size` bytes; what is cut off is left to [`Fields::close`].
+    /// A little-endian number of `size` bytes. Truncated fields are left to [`Fields::close`].
     fn number(&mut self, name: &str, size: u64, meaning: &str) {
         let start = self.rest.offset();
         let Ok(bytes) = self.rest.bytes_u64(size) else { return };
@@ -315,14 +316,14 @@ impl<'a, 's> Fields<'a, 's> {
         self.sink.leaf(Field::new(name, Value::Text(text), start..self.rest.offset()));
     }
 
-    /// Ends the group; what no field took is padding or unknown.
+    /// Ends the group; remaining bytes are reported as padding or unknown.
     fn close(self) {
         gap(self.rest, self.rest.offset()..self.end, self.sink);
         self.sink.close();
     }
 }
 
-/// Bytes that nothing points at.
+/// Reports bytes that no structure refers to.
 fn gap(file: Reader<'_>, range: Range<u64>, sink: &mut dyn OutlineSink) {
     if range.start >= range.end {
         return;
@@ -331,7 +332,7 @@ fn gap(file: Reader<'_>, range: Range<u64>, sink: &mut dyn OutlineSink) {
     if bytes.iter().all(|byte| *byte == 0) {
         sink.leaf(Field::new("padding", Value::Bytes(bytes), range));
     } else {
-        unknown(file, range, "nothing points at it", sink);
+        unknown(file, range, "not referenced by any structure", sink);
     }
 }
 
@@ -342,7 +343,7 @@ fn unknown(file: Reader<'_>, range: Range<u64>, why: &str, sink: &mut dyn Outlin
     }
 }
 
-/// The bytes of a range; none if it is outside of the file.
+/// Returns the bytes of a range; empty if it is outside the file.
 fn part<'a>(file: Reader<'a>, range: &Range<u64>) -> Reader<'a> {
     let size = range.end.saturating_sub(range.start);
     let part = file.part(range.start.saturating_sub(file.base()), size);

@@ -1,4 +1,4 @@
-//! The fields of a cubin's header, tables and sections.
+//! The fields of a cubin's ELF header, tables and sections.
 
 use super::{Fields, gap, part, unknown};
 use crate::cubin::Cubin;
@@ -46,7 +46,7 @@ pub(super) fn header(cubin: &Cubin<'_>, sink: &mut dyn OutlineSink) {
     fields.close();
 }
 
-/// The names and sizes of a table's fields; 0 is the size of an address.
+/// Names and sizes of the fields of a table entry; size 0 is that of an address.
 type Layout = &'static [(&'static str, u64)];
 
 const SECTION: Layout = &[
@@ -151,7 +151,7 @@ pub(super) fn segment_table(elf: &Elf<'_>, range: Range<u64>, sink: &mut dyn Out
     sink.close();
 }
 
-/// A section with what is in it.
+/// A section with its contents.
 pub(super) fn section(
     elf: &Elf<'_>,
     section: &Section<'_>,
@@ -165,10 +165,12 @@ pub(super) fn section(
         SectionType::STRTAB => in_group(field, sink, |sink| strings(data, sink)),
         SectionType::SYMTAB => in_group(field, sink, |sink| symbols(elf, section, data, sink)),
         SectionType::CUDA_INFO => {
-            in_group(field, sink, |sink| records(info::records(data), data, NameOf::Attribute, sink));
+            in_group(field, sink, |sink| records(info::records(data), data, AttributeNames::Info, sink));
         }
         SectionType::CUDA_COMPAT_INFO => {
-            in_group(field, sink, |sink| records(info::records(data), data, NameOf::Compatibility, sink));
+            in_group(field, sink, |sink| {
+                records(info::records(data), data, AttributeNames::Compatibility, sink);
+            });
         }
         SectionType::NOTE => in_group(field, sink, |sink| notes(data, sink)),
         SectionType::CUDA_CALLGRAPH => in_group(field, sink, |sink| call_graph(data, sink)),
@@ -229,7 +231,7 @@ fn symbol_meaning(symbol: &Symbol<'_>, field: &str) -> String {
 
 fn relocations(elf: &Elf<'_>, section: &Section<'_>, data: Reader<'_>, sink: &mut dyn OutlineSink) {
     let Ok(Some(table)) = Relocations::of(elf, section) else {
-        return unknown(data, data.range(), "relocations that are cut off", sink);
+        return unknown(data, data.range(), "truncated relocations", sink);
     };
     let symbols = elf.symbols();
     let word = elf.class().word();
@@ -263,29 +265,29 @@ fn relocations(elf: &Elf<'_>, section: &Section<'_>, data: Reader<'_>, sink: &mu
     gap(data, at..data.range().end, sink);
 }
 
-/// Which table the names of records are in.
+/// The attribute names to use for records.
 #[derive(Clone, Copy)]
-pub(super) enum NameOf {
+pub(super) enum AttributeNames {
     /// `.nv.info`.
-    Attribute,
+    Info,
     /// `.nv.compat`.
     Compatibility,
 }
 
-impl NameOf {
+impl AttributeNames {
     fn name(self, record: &Record<'_>) -> String {
         match self {
-            Self::Attribute => format!("{}", record.attribute),
+            Self::Info => format!("{}", record.attribute),
             Self::Compatibility => format!("{}", record.compatibility()),
         }
     }
 }
 
-/// Records, and what is left when one can't be read.
+/// Emits records; what follows an invalid record is reported as unknown.
 pub(super) fn records(
     records: info::Records<'_>,
     data: Reader<'_>,
-    names: NameOf,
+    names: AttributeNames,
     sink: &mut dyn OutlineSink,
 ) {
     let mut at = data.base();
@@ -318,7 +320,7 @@ fn notes(mut data: Reader<'_>, sink: &mut dyn OutlineSink) {
         let size = padded(sizes.0).saturating_add(padded(sizes.1)).saturating_add(12);
         let Ok(note) = data.split(size.min(data.remaining() as u64)) else { return };
         let mut fields = Fields::of(note, "note", "", sink);
-        fields.number("size of the name", 4, "");
+        fields.number("name size", 4, "");
         fields.number("size", 4, "");
         fields.number("type", 4, "");
         fields.text("name", padded(sizes.0));
@@ -331,7 +333,7 @@ fn notes(mut data: Reader<'_>, sink: &mut dyn OutlineSink) {
     gap(data, data.offset()..data.range().end, sink);
 }
 
-/// Pairs of the indices of symbols: who calls whom; a negative second one stands for a kind of callee.
+/// Pairs of symbol indices, caller and callee. A negative callee is a kind of indirect call.
 fn call_graph(mut data: Reader<'_>, sink: &mut dyn OutlineSink) {
     let mut index = 0_u32;
     while data.remaining() >= 8 {

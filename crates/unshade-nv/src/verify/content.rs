@@ -1,6 +1,6 @@
-//! What sections hold: symbols, relocations, records, functions, lines.
+//! Checks of section contents: symbols, relocations, records, functions, line tables.
 
-use super::{is_inside, name_fault, nothing, sections::label};
+use super::{is_inside, no_bytes, sections::label, unreadable_name};
 use crate::attribute::{Attribute, Shape};
 use crate::cubin::{Cubin, INDEX_MASK};
 use crate::elf::FileType;
@@ -19,18 +19,22 @@ pub(super) fn check(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
     let symbols = elf.symbols();
     let count = symbols.map_or(0, |symbols| symbols.count());
     let Some(table) = elf.symbol_section() else {
-        let error = Error::new(ErrorKind::BadValue, elf.file().base(), "there is no table of symbols");
-        diagnostics.error("nv-symbol-table", error.hint("nothing says what functions there are"));
+        let error = Error::new(ErrorKind::BadValue, elf.file().base(), "there is no symbol table");
+        diagnostics.error("nv-symbol-table", error.hint("functions can't be found without it"));
         return;
     };
     let size = u64::from(elf.class().sizes().symbol);
     if table.size.checked_rem(size) != Some(0) || table.entry_size != size {
         diagnostics.error(
             "nv-symbol-table",
-            Error::new(ErrorKind::BadValue, table.header_range.0, "table is not made of whole symbols")
-                .expected(format!("a multiple of {size} bytes"))
-                .found(format!("{} bytes, {} each", table.size, table.entry_size))
-                .within(label(&table)),
+            Error::new(
+                ErrorKind::BadValue,
+                table.header_range.0,
+                "size of the symbol table is not a multiple of its entry size",
+            )
+            .expected(format!("a multiple of {size} bytes"))
+            .found(format!("{} bytes, {} per entry", table.size, table.entry_size))
+            .within(label(&table)),
         );
     }
     if let Some(symbols) = symbols {
@@ -41,7 +45,7 @@ pub(super) fn check(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
     check_relocations(cubin, count, diagnostics);
     let mut unknown = Vec::new();
     if let Some(section) = cubin.common_info() {
-        let bytes = elf.bytes(&section).unwrap_or(nothing());
+        let bytes = elf.bytes(&section).unwrap_or(no_bytes());
         for record in records(bytes) {
             let record = record.map_err(|error| error.within(label(&section)));
             let Some(record) = diagnostics.take("nv-info", record) else { continue };
@@ -64,7 +68,7 @@ fn check_symbol(
     let within =
         |error: Error| error.within(format!("symbol {} {}", symbol.index, Escaped(symbol.name).quoted()));
     if symbol.name_offset != 0
-        && let Some(error) = name_fault(symbols.name(symbol.name_offset), symbol.range.0)
+        && let Some(error) = unreadable_name(symbols.name(symbol.name_offset), symbol.range.0)
     {
         diagnostics.error("nv-symbol", within(error));
     }
@@ -72,21 +76,24 @@ fn check_symbol(
         return;
     }
     let Ok(section) = cubin.elf().section_header(u32::from(symbol.section)) else {
-        let error =
-            Error::new(ErrorKind::OutOfRange, symbol.range.0, "symbol of a section that is not there")
-                .expected(format!("below {}", cubin.elf().section_count()))
-                .found(format!("{}", symbol.section));
+        let error = Error::new(
+            ErrorKind::OutOfRange,
+            symbol.range.0,
+            "symbol refers to a section that does not exist",
+        )
+        .expected(format!("below {}", cubin.elf().section_count()))
+        .found(format!("{}", symbol.section));
         diagnostics.error("nv-symbol", within(error));
         return;
     };
-    // Before a linker laid out memory, the value of a variable in it is its alignment, not its place.
+    // Until the linker has placed a variable without bytes, its value is an alignment, not an offset.
     let is_unplaced = cubin.elf().header().file_type == FileType::RELOCATABLE && !section.kind.has_bytes();
     let value = if is_unplaced { 0 } else { symbol.value };
-    // Names of places in reserved memory stand behind its end.
-    let is_place = symbol.size == 0 && value <= section.size;
+    // Symbols of reserved shared memory have values beyond its end.
+    let is_label = symbol.size == 0 && value <= section.size;
     let is_reserved = symbol.memory() == Some("reserved shared");
-    if !is_place && !is_reserved && !is_inside(value, symbol.size, section.size) {
-        let error = Error::new(ErrorKind::OutOfRange, symbol.range.0, "symbol leaves its section")
+    if !is_label && !is_reserved && !is_inside(value, symbol.size, section.size) {
+        let error = Error::new(ErrorKind::OutOfRange, symbol.range.0, "symbol extends beyond its section")
             .expected(format!("at most {:#x}", section.size))
             .found(format!("{:#x} bytes at {:#x}", symbol.size, symbol.value));
         diagnostics.error("nv-symbol", within(error));
@@ -97,7 +104,7 @@ fn check_relocations(cubin: &Cubin<'_>, symbols: u32, diagnostics: &mut Diagnost
     let elf = cubin.elf();
     for section in elf.headers().filter(|section| section.is_relocations()) {
         let Ok(section) = elf.section(section.index) else { continue };
-        // What is outside of the file is told of the section.
+        // The section checks report sections outside the file.
         let Ok(Some(table)) = Relocations::of(elf, &section) else { continue };
         let within = |error: Error| error.within(label(&section));
         if section.size.checked_rem(table.record_size()) != Some(0) {
@@ -107,7 +114,7 @@ fn check_relocations(cubin: &Cubin<'_>, symbols: u32, diagnostics: &mut Diagnost
                     Error::new(
                         ErrorKind::BadValue,
                         section.header_range.0,
-                        "section is not made of whole relocations",
+                        "size of the section is not a multiple of its entry size",
                     )
                     .expected(format!("a multiple of {} bytes", table.record_size()))
                     .found(format!("{}", section.size)),
@@ -122,28 +129,28 @@ fn check_relocations(cubin: &Cubin<'_>, symbols: u32, diagnostics: &mut Diagnost
                     .within(format!("relocation {index}"))
             };
             if relocation.symbol >= symbols {
-                let error = error("relocation with a symbol that is not there");
+                let error = error("relocation refers to a symbol that does not exist");
                 let error =
                     error.expected(format!("below {symbols}")).found(format!("{}", relocation.symbol));
                 diagnostics.error("nv-relocation", within(error));
             }
             if target.as_ref().is_some_and(|target| relocation.offset >= target.size) {
                 let size = target.as_ref().map_or(0, |target| target.size);
-                let error = error("relocation of a place outside of the section");
+                let error = error("relocation offset is outside its section");
                 let error =
                     error.expected(format!("below {size:#x}")).found(format!("{:#x}", relocation.offset));
                 diagnostics.error("nv-relocation", within(error));
             }
             if relocation.kind.name().is_none() && !unknown {
                 unknown = true;
-                let error = error("relocation of a type that nobody has described");
+                let error = error("undocumented relocation type");
                 diagnostics.note("nv-relocation", within(error.found(format!("{}", relocation.kind.0))));
             }
         }
     }
 }
 
-/// The size of an instruction on a chip.
+/// Returns the size of an instruction in bytes.
 fn instruction_size(arch: u32) -> u64 {
     if arch >= 70 { 16 } else { 8 }
 }
@@ -156,31 +163,32 @@ fn check_function(
     diagnostics: &mut Diagnostics,
 ) {
     let label = function.label();
-    let place = function.symbol.range.0;
-    let error = |message: &'static str| Error::new(ErrorKind::BadValue, place, message).within(label.clone());
+    let symbol = function.symbol.range.0;
+    let error =
+        |message: &'static str| Error::new(ErrorKind::BadValue, symbol, message).within(label.clone());
     let size = instruction_size(cubin.arch());
     let (start, length) = (function.symbol.value, function.symbol.size);
     if start.checked_rem(size) != Some(0) || length.checked_rem(size) != Some(0) {
         diagnostics.error(
             "nv-function",
-            error("code is not made of whole instructions")
+            error("offset or size of the code is not a multiple of the instruction size")
                 .expected(format!("multiples of {size}"))
                 .found(format!("{length} bytes at {start:#x}")),
         );
     }
     if function.section.as_ref().is_some_and(|section| !section.is_code()) {
-        diagnostics.error("nv-function", error("function in a section that is no code"));
+        diagnostics.error("nv-function", error("function is not in a code section"));
     }
     if function.kind != FunctionKind::Kernel {
         return;
     }
     if function.resources(cubin).registers.is_none() {
-        diagnostics.warning("nv-function", error("nothing says how many registers the kernel needs"));
+        diagnostics.warning("nv-function", error("register count of the kernel is missing"));
     }
     let code_size = function.section.as_ref().map(|section| section.size);
     let details = function.details(cubin);
-    if let Some(fault) = &details.fault {
-        diagnostics.error("nv-info", fault.clone());
+    if let Some(error) = &details.fault {
+        diagnostics.error("nv-info", error.clone());
     }
     for record in &details.records {
         check_record(record, symbols, code_size, &label, diagnostics);
@@ -196,7 +204,7 @@ fn check_record(
     label: &str,
     diagnostics: &mut Diagnostics,
 ) {
-    let mut fault = |message: &'static str, limit: u64, found: u64| {
+    let mut report = |message: &'static str, limit: u64, found: u64| {
         let error = Error::new(ErrorKind::OutOfRange, record.range.0, message)
             .expected(format!("below {limit:#x}"))
             .found(format!("{found:#x}"))
@@ -208,31 +216,31 @@ fn check_record(
     match record.attribute.shape() {
         Shape::SymbolNumber => {
             if let Some(bad) = record.symbol_number().and_then(|(symbol, _)| check_symbol(symbol)) {
-                fault("record of a symbol that is not there", u64::from(symbols), bad);
+                report("record refers to a symbol that does not exist", u64::from(symbols), bad);
             }
         }
         Shape::Symbols => {
             if let Some(bad) = record.numbers().find_map(check_symbol) {
-                fault("record of a symbol that is not there", u64::from(symbols), bad);
+                report("record refers to a symbol that does not exist", u64::from(symbols), bad);
             }
         }
         Shape::ParameterBank => {
             if let Some(bad) = record.parameter_bank().and_then(|bank| check_symbol(bank.symbol)) {
-                fault("record of a symbol that is not there", u64::from(symbols), bad);
+                report("record refers to a symbol that does not exist", u64::from(symbols), bad);
             }
         }
         Shape::CodeOffsets => {
             let Some(size) = code_size else { return };
             if let Some(bad) = record.numbers().find(|offset| u64::from(*offset) >= size) {
-                fault("record of an instruction outside of the code", size, u64::from(bad));
+                report("record refers to an instruction outside the code", size, u64::from(bad));
             }
         }
         Shape::BranchTargets => {
             let Some(size) = code_size else { return };
             for branch in record.indirect_branches() {
-                let mut places = core::iter::once(branch.offset).chain(branch.targets());
-                if let Some(bad) = places.find(|offset| u64::from(*offset) >= size) {
-                    fault("record of an instruction outside of the code", size, u64::from(bad));
+                let mut offsets = core::iter::once(branch.offset).chain(branch.targets());
+                if let Some(bad) = offsets.find(|offset| u64::from(*offset) >= size) {
+                    report("record refers to an instruction outside the code", size, u64::from(bad));
                     return;
                 }
             }
@@ -246,7 +254,7 @@ fn note_unknown(record: &Record<'_>, unknown: &mut Vec<Attribute>, diagnostics: 
         unknown.push(record.attribute);
         diagnostics.note(
             "nv-info-unknown",
-            Error::new(ErrorKind::Unsupported, record.range.0, "an attribute that nobody has described")
+            Error::new(ErrorKind::Unsupported, record.range.0, "undocumented attribute")
                 .found(format!("{:#04x}", record.attribute.0)),
         );
     }
@@ -259,57 +267,58 @@ fn check_parameters(
     diagnostics: &mut Diagnostics,
 ) {
     let label = function.label();
-    let place = |parameter: u16| format!("parameter {parameter}");
     let base = u64::from(details.parameter_base(cubin));
     let bank = function.resources(cubin).constants.iter().find(|(bank, _)| *bank == 0).map(|(_, size)| *size);
-    let all = details.parameters_size.map(u64::from);
-    let mut end_before = 0_u64;
+    let total = details.parameters_size.map(u64::from);
+    let mut previous_end = 0_u64;
     let mut parameters = details.parameters.clone();
     parameters.sort_by_key(|parameter| (parameter.offset, parameter.ordinal));
     for parameter in parameters {
         let error = |message: &'static str| {
             Error::new(ErrorKind::OutOfRange, function.symbol.range.0, message)
-                .within(place(parameter.ordinal))
+                .within(format!("parameter {}", parameter.ordinal))
                 .within(label.clone())
         };
         let start = u64::from(parameter.offset);
         let end = start.saturating_add(u64::from(parameter.size));
-        if all.is_some_and(|all| end > all) || bank.is_some_and(|bank| base.saturating_add(end) > bank) {
-            let limit = all.unwrap_or(u64::MAX).min(bank.map_or(u64::MAX, |bank| bank.saturating_sub(base)));
-            let error = error("parameter leaves the constant bank");
+        if total.is_some_and(|total| end > total) || bank.is_some_and(|bank| base.saturating_add(end) > bank)
+        {
+            let limit =
+                total.unwrap_or(u64::MAX).min(bank.map_or(u64::MAX, |bank| bank.saturating_sub(base)));
+            let error = error("parameter extends beyond the constant bank");
             let error = error.expected(format!("at most {limit} bytes")).found(format!("{end}"));
             diagnostics.error("nv-parameters", error);
         }
-        if start < end_before {
-            let error = error("parameter shares bytes with the one before it");
+        if start < previous_end {
+            let error = error("parameter overlaps the previous one");
             diagnostics.error(
                 "nv-parameters",
-                error.expected(format!("an offset of {end_before}")).found(format!("{start}")),
+                error.expected(format!("an offset of {previous_end}")).found(format!("{start}")),
             );
         }
-        end_before = end_before.max(end);
+        previous_end = previous_end.max(end);
     }
 }
 
 fn check_lines(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
     for table in [LineTable::of(cubin), LineTable::of_ptx(cubin)] {
         let Some(table) = diagnostics.take("nv-line-table", table).flatten() else { continue };
-        let mut section = (0, 0);
+        let (mut section, mut size) = (0, 0);
         for row in &table.rows {
             if row.section == 0 {
                 continue;
             }
-            if section.0 != row.section {
-                let size = cubin.elf().section_header(row.section).map_or(0, |section| section.size);
-                section = (row.section, size);
+            if section != row.section {
+                size = cubin.elf().section_header(row.section).map_or(0, |section| section.size);
+                section = row.section;
             }
-            if row.offset > section.1 {
+            if row.offset > size {
                 let error = Error::new(
                     ErrorKind::OutOfRange,
                     cubin.file().base(),
-                    "line table tells of code that is not there",
+                    "line table refers to code that does not exist",
                 )
-                .expected(format!("at most {:#x}", section.1))
+                .expected(format!("at most {size:#x}"))
                 .found(format!("{:#x} in section {}", row.offset, row.section));
                 diagnostics.error("nv-line-table", error);
                 break;

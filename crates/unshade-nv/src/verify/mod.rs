@@ -1,7 +1,7 @@
-//! Are a fat binary, its entries, a cubin and PTX sound?
+//! Verification of fat binaries, their entries, cubins and PTX.
 //!
-//! [`fatbin`], [`cubin`] and [`ptx`] check everything that can be told without decoding instructions. The rules are
-//! listed in [`RULES`] and told in `docs/verify.md`. Findings are in file order.
+//! [`fatbin`], [`cubin`] and [`ptx`] check everything that does not need instructions to be decoded. [`RULES`]
+//! lists the rules, and `docs/verify.md` explains them. Findings are in file order.
 
 mod content;
 mod sections;
@@ -14,33 +14,36 @@ use crate::ptx::Ptx;
 use alloc::format;
 use unshade_core::{Diagnostics, Error, ErrorKind, Escaped, Reader, Result};
 
-/// The rules that a file may break, with what each says.
+/// The rules, each with a one-line description.
 pub const RULES: &[(&str, &str)] = &[
     ("nv-fatbin-header", "The container's version is 1, its header has 16 bytes."),
-    ("nv-fatbin-size", "The size in the container's header is that of its entries."),
-    ("nv-entry-header", "An entry's header is of a known kind and version, and large enough."),
-    ("nv-entry-size", "The payload is all there, and as large as the header says."),
+    ("nv-fatbin-size", "The size in the container's header matches the size of its entries."),
+    ("nv-entry-header", "An entry's header has a known kind and version, and a sufficient size."),
+    ("nv-entry-size", "The payload is complete and has the size that the header states."),
     ("nv-entry-flags", "The flags are known and do not contradict each other."),
-    ("nv-entry-text", "Name and options stand inside of the entry's header."),
-    ("nv-entry-data", "The payload unpacks to the size that the header states."),
-    ("nv-entry-chip", "An entry is for the chip that its cubin is for."),
-    ("nv-elf-header", "The ELF header gives the sizes that its class has, and tables that are there."),
+    ("nv-entry-text", "Name and options are inside the entry's header."),
+    ("nv-entry-data", "The payload decompresses to the size that the header states."),
+    ("nv-entry-chip", "An entry names the same chip as its cubin."),
+    (
+        "nv-elf-header",
+        "The ELF header has the record sizes of its class, and its tables are inside the file.",
+    ),
     ("nv-elf-class", "A cubin is of the 64-bit class."),
     ("nv-toolkit", "ABI, version and flags are those of a known toolkit."),
-    ("nv-section-range", "Every section lies inside of the file."),
-    ("nv-section-overlap", "Sections share no byte, but for those that are the same."),
+    ("nv-section-range", "Every section is inside the file."),
+    ("nv-section-overlap", "Sections do not overlap, except for those with identical ranges."),
     ("nv-section-name", "Every section has a name."),
-    ("nv-section-link", "A section refers to sections and symbols that are there, and of its own function."),
-    ("nv-segment-range", "Every segment lies inside of the file."),
-    ("nv-symbol-table", "There is a table of symbols, of whole entries."),
-    ("nv-symbol", "A symbol has a name, and lies inside of its section."),
-    ("nv-relocation", "A relocation is of a known type, and refers to a symbol and a place that are there."),
-    ("nv-info", "Records can be read, and refer to symbols and code that are there."),
-    ("nv-info-unknown", "An attribute that nobody has described."),
-    ("nv-function", "A function has whole instructions, registers, and records of its own."),
-    ("nv-parameters", "The parameters of a kernel lie inside of its constant bank, and share no byte."),
-    ("nv-line-table", "The line table can be read, and tells of code that is there."),
-    ("nv-ptx", "PTX says its version and what it is for, and is text."),
+    ("nv-section-link", "A section refers to existing sections and symbols, of its own function."),
+    ("nv-segment-range", "Every segment is inside the file."),
+    ("nv-symbol-table", "There is a symbol table, with complete entries."),
+    ("nv-symbol", "A symbol has a name and is inside its section."),
+    ("nv-relocation", "A relocation has a known type, an existing symbol, and an offset inside its section."),
+    ("nv-info", "Records can be read, and refer to existing symbols and code."),
+    ("nv-info-unknown", "An undocumented attribute."),
+    ("nv-function", "A function has complete instructions, a register count, and its own records."),
+    ("nv-parameters", "The parameters of a kernel are inside its constant bank and do not overlap."),
+    ("nv-line-table", "The line table can be read, and refers to existing code."),
+    ("nv-ptx", "PTX states its version and target, and is text."),
 ];
 
 /// Checks a fat binary and everything in it.
@@ -50,7 +53,7 @@ pub fn fatbin(fatbin: &Fatbin<'_>) -> Diagnostics {
     if (fatbin.version, fatbin.header_size) != (1, HEADER_SIZE) {
         diagnostics.error(
             "nv-fatbin-header",
-            Error::new(ErrorKind::BadValue, base.saturating_add(4), "unknown version or size of the header")
+            Error::new(ErrorKind::BadValue, base.saturating_add(4), "unknown header version or size")
                 .expected(format!("version 1, {HEADER_SIZE} bytes"))
                 .found(format!("version {}, {} bytes", fatbin.version, fatbin.header_size))
                 .within("header"),
@@ -59,15 +62,12 @@ pub fn fatbin(fatbin: &Fatbin<'_>) -> Diagnostics {
     let real = (fatbin.file().data().len() as u64).saturating_sub(u64::from(fatbin.header_size));
     if fatbin.payload_size != real {
         let is_cut = fatbin.payload_size > real;
-        let error = Error::new(
-            ErrorKind::OutOfRange,
-            base.saturating_add(8),
-            "size of the entries is not the real one",
-        )
-        .expected(format!("{real}"))
-        .found(format!("{}", fatbin.payload_size))
-        .hint(if is_cut { "the file is cut off" } else { "bytes follow the container" })
-        .within("header");
+        let error =
+            Error::new(ErrorKind::OutOfRange, base.saturating_add(8), "stated size of the entries is wrong")
+                .expected(format!("{real}"))
+                .found(format!("{}", fatbin.payload_size))
+                .hint(if is_cut { "the file is truncated" } else { "bytes follow the container" })
+                .within("header");
         diagnostics.error("nv-fatbin-size", error);
     }
     for entry in fatbin.entries() {
@@ -86,7 +86,7 @@ fn check_entry(entry: &Entry<'_>, diagnostics: &mut Diagnostics) {
     if entry.kind.name().is_none() || entry.version != 0x0101 {
         diagnostics.warning(
             "nv-entry-header",
-            error(ErrorKind::BadValue, 0, "unknown kind or version of the header")
+            error(ErrorKind::BadValue, 0, "unknown kind or header version")
                 .expected("kind 1 or 2, version 0x101")
                 .found(format!("kind {}, version {:#x}", entry.kind.0, entry.version)),
         );
@@ -94,7 +94,7 @@ fn check_entry(entry: &Entry<'_>, diagnostics: &mut Diagnostics) {
     if entry.reserved != 0 {
         diagnostics.note(
             "nv-entry-header",
-            error(ErrorKind::BadValue, 48, "a field that is 0 in all real files")
+            error(ErrorKind::BadValue, 48, "reserved field is not 0")
                 .expected("0")
                 .found(format!("{:#x}", entry.reserved)),
         );
@@ -104,14 +104,14 @@ fn check_entry(entry: &Entry<'_>, diagnostics: &mut Diagnostics) {
     if is_packed && u64::from(entry.packed_size) > entry.padded_size {
         diagnostics.error(
             "nv-entry-size",
-            error(ErrorKind::OutOfRange, 16, "packed size is more than there is room for")
+            error(ErrorKind::OutOfRange, 16, "compressed size is larger than the payload")
                 .expected(format!("at most {}", entry.padded_size))
                 .found(format!("{}", entry.packed_size)),
         );
     }
-    let texts = entry.header.part(u64::from(entry.name_offset), u64::from(entry.name_size)).map(|_| ());
-    if let Err(fault) = texts.and(entry.options().map(|_| ())) {
-        diagnostics.error("nv-entry-text", fault.within(label.clone()));
+    let name = entry.header.part(u64::from(entry.name_offset), u64::from(entry.name_size)).map(|_| ());
+    if let Err(error) = name.and(entry.options().map(|_| ())) {
+        diagnostics.error("nv-entry-text", error.within(label.clone()));
     }
     let rule = if (entry.payload.data().len() as u64) < entry.padded_size {
         "nv-entry-size"
@@ -120,11 +120,11 @@ fn check_entry(entry: &Entry<'_>, diagnostics: &mut Diagnostics) {
     };
     let data = match entry.data() {
         Ok(data) => data,
-        Err(fault) => {
+        Err(error) => {
             diagnostics.push(unshade_core::Diagnostic {
                 severity: unshade_core::Severity::Error,
                 rule,
-                error: fault,
+                error,
             });
             return;
         }
@@ -137,7 +137,7 @@ fn check_entry(entry: &Entry<'_>, diagnostics: &mut Diagnostics) {
         if found.arch() != entry.arch {
             diagnostics.error(
                 "nv-entry-chip",
-                error(ErrorKind::BadValue, 28, "the cubin is for another chip than its entry says")
+                error(ErrorKind::BadValue, 28, "entry and cubin name different chips")
                     .expected(format!("{}", found.arch()))
                     .found(format!("{}", entry.arch)),
             );
@@ -154,23 +154,23 @@ fn check_flags(
     if entry.flags.has(Flags::LZ4) && entry.flags.has(Flags::ZSTD) {
         diagnostics.error(
             "nv-entry-flags",
-            error(ErrorKind::BadValue, 40, "flags of two kinds of compression")
+            error(ErrorKind::BadValue, 40, "flags name two kinds of compression")
                 .expected("LZ4 or Zstandard")
                 .found(format!("{:#x}", entry.flags.0)),
         );
     }
-    // Toolkits 8 and 9 set it; nobody knows what for.
+    // Toolkits 8 and 9 set it; its meaning is unknown.
     const SEEN: u64 = 0x4;
     let unknown = Flags::NAMED.iter().fold(entry.flags.0, |rest, (flag, _)| rest & !flag) & !SEEN;
     if unknown != 0 {
         diagnostics.note(
             "nv-entry-flags",
-            error(ErrorKind::BadValue, 40, "flags that nobody has described").found(format!("{unknown:#x}")),
+            error(ErrorKind::BadValue, 40, "undocumented flags").found(format!("{unknown:#x}")),
         );
     }
 }
 
-/// Puts the name of the surrounding thing before each path.
+/// Prefixes the path of each finding with `label`.
 fn within(findings: Diagnostics, label: &str) -> Diagnostics {
     let mut all = Diagnostics::new();
     for finding in &findings {
@@ -187,18 +187,15 @@ pub fn ptx(ptx: &Ptx<'_>) -> Diagnostics {
     let base = ptx.file().base();
     for (directive, value) in [(".version", ptx.version()), (".target", ptx.target())] {
         if value.is_none() {
-            let error = Error::new(ErrorKind::BadValue, base, "a directive that every file has is missing");
+            let error = Error::new(ErrorKind::BadValue, base, "required directive is missing");
             diagnostics.error("nv-ptx", error.expected(directive).within("PTX"));
         }
     }
-    let is_odd = |byte: &u8| *byte < 0x20 && !matches!(*byte, b'\n' | b'\r' | b'\t');
-    if let Some(place) = ptx.text().iter().position(is_odd) {
-        let byte = ptx.text().get(place..).and_then(|rest| rest.get(..1)).unwrap_or_default();
-        let error = Error::new(
-            ErrorKind::BadValue,
-            base.saturating_add(place as u64),
-            "a character that can't stand in text",
-        );
+    let is_control = |byte: &u8| *byte < 0x20 && !matches!(*byte, b'\n' | b'\r' | b'\t');
+    if let Some(index) = ptx.text().iter().position(is_control) {
+        let byte = ptx.text().get(index..).and_then(|rest| rest.get(..1)).unwrap_or_default();
+        let error =
+            Error::new(ErrorKind::BadValue, base.saturating_add(index as u64), "control character in text");
         diagnostics.error("nv-ptx", error.found(format!("{}", Escaped(byte))).within("PTX"));
     }
     diagnostics
@@ -223,41 +220,45 @@ fn header(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
     };
     let sizes = elf.class().sizes();
     let found = (header.header_size, header.section_size, header.segment_size);
-    // A table that is not there needs no size.
+    // A missing table needs no entry size.
     let is_right = header.header_size == sizes.header
         && (header.sections_offset == 0 || header.section_size == sizes.section)
         && (header.segment_count == 0 || header.segment_size == sizes.segment);
     if !is_right || header.data != 1 {
         diagnostics.error(
             "nv-elf-header",
-            error(0x28, "byte order, or sizes of headers and entries, are not those of its class")
+            error(0x28, "wrong byte order, header size or entry size for this class")
                 .expected(format!("order 1, {}, {}, {}", sizes.header, sizes.section, sizes.segment))
                 .found(format!("order {}, {}, {}, {}", header.data, found.0, found.1, found.2)),
         );
     }
-    for (name, declared, there, place) in [
+    for (name, declared, present, offset) in [
         ("sections", elf.declared_sections(), elf.section_count(), header.sections_offset),
         ("segments", u32::from(header.segment_count), u32::from(elf.segment_count()), header.segments_offset),
     ] {
-        if there < declared {
-            let error = Error::new(ErrorKind::Truncated, base.saturating_add(place), "table leaves the file");
+        if present < declared {
+            let error = Error::new(
+                ErrorKind::Truncated,
+                base.saturating_add(offset),
+                "table extends beyond the file",
+            );
             diagnostics.error(
                 "nv-elf-header",
-                error.expected(format!("{declared} {name}")).found(format!("{there}")).within("ELF header"),
+                error.expected(format!("{declared} {name}")).found(format!("{present}")).within("ELF header"),
             );
         }
     }
     if elf.class() == Class::Elf32 {
-        let error = error(4, "a cubin of the 32-bit class, which toolkit 12 gave up");
+        let error = error(4, "32-bit cubin, which toolkit 12 no longer supports");
         diagnostics.warning("nv-elf-class", error.expected("2").found("1"));
     }
     toolkit(cubin, &error, diagnostics);
 }
 
-/// The toolkits times ten that made cubins of ABI 7.
+/// The toolkit versions times ten that produced cubins of ABI 7.
 const TOOLKITS: core::ops::RangeInclusive<u32> = 40..=129;
 
-/// The chips that have been.
+/// Known chips.
 const CHIPS: core::ops::RangeInclusive<u32> = 10..=129;
 
 fn toolkit(cubin: &Cubin<'_>, error: &dyn Fn(u64, &'static str) -> Error, diagnostics: &mut Diagnostics) {
@@ -271,7 +272,7 @@ fn toolkit(cubin: &Cubin<'_>, error: &dyn Fn(u64, &'static str) -> Error, diagno
     if !is_known {
         diagnostics.warning(
             "nv-toolkit",
-            error(7, "ABI and version of an unknown toolkit")
+            error(7, "unknown combination of ABI and toolkit version")
                 .expected(format!("{old:#x}, 7 and 40 to 129, or {new:#x}, 8 and 1"))
                 .found(format!("{:#x}, {} and {}", header.os_abi, header.abi_version, header.version)),
         );
@@ -289,23 +290,22 @@ fn toolkit(cubin: &Cubin<'_>, error: &dyn Fn(u64, &'static str) -> Error, diagno
     }
 }
 
-/// Whether a range is inside of a section.
+/// Returns whether `size` bytes at `offset` end at or before `limit`.
 fn is_inside(offset: u64, size: u64, limit: u64) -> bool {
     offset.checked_add(size).is_some_and(|end| end <= limit)
 }
 
-/// The result of reading a name, where an empty offset means that there is none to read.
-fn name_fault(name: Result<&[u8]>, base: u64) -> Option<Error> {
+/// Converts a name that can't be read to an error at `base`.
+fn unreadable_name(name: Result<&[u8]>, base: u64) -> Option<Error> {
     match name {
         Ok(_) => None,
         Err(error) => Some(
-            Error::new(ErrorKind::OutOfRange, base, "name lies outside of the section of names")
+            Error::new(ErrorKind::OutOfRange, base, "name is outside the string table")
                 .found(format!("{error}")),
         ),
     }
 }
 
-/// No bytes.
-fn nothing<'a>() -> Reader<'a> {
+fn no_bytes<'a>() -> Reader<'a> {
     Reader::new(&[])
 }

@@ -1,4 +1,4 @@
-//! Sections and segments: where they are, and what they refer to.
+//! Checks of sections and segments: their ranges and references.
 
 use super::is_inside;
 use crate::cubin::{Cubin, INDEX_MASK, Role};
@@ -15,10 +15,10 @@ pub(super) fn check(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
     let names = elf.section(elf.names_index()).ok();
     let mut ranges: Vec<(u64, u64, u32)> = Vec::new();
     for section in elf.sections() {
-        let place = section.header_range.0;
+        let header = section.header_range.0;
         let label = label(&section);
         if section.has_bytes() && !is_inside(section.offset, section.size, size) {
-            let error = Error::new(ErrorKind::OutOfRange, place, "section leaves the file")
+            let error = Error::new(ErrorKind::OutOfRange, header, "section extends beyond the file")
                 .expected(format!("at most {size:#x}"))
                 .found(format!("{:#x} bytes at {:#x}", section.size, section.offset))
                 .within(label.clone());
@@ -31,7 +31,7 @@ pub(super) fn check(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
             None => false,
         };
         if !has_name {
-            let error = Error::new(ErrorKind::OutOfRange, place, "section's name lies outside of the names");
+            let error = Error::new(ErrorKind::OutOfRange, header, "section name is outside the string table");
             diagnostics.error(
                 "nv-section-name",
                 error.found(format!("{:#x}", section.name_offset)).within(label.clone()),
@@ -42,10 +42,13 @@ pub(super) fn check(cubin: &Cubin<'_>, diagnostics: &mut Diagnostics) {
     overlaps(cubin, ranges, diagnostics);
     for (index, segment) in elf.segments().enumerate() {
         if segment.file_size > 0 && !is_inside(segment.offset, segment.file_size, size) {
-            let error =
-                Error::new(ErrorKind::OutOfRange, elf.segment_table().start, "segment leaves the file")
-                    .expected(format!("at most {size:#x}"))
-                    .found(format!("{:#x} bytes at {:#x}", segment.file_size, segment.offset));
+            let error = Error::new(
+                ErrorKind::OutOfRange,
+                elf.segment_table().start,
+                "segment extends beyond the file",
+            )
+            .expected(format!("at most {size:#x}"))
+            .found(format!("{:#x} bytes at {:#x}", segment.file_size, segment.offset));
             diagnostics.error("nv-segment-range", error.within(format!("segment {index}")));
         }
     }
@@ -57,22 +60,22 @@ pub(super) fn label(section: &Section<'_>) -> String {
 
 fn links(cubin: &Cubin<'_>, section: &Section<'_>, label: &str, diagnostics: &mut Diagnostics) {
     let elf = cubin.elf();
-    let place = section.header_range.0;
-    let mut fault = |message: &'static str, expected: String, found: String| {
-        let error = Error::new(ErrorKind::OutOfRange, place, message).expected(expected).found(found);
+    let header = section.header_range.0;
+    let mut report = |message: &'static str, expected: String, found: String| {
+        let error = Error::new(ErrorKind::OutOfRange, header, message).expected(expected).found(found);
         diagnostics.error("nv-section-link", error.within(String::from(label)));
     };
     if section.link >= elf.section_count() {
-        fault(
-            "link is to a section that is not there",
+        report(
+            "section links to a section that does not exist",
             format!("below {}", elf.section_count()),
             format!("{}", section.link),
         );
     }
     if section.is_relocations() {
         if section.info & INDEX_MASK >= elf.section_count() {
-            fault(
-                "relocations of a section that is not there",
+            report(
+                "relocations apply to a section that does not exist",
                 format!("below {}", elf.section_count()),
                 format!("{}", section.info),
             );
@@ -86,23 +89,23 @@ fn links(cubin: &Cubin<'_>, section: &Section<'_>, label: &str, diagnostics: &mu
             owner.kind == SymbolType::FUNCTION && u32::from(owner.section) == section.index
         });
         if !is_right {
-            fault(
-                "code of no function: nothing is known of the registers and records that belong to it",
-                "the symbol of a function in it".into(),
+            report(
+                "code section without a function: its registers and records are unknown",
+                "the symbol of a function in this section".into(),
                 format!("symbol {}", section.info & INDEX_MASK),
             );
         }
         return;
     }
-    let belongs = matches!(role, Role::Shared | Role::Local | Role::Constant(_))
+    let is_per_function = matches!(role, Role::Shared | Role::Local | Role::Constant(_))
         || (role == Role::Info && section.kind == SectionType::CUDA_INFO);
-    if !belongs || function.is_empty() || section.info == 0 {
+    if !is_per_function || function.is_empty() || section.info == 0 {
         return;
     }
     let code = elf.section(section.info & INDEX_MASK).ok();
-    let of = code.as_ref().map(Role::of);
-    if of != Some((Role::Code, function)) {
-        fault(
+    let code_role = code.as_ref().map(Role::of);
+    if code_role != Some((Role::Code, function)) {
+        report(
             "section refers to the code of another function",
             format!(".text.{}", Escaped(function)),
             code.map_or_else(
@@ -113,7 +116,7 @@ fn links(cubin: &Cubin<'_>, section: &Section<'_>, label: &str, diagnostics: &mu
     }
 }
 
-/// Sections that share bytes; those that are the very same are how toolkit 13 names one thing twice.
+/// Reports overlapping sections. Identical ranges are fine: toolkit 13 gives the same bytes two names.
 fn overlaps(cubin: &Cubin<'_>, mut ranges: Vec<(u64, u64, u32)>, diagnostics: &mut Diagnostics) {
     let elf = cubin.elf();
     ranges.sort_unstable();
@@ -125,10 +128,10 @@ fn overlaps(cubin: &Cubin<'_>, mut ranges: Vec<(u64, u64, u32)>, diagnostics: &m
             let error = Error::new(
                 ErrorKind::BadValue,
                 elf.file().base().saturating_add(start),
-                "section shares bytes with another",
+                "section overlaps another section",
             )
             .expected(format!("a start at {:#x} or later", last.1))
-            .found(format!("{start:#x}, inside of {}", name(last.2)))
+            .found(format!("{start:#x}, inside {}", name(last.2)))
             .within(name(index));
             diagnostics.error("nv-section-overlap", error);
         }

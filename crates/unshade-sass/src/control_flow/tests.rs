@@ -2,7 +2,7 @@ use super::*;
 use crate::{assemble, isa};
 use alloc::string::String;
 
-/// The bytes of instructions of sm_35, the first at address 0.
+/// Assembles instructions of sm_35, the first at address 0.
 fn bytes(lines: &[&str]) -> Vec<u8> {
     let isa = isa::by_architecture(35).unwrap();
     let words = lines.iter().zip((0..).step_by(8)).map(|(line, address)| {
@@ -26,16 +26,16 @@ fn edges(flow: &ControlFlow) -> Vec<String> {
 }
 
 #[test]
-fn threads_meet_where_ssy_said() {
+fn joins_lead_to_the_target_of_ssy() {
     let flow = flow(&["SSY 0x28", "@P0 BRA 0x20", "MOV R0, R1", "@P1 NOP.S", "MOV.S R0, R2", "EXIT"], &[]);
     assert_eq!(edges(&flow), ["0-not taken->1", "0-taken->2", "1-not taken->2", "1-join->3", "2-join->3"]);
-    assert_eq!(flow.leaves(), [(3, Leaving::Exit)]);
+    assert_eq!(flow.exits(), [(3, FunctionExit::Exit)]);
     assert_eq!(flow.blocks()[2].addresses, 0x20..0x28);
     assert_eq!((flow.block_at(0x18), flow.block_at(0x30)), (Some(1), None));
 }
 
 #[test]
-fn break_takes_what_was_pushed_since() {
+fn break_pops_later_entries() {
     let lines =
         ["PBK 0x38", "PCNT 0x28", "SSY 0x20", "@P0 BRK", "@P1 CONT", "@P2 BRA 0x8", "BRA 0x28", "RET"];
     let flow = flow(&lines, &[]);
@@ -52,30 +52,33 @@ fn break_takes_what_was_pushed_since() {
             "4-always->3"
         ]
     );
-    // The loop over PCNT leaves ever more on the stack.
-    assert!(flow.is_cut());
-    assert_eq!(flow.leaves(), [(5, Leaving::Return)]);
+    // Every iteration of the loop over PCNT leaves an entry on the stack.
+    assert!(flow.is_incomplete());
+    assert_eq!(flow.exits(), [(5, FunctionExit::Return)]);
     assert_eq!(flow.loops().all().len(), 2);
 }
 
 #[test]
-fn returns_go_to_what_pret_said() {
+fn returns_lead_to_the_target_of_pret() {
     let flow = flow(&["PRET 0x18", "BRA 0x100", "NOP", "EXIT"], &[]);
     assert_eq!(edges(&flow), ["0-return->2", "1-next->2"]);
-    assert_eq!(flow.leaves(), [(0, Leaving::Outside(0x100)), (2, Leaving::Exit)]);
+    assert_eq!(flow.exits(), [(0, FunctionExit::Outside(0x100)), (2, FunctionExit::Exit)]);
     assert!(!flow.dominators().is_reached(1));
 }
 
 #[test]
-fn what_nothing_pushed_is_told() {
+fn unmatched_pops_are_reported() {
     let flow = flow(&["@P0 BRK", "NOP.S", "BRX R0 0x20", "@!PT EXIT"], &[(0x10, 0), (0x10, 0x18)]);
     assert_eq!(edges(&flow), ["0-not taken->1", "2-indirect->0", "2-indirect->3"]);
-    let unmatched = Leaving::Unmatched;
-    assert_eq!(flow.leaves(), [(0, unmatched(Cause::Break)), (1, unmatched(Cause::Join)), (3, Leaving::End)]);
+    let unmatched = FunctionExit::Unmatched;
+    assert_eq!(
+        flow.exits(),
+        [(0, unmatched(Cause::Break)), (1, unmatched(Cause::Join)), (3, FunctionExit::End)]
+    );
 }
 
 #[test]
-fn tables_are_found() {
+fn jump_tables_are_found() {
     let lines = ["LDC R4, c[0x2][R5+0x8]", "BRX R4 -0x10", "NOP", "EXIT", "EXIT"];
     let bytes = bytes(&lines);
     let isa = isa::by_architecture(35).unwrap();
@@ -89,15 +92,15 @@ fn tables_are_found() {
 }
 
 #[test]
-fn hostile_code_takes_time_of_its_length() {
-    // Every word pushes and branches back: endlessly many stacks.
+fn hostile_code_takes_linear_time() {
+    // Every word pushes and branches back: the number of stacks is unbounded.
     let isa = isa::by_architecture(35).unwrap();
     let word = |line, address| assemble::instruction(isa, line, address, 0).unwrap();
     let (push, back) = (word("SSY 0x10", 0), word("@P0 BRA 0x0", 8));
     let words = (0..1 << 16).map(|index| u64::try_from(if index % 2 == 0 { push } else { back }).unwrap());
     let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
     let flow = ControlFlow::new(&Function { name: "f", isa, bytes: &bytes, address: 0, file_offset: 0 }, &[]);
-    assert!(flow.is_cut() && flow.edges().len() < 1 << 17);
+    assert!(flow.is_incomplete() && flow.edges().len() < 1 << 17);
     let half = Function { name: "f", isa, bytes: &bytes[..12], address: 3, file_offset: 0 };
     assert_eq!(ControlFlow::new(&half, &[]).blocks().len(), 1);
     assert!(ControlFlow::new(&Function { bytes: &[], ..half }, &[]).blocks().is_empty());

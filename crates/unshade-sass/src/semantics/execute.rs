@@ -1,4 +1,4 @@
-//! Runs p-code on the state of a thread.
+//! The p-code interpreter.
 
 use alloc::vec::Vec;
 
@@ -6,10 +6,10 @@ use super::lift::{Lifted, masked};
 use super::table::{Code, FIRST_PREDICATE, FLAGS};
 use super::{Space, Varnode, functions};
 
-/// What a thread has of its own.
+/// The registers and flags of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// General registers; the last is never read or written, as it is always zero.
+    /// General registers; the last one, `RZ`, is neither read nor written.
     pub registers: [u32; 256],
     /// The condition code and the predicates, in the order of [`FLAGS`].
     pub flags: [bool; FLAGS.len()],
@@ -22,7 +22,7 @@ impl Default for State {
 }
 
 impl State {
-    /// A predicate; those from 7 on are true.
+    /// Returns a predicate; those from 7 on are true.
     pub fn predicate(&self, number: usize) -> bool {
         self.flags
             .get(number.saturating_add(usize::try_from(FIRST_PREDICATE).unwrap_or(0)))
@@ -31,70 +31,70 @@ impl State {
     }
 }
 
-/// What is outside of a thread: memory and the functions that are not pure.
+/// The environment of a thread: memory, and the functions that are not pure.
 pub trait Host {
-    /// So many bits at an address.
+    /// Reads `width` bits.
     ///
     /// # Errors
     ///
-    /// Why that can't be read.
+    /// If the address can't be read.
     fn load(&mut self, space: Space, address: u64, width: u8) -> Result<u64, Fault>;
 
-    /// Writes so many bits.
+    /// Writes `width` bits.
     ///
     /// # Errors
     ///
-    /// Why that can't be written.
+    /// If the address can't be written.
     fn store(&mut self, space: Space, address: u64, value: u64, width: u8) -> Result<(), Fault>;
 
-    /// Calls a function by its name; the result is cut to its width.
+    /// Calls a function by name; the result is truncated to the function's output width.
     ///
     /// # Errors
     ///
-    /// Why it can't be called.
+    /// If it can't be called.
     fn call(&mut self, name: &'static str, inputs: &[u64]) -> Result<u64, Fault>;
 }
 
-/// Why an instruction could not be run.
+/// Why an instruction could not be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The host has nothing at this address.
+    /// The host can't access this address.
     Address(Space, u64),
     /// The host does not know this function.
     Function(&'static str),
-    /// The p-code is not what a lifted instruction has.
+    /// The p-code is not valid.
     Malformed,
 }
 
-/// Where execution goes on.
+/// Where execution continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// With the next instruction.
+    /// At the next instruction.
     Following,
     /// At an address.
     Goto(u64),
-    /// At an address, and after its return with the next instruction.
+    /// At an address, and after its return at the next instruction.
     Call(u64),
     /// After the call.
     Return,
-    /// Nowhere: the thread has ended.
+    /// Nowhere: the thread has exited.
     Exit,
 }
 
-/// Runs an instruction's p-code.
+/// Executes an instruction's p-code.
 ///
 /// # Errors
 ///
-/// What the host says of memory and functions.
+/// Errors of the host, and p-code that is not valid.
 pub fn execute<H: Host + ?Sized>(lifted: &Lifted, state: &mut State, host: &mut H) -> Result<Next, Fault> {
-    let most = lifted
+    let temporaries = lifted
         .ops()
         .iter()
         .flat_map(|op| op.output)
-        .filter(|place| place.space == Space::Temporary)
-        .map(|place| place.offset);
-    let count = most.max().map_or(0, |most| most.saturating_add(1));
+        .filter(|output| output.space == Space::Temporary)
+        .map(|output| output.offset);
+    let count = temporaries.max().map_or(0, |last| last.saturating_add(1));
     let mut running =
         Running { state, host, temporaries: alloc::vec![0; usize::try_from(count).unwrap_or(0)] };
     let mut at = 0;
@@ -124,7 +124,7 @@ pub fn execute<H: Host + ?Sized>(lifted: &Lifted, state: &mut State, host: &mut 
             Code::Return => return Ok(Next::Return),
             Code::Exit => return Ok(Next::Exit),
             Code::Load(space) => {
-                running.host.load(space, first, op.output.map_or(32, |place| place.width))?
+                running.host.load(space, first, op.output.map_or(32, |output| output.width))?
             }
             Code::Store(space) => {
                 let (value, width) =
@@ -139,11 +139,11 @@ pub fn execute<H: Host + ?Sized>(lifted: &Lifted, state: &mut State, host: &mut 
                     _ => running.host.call(function.name, &values)?,
                 }
             }
-            code => operate(code, &values, width, op.output.map_or(32, |place| place.width))
+            code => operate(code, &values, width, op.output.map_or(32, |output| output.width))
                 .ok_or(Fault::Malformed)?,
         };
-        if let Some(place) = op.output {
-            running.write(place, masked(result, place.width))?;
+        if let Some(output) = op.output {
+            running.write(output, masked(result, output.width))?;
         }
     }
     Ok(Next::Following)
@@ -175,13 +175,13 @@ impl<H: Host + ?Sized> Running<'_, H> {
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "halves of a number of 64 bits")]
-    fn write(&mut self, place: Varnode, value: u64) -> Result<(), Fault> {
-        let index = usize::try_from(place.offset).unwrap_or(usize::MAX);
-        match place.space {
+    #[expect(clippy::cast_possible_truncation, reason = "splits a 64-bit value in halves")]
+    fn write(&mut self, varnode: Varnode, value: u64) -> Result<(), Fault> {
+        let index = usize::try_from(varnode.offset).unwrap_or(usize::MAX);
+        match varnode.space {
             Space::Register => {
                 *self.state.registers.get_mut(index).ok_or(Fault::Malformed)? = value as u32;
-                if place.width > 32 {
+                if varnode.width > 32 {
                     let high =
                         self.state.registers.get_mut(index.saturating_add(1)).ok_or(Fault::Malformed)?;
                     *high = value.wrapping_shr(32) as u32;
@@ -195,22 +195,22 @@ impl<H: Host + ?Sized> Running<'_, H> {
     }
 }
 
-/// The number of a width, with its sign.
+/// Sign-extends a number of a width.
 fn signed(value: u64, width: u8) -> i64 {
     let unused = 64_u32.saturating_sub(u32::from(width));
     value.wrapping_shl(unused).cast_signed().wrapping_shr(unused)
 }
 
-/// One operator of p-code. Inputs are numbers of a width, the result is cut to its own by the caller.
+/// Evaluates a p-code operator on inputs of `width` bits. The caller truncates the result to `out` bits.
 ///
-/// None for what is no operator.
+/// Returns `None` if the code is not an operator on values.
 #[inline]
 pub fn operate(code: Code, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
     let first = inputs.first().copied().unwrap_or(0);
     let second = inputs.get(1).copied().unwrap_or(0);
     let (a, b) = (signed(first, width), signed(second, width));
-    let top = u32::from(width);
-    let small = u32::try_from(second).unwrap_or(u32::MAX);
+    let bits = u32::from(width);
+    let shift = u32::try_from(second).unwrap_or(u32::MAX);
     let truth = u64::from;
     Some(match code {
         Code::Copy | Code::ZeroExtend | Code::Low => first,
@@ -221,20 +221,20 @@ pub fn operate(code: Code, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
         Code::Or => first | second,
         Code::Xor => first ^ second,
         Code::ShiftLeft => {
-            if small < top {
-                first.wrapping_shl(small)
+            if shift < bits {
+                first.wrapping_shl(shift)
             } else {
                 0
             }
         }
         Code::ShiftRight => {
-            if small < top {
-                first.wrapping_shr(small)
+            if shift < bits {
+                first.wrapping_shr(shift)
             } else {
                 0
             }
         }
-        Code::ShiftRightSigned => a.wrapping_shr(small.min(top.saturating_sub(1))).cast_unsigned(),
+        Code::ShiftRightSigned => a.wrapping_shr(shift.min(bits.saturating_sub(1))).cast_unsigned(),
         Code::Negate => first.wrapping_neg(),
         Code::Not => !first,
         Code::Equal => truth(first == second),
@@ -256,14 +256,14 @@ pub fn operate(code: Code, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
         Code::BoolNot => truth(first == 0),
         Code::SignExtend => a.cast_unsigned(),
         Code::High => first.wrapping_shr(u32::from(out)),
-        Code::Concat => first.wrapping_shl(top) | second,
+        Code::Concat => first.wrapping_shl(bits) | second,
         Code::PopCount => u64::from(first.count_ones()),
-        Code::LeadingZeros => u64::from(first.leading_zeros().saturating_sub(64_u32.saturating_sub(top))),
+        Code::LeadingZeros => u64::from(first.leading_zeros().saturating_sub(64_u32.saturating_sub(bits))),
         _ => return floating(code, first, second, width, out),
     })
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "numbers of 32 bits in 64")]
+#[expect(clippy::cast_possible_truncation, reason = "32-bit values in a u64")]
 fn floating(code: Code, first: u64, second: u64, width: u8, out: u8) -> Option<u64> {
     let truth = u64::from;
     let (a, b) = (functions::wide(first, width), functions::wide(second, width));

@@ -1,23 +1,23 @@
-//! The named functions that make numbers of numbers.
+//! The pure named functions of p-code.
 //!
-//! Arithmetic is IEEE 754's, with the roundings that instructions say (0 to nearest even, 1 down, 2 up, 3 towards zero).
-//! Singles and halves that are not numbers have all bits of the fraction set, as the CUDA programming guide says; doubles
-//! keep the first operand that is none, made quiet, and what is no number of numbers is `CUDART_NAN`, 0xfff8000000000000.
-//! What MUFU gives is rounded from the exact value here, where the chip's own last bits may differ; it takes subnormal
-//! numbers for zero, as PTX says of `.approx.ftz`.
+//! Arithmetic follows IEEE 754, with the rounding mode of the instruction (0 nearest even, 1 down, 2 up, 3 toward zero).
+//! NaN results of singles and halves have all bits of the fraction set, as in the CUDA programming guide. NaN results of
+//! doubles are the first NaN operand, made quiet, or `CUDART_NAN`, 0xfff8000000000000, if no operand is a NaN. Results of
+//! MUFU are rounded from the exact value; a chip's last bits may differ. MUFU treats subnormal inputs as zero, as PTX
+//! specifies for `.approx.ftz`.
 
 use rustc_apfloat::ieee::{Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::{surface, video};
 
-/// The result of a function that is pure; none for the others.
+/// Returns the result of a pure function; `None` for other functions.
 pub fn call(name: &str, inputs: &[u64]) -> Option<u64> {
     let at = |index: usize| inputs.get(index).copied().unwrap_or(0);
-    #[expect(clippy::cast_possible_truncation, reason = "numbers of 32 bits in 64")]
+    #[expect(clippy::cast_possible_truncation, reason = "32-bit values in a u64")]
     let float = |index: usize| f32::from_bits(at(index) as u32);
     let wide = |index: usize| f64::from_bits(at(index));
-    #[expect(clippy::cast_possible_truncation, reason = "numbers of 32 bits in 64")]
+    #[expect(clippy::cast_possible_truncation, reason = "32-bit values in a u64")]
     let word = |index: usize| at(index) as u32;
     let s = |index: usize| Single::from_bits(u128::from(at(index)));
     let d = |index: usize| Double::from_bits(u128::from(at(index)));
@@ -83,8 +83,8 @@ pub fn call(name: &str, inputs: &[u64]) -> Option<u64> {
     })
 }
 
-/// What a coordinate of a surface is clamped by.
-#[expect(clippy::cast_possible_truncation, reason = "numbers of 32 bits in 64")]
+/// Returns the arguments of SUCLAMP.
+#[expect(clippy::cast_possible_truncation, reason = "32-bit values in a u64")]
 fn clamp(inputs: &[u64]) -> surface::Clamp {
     let word = |index: usize| inputs.get(index).copied().unwrap_or(0) as u32;
     surface::Clamp {
@@ -97,14 +97,14 @@ fn clamp(inputs: &[u64]) -> surface::Clamp {
     }
 }
 
-/// A function of MUFU.
-#[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
+/// Evaluates a function of MUFU.
+#[expect(clippy::cast_possible_truncation, reason = "rounds to single precision")]
 fn approximate(bits: u32, function: fn(f64) -> f64) -> u64 {
     let result = function(f64::from(f32::from_bits(flushed(bits)))) as f32;
     if result.is_nan() { 0x7fff_ffff } else { u64::from(flushed(result.to_bits())) }
 }
 
-/// The same of the upper half of a double, whose lower half is zero.
+/// Evaluates a function of MUFU on the upper half of a double, whose lower half is zero.
 fn approximate_high(bits: u32, function: fn(f64) -> f64) -> u64 {
     let flushed = |bits: u64| if bits & 0x7ff0_0000_0000_0000 == 0 { bits & 1 << 63 } else { bits };
     let value = function(f64::from_bits(flushed(u64::from(bits).wrapping_shl(32))));
@@ -120,33 +120,33 @@ fn round(number: u64) -> Round {
     }
 }
 
-/// A single or double as a double.
-#[expect(clippy::cast_possible_truncation, reason = "numbers of 32 bits in 64")]
+/// Converts a single or double to a double.
+#[expect(clippy::cast_possible_truncation, reason = "32-bit values in a u64")]
 pub(super) fn wide(bits: u64, width: u8) -> f64 {
     if width == 32 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) }
 }
 
-/// A double as a single or double.
+/// Converts a double to a single or double.
 pub(super) fn narrow(value: f64, width: u8) -> u64 {
     if width == 32 { single(value) } else { double(value) }
 }
 
-/// The bits of a number that is rounded to single precision.
-#[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
+/// Rounds to single precision; returns the bits.
+#[expect(clippy::cast_possible_truncation, reason = "rounds to single precision")]
 pub(super) fn single(value: impl Into<f64>) -> u64 {
     let value = value.into() as f32;
     if value.is_nan() { 0x7fff_ffff } else { u64::from(value.to_bits()) }
 }
 
-/// What is no number of numbers, as a double.
+/// The NaN result of double operations whose operands are not NaNs.
 const NO_DOUBLE: u64 = 0xfff8_0000_0000_0000;
 
-/// The bits of a double; what is no number is made quiet.
+/// Returns the bits of a double, with NaNs made quiet.
 pub(super) fn double(value: f64) -> u64 {
     if value.is_nan() { value.to_bits() | 1 << 51 } else { value.to_bits() }
 }
 
-/// The bits of the result of an operation on doubles.
+/// Returns the bits of the result of an operation on doubles; a NaN follows the rules above.
 pub(super) fn double_of(value: f64, operands: &[u64]) -> u64 {
     if !value.is_nan() {
         return value.to_bits();
@@ -171,7 +171,7 @@ fn flushed(bits: u32) -> u32 {
     if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
 }
 
-/// Of a number and what is none, the number; minus zero is less than zero.
+/// Returns the minimum or maximum. Numbers win over NaNs; minus zero is less than zero.
 fn smaller(a: f64, b: f64, larger: bool) -> f64 {
     if a.is_nan() {
         return b;
@@ -183,7 +183,7 @@ fn smaller(a: f64, b: f64, larger: bool) -> f64 {
     if first == larger { b } else { a }
 }
 
-/// The product times a power of two, rounded once: D2, D4, D8, M8, M4, M2 divide and multiply.
+/// Multiplies and scales by a power of two (D2, D4, D8, M8, M4, M2 divide and multiply), rounding once.
 fn scaled(a: u64, b: u64, rounding: u64, scale: u64) -> Single {
     let power = match scale {
         1 => -1,
@@ -194,7 +194,7 @@ fn scaled(a: u64, b: u64, rounding: u64, scale: u64) -> Single {
         6 => 1,
         _ => 0,
     };
-    // The exact product of two singles is a double; scaling it is exact, too.
+    // A double holds the product of two singles exactly, and scaling it is exact too.
     let widened = |bits: u64| -> Double { Single::from_bits(u128::from(bits)).convert(&mut false).value };
     let product = widened(a).mul_r(widened(b), Round::NearestTiesToEven).value;
     product.scalbn_r(power, Round::NearestTiesToEven).convert_r(round(rounding), &mut false).value
@@ -204,17 +204,17 @@ fn exponent(bits: u64, fraction: u32, count: u32) -> i64 {
     (bits.wrapping_shr(fraction) & 1_u64.wrapping_shl(count).wrapping_sub(1)).cast_signed()
 }
 
-/// Newton's steps want normal numbers whose quotient is normal, too.
+/// Returns whether a division needs the slow path: Newton's steps need normal operands and a normal quotient.
 fn is_hard(a: i64, b: i64, largest: i64) -> bool {
     let bias = largest.wrapping_shr(1);
-    // The remainder must not be subnormal, nor the reciprocal.
+    // Neither the remainder nor the reciprocal may be subnormal.
     let fraction = if largest > 254 { 53 } else { 24 };
     let quotient = a.wrapping_sub(b).wrapping_add(bias);
     let easy = a > fraction && a <= largest && b > 0 && b < largest.wrapping_sub(2);
     !easy || quotient <= fraction || quotient >= largest.wrapping_sub(1)
 }
 
-/// To an integer: by the numbers of the modifier, 4 to nearest, 5 down, 6 up, 7 towards zero.
+/// Rounds to an integer, by index of the modifier: 4 to nearest, 5 down, 6 up, 7 toward zero.
 fn rounded(value: f64, mode: u64) -> f64 {
     match mode & 3 {
         1 => libm::floor(value),
@@ -224,7 +224,7 @@ fn rounded(value: f64, mode: u64) -> f64 {
     }
 }
 
-/// The range of a type of integers: U8, U16, U32, U64, S8, S16, S32, S64.
+/// Returns the range of an integer type: U8, U16, U32, U64, S8, S16, S32, S64.
 fn range(ty: u64) -> (i128, i128) {
     let bits = 8_u32.wrapping_shl(u32::try_from(ty & 3).unwrap_or(0));
     let end = 1_i128.wrapping_shl(bits);
@@ -235,7 +235,7 @@ fn range(ty: u64) -> (i128, i128) {
     }
 }
 
-/// What is no number becomes 0, or the highest bit alone if either type has 64 bits.
+/// Converts to an integer. NaNs become 0, or just the highest bit if either type has 64 bits.
 #[expect(clippy::cast_possible_truncation, reason = "the conversion saturates, and the result is clamped")]
 fn integer(value: f64, mode: u64, ty: u64, from: u64) -> u64 {
     const F64: u64 = 3;
@@ -245,7 +245,7 @@ fn integer(value: f64, mode: u64, ty: u64, from: u64) -> u64 {
         return match (bits == 64 || from == F64, ty > 3) {
             (false, _) => 0,
             (true, false) => highest,
-            // The least number of the type.
+            // The minimum of the type.
             (true, true) => highest.wrapping_neg(),
         };
     }
@@ -254,7 +254,7 @@ fn integer(value: f64, mode: u64, ty: u64, from: u64) -> u64 {
     exact.clamp(low, high) as u64
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a number of 64 bits")]
+#[expect(clippy::cast_possible_truncation, reason = "a 64-bit value")]
 fn clamped(value: u64, has_sign: bool, ty: u64) -> u64 {
     let (low, high) = range(ty);
     let exact = if has_sign { i128::from(value.cast_signed()) } else { i128::from(value) };
@@ -269,7 +269,7 @@ fn from_integer<F: Float>(value: u64, has_sign: bool, rounding: Round) -> F {
     }
 }
 
-/// Four bytes of eight; bit 3 of a nibble copies the byte's sign into all of its bits.
+/// Selects four bytes of eight; bit 3 of a nibble replicates the byte's sign.
 fn picked(a: u32, b: u32, selector: u32) -> u32 {
     let both = u64::from(b).wrapping_shl(32) | u64::from(a);
     let byte = |index: u32| {
@@ -281,7 +281,7 @@ fn picked(a: u32, b: u32, selector: u32) -> u32 {
     u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)])
 }
 
-/// The nibbles of a mode: forward and backward four, one byte or half everywhere, clamped edges.
+/// Returns the selector of a PRMT mode: four bytes forward or backward, one byte or half replicated, clamped edges.
 fn selector(value: u32, mode: u64) -> u32 {
     let by = value & 3;
     let table: [u32; 4] = match mode {

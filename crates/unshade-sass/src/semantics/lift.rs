@@ -1,4 +1,4 @@
-//! An instruction's p-code: the steps of its operation with every choice made and every operand put in place.
+//! Lifting: the steps of an operation with all modifiers resolved and all operands substituted.
 
 use alloc::vec::Vec;
 
@@ -16,37 +16,37 @@ pub struct Lifted {
     ops: Vec<Op>,
     inputs: Vec<Varnode>,
     temporaries: u64,
-    /// The inputs of the operation that is being made.
+    /// Buffer for the inputs of the current operation.
     values: Vec<Varnode>,
-    /// Where steps and branches stand, for branches that are still to be placed.
+    /// Branches without a target yet: (target step, index of the branch).
     pending: Vec<(usize, usize)>,
 }
 
 impl Lifted {
-    /// The operations.
+    /// Returns the operations.
     pub fn ops(&self) -> &[Op] {
         &self.ops
     }
 
-    /// The inputs of an operation.
+    /// Returns the inputs of an operation.
     pub fn inputs(&self, op: &Op) -> &[Varnode] {
         let start = usize::from(op.inputs.0);
         self.inputs.get(start..start.saturating_add(usize::from(op.inputs.1))).unwrap_or(&[])
     }
 
-    /// How many temporaries there are.
+    /// Returns the number of temporaries.
     pub fn temporaries(&self) -> usize {
         usize::try_from(self.temporaries).unwrap_or(0)
     }
 
-    /// Makes the p-code of an instruction at an address.
+    /// Lifts the instruction at an address.
     pub fn lift(&mut self, instruction: &Instruction, address: u64) {
         self.ops.clear();
         self.inputs.clear();
         self.pending.clear();
         let Some(program) = PROGRAMS.get(usize::from(instruction.encoding.operation)) else { return };
         self.temporaries = program.temporaries.len() as u64;
-        let mut lifting = Lifting { out: self, instruction, address, program, asked: None };
+        let mut lifting = Lifting { out: self, instruction, address, program, last_test: None };
         let guarded = lifting.guard();
         lifting.steps();
         if modifier(instruction, JOIN) == Some("on") {
@@ -54,11 +54,11 @@ impl Lifted {
         }
         let end = lifting.out.ops.len();
         if let Some(guard) = guarded {
-            lifting.out.place(guard, end);
+            lifting.out.set_target(guard, end);
         }
     }
 
-    fn place(&mut self, branch: usize, to: usize) {
+    fn set_target(&mut self, branch: usize, to: usize) {
         if let (Some(op), Ok(to)) = (self.ops.get_mut(branch), u16::try_from(to)) {
             op.to = to;
         }
@@ -70,12 +70,12 @@ struct Lifting<'a> {
     instruction: &'a Instruction,
     address: u64,
     program: &'static Program,
-    /// The slot whose modifier was asked for last, and its value: tests of one stand together.
-    asked: Option<(u16, Option<&'static str>)>,
+    /// The slot and value of the modifier that was tested last; tests of one modifier are adjacent.
+    last_test: Option<(u16, Option<&'static str>)>,
 }
 
 impl Lifting<'_> {
-    /// A branch over everything if the guard does not hold.
+    /// Emits a branch over everything, taken if the guard does not hold.
     fn guard(&mut self) -> Option<usize> {
         let operand = self.instruction.operands().find(|operand| operand.kind == Kind::Guard)?;
         let value = self.truth(operand);
@@ -96,7 +96,7 @@ impl Lifting<'_> {
         let steps = self.program.steps;
         let mut at = 0_usize;
         while let Some(step) = steps.get(at) {
-            self.arrive(at);
+            self.resolve_branches(at);
             at = at.saturating_add(1);
             match *step {
                 Step::Do(code, output, inputs) => self.step(code, output, inputs),
@@ -117,15 +117,15 @@ impl Lifting<'_> {
                 }
             }
         }
-        self.arrive(steps.len());
+        self.resolve_branches(steps.len());
     }
 
-    /// Branches that wanted to come here are placed.
-    fn arrive(&mut self, step: usize) {
+    /// Sets the target of pending branches to this step.
+    fn resolve_branches(&mut self, step: usize) {
         let here = self.out.ops.len();
         while let Some(index) = self.out.pending.iter().position(|entry| entry.0 <= step) {
             let (_, branch) = self.out.pending.swap_remove(index);
-            self.out.place(branch, here);
+            self.out.set_target(branch, here);
         }
     }
 
@@ -138,11 +138,11 @@ impl Lifting<'_> {
     }
 
     fn step(&mut self, code: Code, output: Option<Value>, inputs: &[Value]) {
-        // To compute an input may take operations, which have inputs of their own.
+        // Computing an input can emit operations, which have inputs of their own.
         let mut values = core::mem::take(&mut self.out.values);
         values.clear();
         values.extend(inputs.iter().map(|value| self.value(*value)));
-        let output = output.and_then(|output| self.place(output));
+        let output = output.and_then(|output| self.destination(output));
         self.push(code, output, &values);
         self.out.values = values;
     }
@@ -153,24 +153,27 @@ impl Lifting<'_> {
         Varnode { space: Space::Temporary, offset, width }
     }
 
-    /// Whether a modifier's slot, an operand's sign or part, or the form is one of these.
+    /// Returns whether a modifier, an operand's sign or selected part, or the form has one of these values.
     fn tested(&mut self, slot: u16, values: &[&str]) -> bool {
-        if let Some((_, name)) = self.asked.filter(|asked| asked.0 == slot) {
+        if let Some((_, name)) = self.last_test.filter(|test| test.0 == slot) {
             return name.is_some_and(|name| values.contains(&name));
         }
         if slot == FORM {
             return values.contains(&self.instruction.isa.text(self.instruction.encoding.form));
         }
         if let Some(operand) = self.operand(slot) {
+            let selected = self.instruction.field(operand.select);
+            let selected =
+                selected.and_then(|field| self.instruction.modifier_value(field)).map(|value| value.0);
             return values.iter().any(|value| match *value {
                 "neg" => self.instruction.flag(operand.negate),
                 "abs" => self.instruction.flag(operand.absolute),
                 "inv" => self.instruction.flag(operand.invert),
-                value => self.value_name(operand.select) == Some(value),
+                value => selected == Some(value),
             });
         }
         let name = modifier(self.instruction, slot).or_else(|| Some(self.default_of(slot)?.1));
-        self.asked = Some((slot, name));
+        self.last_test = Some((slot, name));
         name.is_some_and(|name| values.contains(&name))
     }
 
@@ -178,13 +181,7 @@ impl Lifting<'_> {
         self.instruction.operands().find(|operand| operand.slot == slot)
     }
 
-    fn value_name(&self, field: u16) -> Option<&'static str> {
-        let field = self.instruction.field(field)?;
-        let modifier = isa::modifiers().get(usize::from(field.modifier))?;
-        modifier.values.get(usize::from(self.instruction.choice(field)?)).map(|value| value.0)
-    }
-
-    /// What a modifier is that the encoding does not choose: its number and name.
+    /// Returns index and name of the default value of a modifier that the encoding has no field for.
     fn default_of(&self, slot: u16) -> Option<(usize, &'static str)> {
         let declared = self.declared(slot)?;
         let number =
@@ -198,7 +195,7 @@ impl Lifting<'_> {
         isa::modifiers().get(usize::from(entry.1))
     }
 
-    /// The number of a modifier's value in the set that the operation declares.
+    /// Returns the index of a modifier's value, in the modifier that the operation declares.
     fn choice(&self, slot: u16) -> u64 {
         let Some(declared) = self.declared(slot) else { return 0 };
         let Some(field) = modifier_field(self.instruction, slot) else {
@@ -221,7 +218,7 @@ impl Lifting<'_> {
 
     fn value(&mut self, value: Value) -> Varnode {
         match value {
-            Value::Temporary(index) => self.own(index),
+            Value::Temporary(index) => self.program_temporary(index),
             Value::Number(number, width) => Varnode::number(number, width),
             Value::Flag(number) => Varnode { space: Space::Flag, offset: u64::from(number), width: 1 },
             Value::Next => {
@@ -236,7 +233,7 @@ impl Lifting<'_> {
             }
             Value::Operand(slot, width, lane, class) => match self.operand(slot) {
                 Some(operand) => {
-                    let plain = self.plain(operand, slot, width, lane);
+                    let plain = self.unsigned_operand(operand, slot, width, lane);
                     if class == Class::Raw || width == 1 { plain } else { self.signed(operand, plain, class) }
                 }
                 None => Varnode::number(0, width),
@@ -249,15 +246,15 @@ impl Lifting<'_> {
         Some(field?.raw(self.instruction.word))
     }
 
-    fn own(&self, index: u16) -> Varnode {
+    fn program_temporary(&self, index: u16) -> Varnode {
         let width = self.program.temporaries.get(usize::from(index)).copied().unwrap_or(32);
         Varnode { space: Space::Temporary, offset: u64::from(index), width }
     }
 
-    /// A place; none for the registers that nothing is kept in.
-    fn place(&mut self, value: Value) -> Option<Varnode> {
+    /// Returns a destination; `None` for `RZ` and `PT`.
+    fn destination(&mut self, value: Value) -> Option<Varnode> {
         match value {
-            Value::Temporary(index) => Some(self.own(index)),
+            Value::Temporary(index) => Some(self.program_temporary(index)),
             Value::Flag(number) => Some(Varnode { space: Space::Flag, offset: u64::from(number), width: 1 }),
             Value::Operand(slot, width, lane, _) => {
                 let operand = self.operand(slot)?;
@@ -276,16 +273,16 @@ impl Lifting<'_> {
         }
     }
 
-    /// A register so many further; zero for `RZ`.
+    /// Returns the register `lane` registers after the encoded one; the constant 0 for `RZ`.
     fn register(&self, part: u16, lane: u64, width: u8) -> Option<Varnode> {
         let field = self.instruction.field(part)?;
         let number = field.raw(self.instruction.word);
         let zero = 1_u64.wrapping_shl(u32::from(field.width)).wrapping_sub(1);
-        let further = number.wrapping_add(lane);
-        if number >= zero || further >= zero {
+        let register = number.wrapping_add(lane);
+        if number >= zero || register >= zero {
             return Some(Varnode::number(0, width));
         }
-        Some(Varnode { space: Space::Register, offset: further, width })
+        Some(Varnode { space: Space::Register, offset: register, width })
     }
 
     fn truth(&mut self, operand: &Operand) -> Varnode {
@@ -304,8 +301,8 @@ impl Lifting<'_> {
         output
     }
 
-    /// An operand without its signs.
-    fn plain(&mut self, operand: &Operand, slot: u16, width: u8, lane: u8) -> Varnode {
+    /// Returns the value of an operand without its signs.
+    fn unsigned_operand(&mut self, operand: &Operand, slot: u16, width: u8, lane: u8) -> Varnode {
         let number = |part: u16| self.instruction.number(part).cast_unsigned();
         let lane = u64::from(lane);
         let none = Varnode::number(0, width);
@@ -339,7 +336,7 @@ impl Lifting<'_> {
                 let offset = number(operand.offset);
                 let no_register =
                     self.register(operand.base, 0, width).is_none_or(|base| base.space == Space::Number);
-                // Without a register, the offset is an address: it has no sign.
+                // Without a base register, the offset is an unsigned address.
                 let offset = match self.instruction.field(operand.offset) {
                     Some(field) if no_register => {
                         field.raw(self.instruction.word).wrapping_shl(u32::from(field.shift))
@@ -366,7 +363,7 @@ impl Lifting<'_> {
         }
     }
 
-    /// Inverted, made absolute, negated, in this order.
+    /// Applies the signs of an operand: inverts, takes the absolute value, negates, in this order.
     fn signed(&mut self, operand: &Operand, plain: Varnode, class: Class) -> Varnode {
         let width = plain.width;
         let sign = 1_u64.wrapping_shl(u32::from(width).wrapping_sub(1));
@@ -383,7 +380,7 @@ impl Lifting<'_> {
                 let branch = self.push(Code::BranchUnless, None, &[negative]);
                 self.push(Code::Negate, Some(result), &[result]);
                 let here = self.out.ops.len();
-                self.out.place(branch, here);
+                self.out.set_target(branch, here);
                 result
             };
         }
@@ -398,19 +395,17 @@ impl Lifting<'_> {
     }
 }
 
-/// The field that chooses a modifier's value.
+/// Returns the field of a modifier.
 fn modifier_field(instruction: &Instruction, slot: u16) -> Option<&'static Field> {
     instruction.fields().find(|field| field.slot == slot && field.modifier != NONE)
 }
 
-/// The name of a modifier's value that the encoding chooses.
+/// Returns the name of the value of a modifier, if the encoding has a field for it.
 fn modifier(instruction: &Instruction, slot: u16) -> Option<&'static str> {
-    let field = modifier_field(instruction, slot)?;
-    let modifier = isa::modifiers().get(usize::from(field.modifier))?;
-    modifier.values.get(usize::from(instruction.choice(field)?)).map(|value| value.0)
+    instruction.modifier_value(modifier_field(instruction, slot)?).map(|value| value.0)
 }
 
-/// The lowest bits of a number.
+/// Returns the lowest bits of a number.
 pub(super) fn masked(value: u64, width: u8) -> u64 {
     match 1_u64.checked_shl(u32::from(width)) {
         Some(end) => value & end.wrapping_sub(1),
@@ -424,7 +419,7 @@ mod tests {
     use crate::isa;
 
     #[test]
-    fn slots_have_one_number_in_all_instruction_sets() {
+    fn slots_are_the_same_in_all_instruction_sets() {
         assert_eq!([SLOTS[usize::from(FORM)], SLOTS[usize::from(JOIN)]], ["form", "join"]);
         for isa in isa::ALL {
             assert_eq!(isa.texts.get(..SLOTS.len()), Some(&SLOTS[..]), "{}", isa.name);

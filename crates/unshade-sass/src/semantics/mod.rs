@@ -1,9 +1,9 @@
-//! What instructions do, as p-code.
+//! The semantics of instructions, as p-code.
 //!
-//! The tables say of each operation what it does, in steps that depend on modifiers ([`table`]). [`Lifted::lift`] decides
-//! these for one instruction and puts registers, constants and immediates in the places of operands: the result is a list
-//! of [`Op`]s on [`Varnode`]s, the same that Ghidra's SLEIGH makes of the module in `ghidra/`. [`execute`] runs such a list
-//! on a thread's [`State`]; memory and what goes beyond the thread are the [`Host`]'s.
+//! The tables describe each operation as steps that depend on modifiers ([`table`]). [`Lifted::lift`] resolves them for
+//! one instruction and substitutes registers, constants and immediates for operands. The result is a list of [`Op`]s on
+//! [`Varnode`]s, the same that Ghidra derives from the SLEIGH module in `ghidra/`. [`execute`] runs such a list on a
+//! thread's [`State`]; a [`Host`] provides memory and everything else outside the thread.
 //!
 //! ```
 //! use unshade_sass::semantics::{Lifted, Space};
@@ -27,61 +27,61 @@ mod video;
 pub use execute::{Fault, Host, Next, State, execute, operate};
 pub use lift::Lifted;
 
-/// Where a varnode is.
+/// The address space of a varnode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// A number: its offset is the value.
+    /// Constants: the offset is the value.
     Number,
-    /// General registers: the offset is the register, and 64 bits are it and the next.
+    /// General registers: the offset is the register number; 64-bit values take two consecutive registers.
     Register,
-    /// Predicates and flags: into [`table::FLAGS`].
+    /// Predicates and condition-code flags: the offset is an index into [`table::FLAGS`].
     Flag,
-    /// Names of the instruction's own.
+    /// Temporaries of the instruction.
     Temporary,
     /// Generic and global memory.
     Ram,
-    /// Memory of the thread.
+    /// Local memory.
     Local,
-    /// Memory of the block.
+    /// Shared memory.
     Shared,
-    /// Constant banks: the bank above 16 bits of offset.
+    /// Constant banks: the offset has 16 bits, with the bank above them.
     Constant,
     /// Special registers, of 4 bytes each.
     Special,
 }
 
-/// A value or a place: a space, an offset and a width.
+/// A varnode: a value or storage location, given by space, offset and width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Varnode {
-    /// Where.
+    /// Its address space.
     pub space: Space,
-    /// Which, or the number itself.
+    /// Its offset in the space, or the value of a constant.
     pub offset: u64,
-    /// How many bits; 1 for truth values.
+    /// Its width in bits; 1 for booleans.
     pub width: u8,
 }
 
 impl Varnode {
-    /// A number.
+    /// Returns a constant.
     pub const fn number(value: u64, width: u8) -> Self {
         Self { space: Space::Number, offset: value, width }
     }
 }
 
-/// An operation of p-code on varnodes.
+/// A p-code operation on varnodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Op {
-    /// Which.
+    /// The operator.
     pub code: table::Code,
-    /// Where the result goes.
+    /// The destination.
     pub output: Option<Varnode>,
-    /// First of the inputs, and how many.
+    /// Start and count of the inputs.
     pub inputs: (u16, u16),
-    /// Where a branch inside of the instruction goes on: an index of an operation.
+    /// The target of a branch inside the instruction: the index of an operation.
     pub to: u16,
 }
 
-/// The named functions.
+/// Returns the named functions that p-code can call.
 pub fn functions() -> &'static [table::Function] {
     &crate::generated::semantics::FUNCTIONS
 }

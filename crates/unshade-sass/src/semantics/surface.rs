@@ -1,22 +1,23 @@
 //! Coordinates and addresses of surfaces: SUCLAMP, SUBFM, SUEAU and IMADSP.SD.
 //!
-//! What they compute was read from Mesa's NAK (`OpSuClamp`, `OpSuBfm`, `OpSuEau`, `OpIMadSp`), whose authors compared it
-//! with the chip. A packed coordinate has, of a surface of blocks:
+//! Source: Mesa's NAK (`OpSuClamp`, `OpSuBfm`, `OpSuEau`, `OpIMadSp`), whose authors compared it with hardware. A packed
+//! coordinate of a block-linear surface has:
 //!
-//! | bits | hold |
+//! | bits | contents |
 //! |---|---|
-//! | 0..16 | the block |
-//! | 16..24 | the byte in the block's line |
-//! | 27..30 | how many tiles a block has, as a power of two |
-//! | 30 | that lines follow one another: then bits 0..20 are the coordinate, and 27..30 the size of an element |
-//! | 31 | that it was outside |
+//! | 0..16 | the index of the block |
+//! | 16..24 | the byte in the line of the block |
+//! | 27..30 | the binary logarithm of the number of tiles in a block |
+//! | 30 | pitch-linear: bits 0..20 are then the coordinate, and 27..30 the size of an element |
+//! | 31 | out of bounds |
 
-/// So many bits from one on.
+/// Returns `count` bits from bit `low` on.
 fn bits(value: u32, low: u32, count: u32) -> u32 {
     value.wrapping_shr(low) & 1_u32.wrapping_shl(count).wrapping_sub(1)
 }
 
-/// What SUCLAMP is asked: geometry 0 to 4 as the descriptor says, then lines, then blocks; each to 1, 2, 4, 8, 16 elements.
+/// The arguments of SUCLAMP. Geometries 0 to 4 are as in the descriptor, then pitch-linear, then block-linear; each for
+/// elements of 1, 2, 4, 8, 16 bytes.
 pub(super) struct Clamp {
     pub(super) coordinate: u32,
     pub(super) descriptor: u32,
@@ -27,7 +28,7 @@ pub(super) struct Clamp {
 }
 
 impl Clamp {
-    /// The packed coordinate, and whether it was outside.
+    /// Returns the packed coordinate, and whether it was out of bounds.
     pub(super) fn result(&self) -> (u32, bool) {
         let coordinate =
             if self.has_sign { i64::from(self.coordinate.cast_signed()) } else { i64::from(self.coordinate) };
@@ -58,7 +59,7 @@ impl Clamp {
     }
 }
 
-/// The packed coordinates as one: the byte in a line of 8 by 64 bytes, and which of these in the block.
+/// Merges the packed coordinates: the byte in a GOB of 8 lines by 64 bytes, and the index of the GOB in the block.
 pub(super) fn merged(x: u32, y: u32, z: u32, three_dimensions: bool) -> u32 {
     if bits(x, 30, 1) != 0 || bits(y, 30, 1) != 0 {
         let size = bits(x, 27, 3);
@@ -82,12 +83,12 @@ pub(super) fn merged(x: u32, y: u32, z: u32, three_dimensions: bool) -> u32 {
     inside | tiles.wrapping_shl(12) | tile.wrapping_shl(16)
 }
 
-/// Whether one of the packed coordinates was outside.
+/// Returns whether one of the packed coordinates was out of bounds.
 pub(super) fn outside(x: u32, y: u32, z: u32, three_dimensions: bool) -> bool {
     bits(x | y, 31, 1) != 0 || three_dimensions && bits(z, 31, 1) != 0
 }
 
-/// The address of an element without its lowest 8 bits.
+/// Returns the address of an element without its lowest 8 bits.
 pub(super) fn address(block: u32, merged: u32, base: u32) -> u32 {
     let shift = bits(merged, 12, 4);
     let offset = if bits(merged, 11, 1) != 0 {
@@ -104,7 +105,7 @@ pub(super) fn address(block: u32, merged: u32, base: u32) -> u32 {
     base.wrapping_add(offset)
 }
 
-/// The product and sum of what the upper bits of the second source say of the sources.
+/// Multiplies and adds parts of the sources, selected by the upper bits of the second one.
 pub(super) fn multiply_add(a: u32, b: u32, c: u32) -> u32 {
     let a = match bits(b, 30, 2) {
         0 => a,
@@ -126,7 +127,7 @@ mod tests {
     use super::{Clamp, address, merged, multiply_add};
 
     #[test]
-    fn lines_are_clamped_to_the_bound() {
+    fn pitch_linear_coordinates_are_clamped() {
         let clamp = |coordinate, geometry| {
             let question = Clamp {
                 coordinate,
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_have_their_bits() {
+    fn block_linear_coordinates_are_packed() {
         assert_eq!(merged(0x003f_0000, 0x0007_0000, 0, false), 0x1ff);
         assert_eq!(address(1, 0x0000_1100, 0x100), 0x100 + 5);
         assert_eq!(multiply_add(0xffff_0003, 2 << 30 | 5, 1), 16);

@@ -1,72 +1,73 @@
-//! What the generated tables of semantics are made of.
+//! The types of the generated tables of semantics.
 
 use super::Space;
 
-/// Flags of the condition code, then predicates.
+/// The condition-code flags, then the predicates.
 pub const FLAGS: [&str; 11] = ["carry", "zero", "sign", "overflow", "P0", "P1", "P2", "P3", "P4", "P5", "P6"];
 
-/// The number of `P0` in [`FLAGS`].
+/// The index of `P0` in [`FLAGS`].
 pub const FIRST_PREDICATE: u64 = 4;
 
-/// What an operation does.
+/// The semantics of an operation.
 #[derive(Debug)]
 pub struct Program {
-    /// The widths of its own names, in bits.
+    /// The widths of its temporaries, in bits.
     pub temporaries: &'static [u8],
-    /// Its steps. Those that choose say how many after them to leave out.
+    /// Its steps. Conditional steps have the number of following steps to skip.
     pub steps: &'static [Step],
 }
 
-/// A step.
+/// A step of the semantics.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// An operation of p-code: its output and inputs.
+    /// A p-code operation: operator, output, inputs.
     Do(Code, Option<Value>, &'static [Value]),
-    /// Leaves out so many steps if the slot has none of these values; decided when an instruction is lifted.
+    /// `When(slot, values, skip)`: skips steps unless the slot has one of these values; resolved when lifting.
     When(u16, &'static [&'static str], u16),
-    /// Leaves out so many steps if the value is zero; decided when it runs.
+    /// `Unless(value, skip)`: skips steps if the value is zero; evaluated at run time.
     Unless(Value, u16),
-    /// The end of what a [`Step::When`] chose: leaves out so many steps, which are the other side.
+    /// Ends the steps that a [`Step::When`] selected: skips the steps of its other branch.
     Otherwise(u16),
-    /// The end of what is done unless the value of a [`Step::Unless`] is zero: jumps over so many steps when it runs.
+    /// Ends the steps under a [`Step::Unless`]: jumps over the steps of its other branch at run time.
     Jump(u16),
 }
 
-/// A value or place of an operation. Slots are into [`Isa::texts`](crate::table::Isa::texts), of any instruction set.
+/// A value or storage location. Slots are indices into [`Isa::texts`](crate::table::Isa::texts), the same in every
+/// instruction set.
 #[derive(Clone, Copy, Debug)]
 pub enum Value {
-    /// A name of the program's own.
+    /// A temporary of the program.
     Temporary(u16),
-    /// A number and its width.
+    /// A constant and its width.
     Number(u64, u8),
-    /// An operand: slot, width, how many registers further, how its signs are read.
+    /// An operand: slot, width, number of registers after the first, interpretation of its sign bits.
     Operand(u16, u8, u8, Class),
-    /// Into [`FLAGS`].
+    /// An index into [`FLAGS`].
     Flag(u8),
     /// The address of the next instruction.
     Next,
-    /// The number of a modifier's value.
+    /// The index of a modifier's value.
     Choice(u16),
-    /// The number in the bits that choose a part of an operand.
+    /// The raw value of the field that selects a part of an operand.
     Select(u16),
     /// Whether an operand is negated.
     Negated(u16),
 }
 
-/// How the signs of an operand are read.
+/// How the sign bits of an operand are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Not at all.
+    /// Ignored.
     Raw,
-    /// As of integers.
+    /// Integer negation, absolute value and inversion.
     Integer,
-    /// As of floating-point numbers.
+    /// Floating-point negation and absolute value.
     Float,
 }
 
-/// An operation of p-code.
+/// A p-code operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "p-code's operators, by their names")]
+#[expect(missing_docs, reason = "p-code operators, named as in Ghidra")]
 pub enum Code {
     Copy,
     Add,
@@ -114,7 +115,7 @@ pub enum Code {
     FloatToFloat,
     IntegerToFloat,
     FloatTruncate,
-    /// A named function: into [`functions`](super::functions()).
+    /// A named function: an index into [`functions`](super::functions()).
     Function(u16),
     Load(Space),
     Store(Space),
@@ -122,9 +123,9 @@ pub enum Code {
     Call,
     Return,
     Exit,
-    /// Inside of the instruction, to [`Op::to`](super::Op::to).
+    /// A branch inside the instruction, to [`Op::to`](super::Op::to).
     Branch,
-    /// Inside of the instruction, if the input is zero.
+    /// A branch inside the instruction, taken if the input is zero.
     BranchUnless,
 }
 
@@ -133,12 +134,12 @@ pub enum Code {
 pub struct Function {
     /// Its name.
     pub name: &'static str,
-    /// Whether it makes a number of numbers; [`functions`](super::functions::call) computes these.
+    /// Whether its result depends on its inputs only; [`functions::call`](super::functions::call) computes these.
     pub pure: bool,
     /// The widths of its inputs, in bits.
     pub inputs: &'static [u8],
     /// The width of its result; 0 for none.
     pub output: u8,
-    /// One line on what it does.
+    /// A one-line description.
     pub meaning: &'static str,
 }

@@ -1,14 +1,14 @@
-//! Video instructions: parts of registers with their own signs.
+//! Video instructions, which operate on signed or unsigned parts of registers.
 //!
-//! PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions", says what the operations do. Where it does not go as
-//! far as the encoding: minimum and maximum as the second operation take the result and the third source lane by lane
-//! (`.SIMD_MIN`) or all as one number (`.MIN`), as the scalar instructions do.
+//! Source: PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions". The encoding has one more feature: minimum
+//! and maximum as the second operation work on result and third source lane by lane (`.SIMD_MIN`) or on the whole number
+//! (`.MIN`), as the scalar instructions do.
 
 use super::execute::operate;
 use super::lift::masked;
 use super::table::Code;
 
-/// By the numbers of the modifier: four bytes, two halves, the whole; without a sign, then with.
+/// Extracts a part, by index of the modifier: four bytes, two halves, the whole word; unsigned, then signed.
 pub(super) fn part(value: u32, ty: u64) -> i64 {
     let (shift, width) = match ty & 7 {
         byte @ 0..=3 => (u32::try_from(byte).unwrap_or(0).wrapping_mul(8), 8),
@@ -19,7 +19,7 @@ pub(super) fn part(value: u32, ty: u64) -> i64 {
     extended(value.wrapping_shr(shift), width, ty & 8 != 0)
 }
 
-/// Clamped to the range of 32 bits.
+/// Clamps to the range of 32-bit integers.
 pub(super) fn clamped(value: u64, has_sign: bool) -> u64 {
     masked(limited(value.cast_signed(), 32, has_sign).cast_unsigned(), 32)
 }
@@ -43,26 +43,26 @@ fn limited(value: i64, width: u8, has_sign: bool) -> i64 {
     }
 }
 
-/// What is selected of a source that is an immediate: nothing.
+/// The selection for a source that is an immediate.
 const IMMEDIATE: u64 = 255;
 
-/// Bytes of the two sources, the highest lane first, by the number of the first source's modifier.
+/// The bytes selected for the first source, highest lane first, by index of its modifier.
 const FIRST_BYTES: [u16; 14] = [
     0x0000, 0x1111, 0x2222, 0x3333, 0x3210, 0x4321, 0x5432, 0x6543, 0x3201, 0x3012, 0x0213, 0x3120, 0x1230,
     0x2310,
 ];
 
-/// The same of the second.
+/// The bytes selected for the second source.
 const SECOND_BYTES: [u16; 11] =
     [0x4444, 0x5555, 0x6666, 0x7777, 0x7654, 0x6543, 0x5432, 0x4321, 0x4567, 0x6745, 0x5476];
 
-/// A SIMD instruction: its inputs are told with `video_simd` in the tables.
+/// The inputs of a SIMD instruction, as documented for `video_simd` in the tables.
 struct Simd<'a> {
     inputs: &'a [u64],
     width: u8,
 }
 
-/// Of halves or bytes of two sources, with a third.
+/// Evaluates a SIMD instruction on halves or bytes of two sources, with a third source.
 pub(super) fn simd(inputs: &[u64]) -> u64 {
     let bytes = inputs.first().copied().unwrap_or(0) & 8 != 0;
     Simd { inputs, width: if bytes { 8 } else { 16 } }.result()
@@ -73,26 +73,27 @@ impl Simd<'_> {
         self.inputs.get(index).copied().unwrap_or(0)
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "numbers of 32 bits in 64")]
+    #[expect(clippy::cast_possible_truncation, reason = "32-bit values in a u64")]
     fn word(&self, index: usize) -> u32 {
         self.at(index) as u32
     }
 
-    /// The lane of a source's number among those of both sources.
+    /// Returns the index of a source's lane among the lanes of both sources.
     fn lane(&self, second: bool, lane: u32) -> u32 {
         let (selected, other) = (self.at(if second { 7 } else { 6 }), self.at(if second { 6 } else { 7 }));
         let by_digit = |digits: u16| u32::from(digits.wrapping_shr(lane.wrapping_mul(4)) & 15);
         let index = usize::try_from(selected).unwrap_or(usize::MAX);
-        let small = u32::try_from(selected).unwrap_or(0);
+        let selection = u32::try_from(selected).unwrap_or(0);
         let lanes = 32_u32.wrapping_div(u32::from(self.width).max(1));
         match (self.width, second) {
-            // An immediate is a number of 32 bits, as it is: ptxas takes one for 7, and a register for 0x07070707.
+            // An immediate is one 32-bit number for all lanes: ptxas encodes 7 as an immediate, and 0x07070707 in a
+            // register.
             (_, true) if selected == IMMEDIATE => lanes.wrapping_add(lane),
             (8, false) => by_digit(FIRST_BYTES.get(index).copied().unwrap_or(0x3210)),
             (8, true) => by_digit(SECOND_BYTES.get(index).copied().unwrap_or(0x7654)),
-            // Beside an immediate, only halves of the first source are selected, by a bit each.
-            (_, false) if other == IMMEDIATE => small.wrapping_shr(lane) & 1,
-            _ => small.wrapping_shr(lane.wrapping_mul(2)) & 3,
+            // With an immediate, the first source has one selection bit per half.
+            (_, false) if other == IMMEDIATE => selection.wrapping_shr(lane) & 1,
+            _ => selection.wrapping_shr(lane.wrapping_mul(2)) & 3,
         }
     }
 
@@ -110,8 +111,8 @@ impl Simd<'_> {
     fn operation(&self, lane: u32) -> i64 {
         let (a, b, variant) = (self.value(false, lane), self.value(true, lane), self.at(2));
         let distance = || {
-            let most = i64::from(self.width);
-            let distance = if variant != 0 { b & most.wrapping_sub(1) } else { b.clamp(0, most) };
+            let max = i64::from(self.width);
+            let distance = if variant != 0 { b & max.wrapping_sub(1) } else { b.clamp(0, max) };
             u32::try_from(distance).unwrap_or(0)
         };
         match self.at(0) & 7 {
@@ -143,7 +144,7 @@ impl Simd<'_> {
     fn result(&self) -> u64 {
         let (third, mask, combined) = (self.word(5), self.at(10), self.at(11));
         let (has_sign, saturates) = (self.at(13) != 0, self.at(14) != 0);
-        // Selection has a predicate for the third source: lanes that are not written are zero.
+        // VSEL has a predicate for the third source: unwritten lanes are zero.
         let (third, adds_up) =
             (if self.at(0) & 7 == 5 { 0 } else { third }, combined == 4 || self.at(12) == 1);
         let lanes = 32_u32.wrapping_div(u32::from(self.width).max(1));
@@ -184,13 +185,13 @@ impl Simd<'_> {
 mod tests {
     use super::simd;
 
-    /// Halves, both with signs, defaults of selection, all lanes.
+    /// Evaluates with signed halves, default selection and all lanes.
     fn halves(code: u64, variant: u64, a: u64, b: u64, combined: u64, saturates: u64) -> u64 {
         simd(&[code, 3, variant, a, b, 0x10, 4, 14, 0, 0, 3, combined, 0, 1, saturates])
     }
 
     #[test]
-    fn halves_are_apart() {
+    fn halves_are_independent() {
         assert_eq!(halves(0, 0, 0x7fff_0001, 0x0001_ffff, 0, 0), 0x8000_0000);
         assert_eq!(halves(0, 0, 0x7fff_0001, 0x0001_ffff, 0, 1), 0x7fff_0000);
         assert_eq!(halves(1, 0, 0x0003_fffd, 0x0004_0000, 0, 0), 0x0004_fffe);

@@ -6,8 +6,8 @@ use crate::sass_code::FunctionCode;
 use serde::Serialize;
 use unshade_core::Diagnostics;
 use unshade_sass::control::{self, Code};
-use unshade_sass::life::{Effect, Pressure, Row, Set};
 use unshade_sass::listing::{Word, instruction_target};
+use unshade_sass::liveness::{Effect, LiveRow, Pressure, Set};
 use unshade_sass::table::{Kind, NONE, Operand, Role};
 use unshade_sass::{Instruction, isa, print};
 
@@ -160,14 +160,14 @@ pub fn names(set: Set) -> Vec<String> {
 }
 
 /// What begins to live at an instruction, and what ends.
-pub fn begins_and_ends(row: &Row) -> (Set, Set) {
+pub fn begins_and_ends(row: &LiveRow) -> (Set, Set) {
     let Effect { writes, .. } = row.effect;
     let begins = row.after.union(writes).without(row.before);
     (begins, row.before.without(row.after).union(writes.without(row.after).intersection(row.before)))
 }
 
 impl LifeView {
-    fn new(row: &Row) -> Self {
+    fn new(row: &LiveRow) -> Self {
         let occupied = row.occupied();
         let (begins, ends) = begins_and_ends(row);
         Self {
@@ -182,7 +182,7 @@ impl LifeView {
 
 impl SassFunctionView {
     /// Describes a function, with the lives of its registers if there are some. Words that no instruction has are told.
-    pub fn new(function: &FunctionCode<'_>, rows: Option<&[Row]>, diagnostics: &mut Diagnostics) -> Self {
+    pub fn new(function: &FunctionCode<'_>, rows: Option<&[LiveRow]>, diagnostics: &mut Diagnostics) -> Self {
         let words = function.words();
         crate::sass_code::tell_undecoded(&words, diagnostics);
         let mut instructions = Vec::new();

@@ -4,7 +4,7 @@ use super::control_flow::{BlockView, ControlFlowView, EdgeView, LeaveView, LoopV
 use super::shown;
 use crate::demangle;
 use crate::sass_code::{Code, FunctionCode};
-use unshade_sass::control_flow::{ControlFlow, Leaving};
+use unshade_sass::control_flow::{ControlFlow, FunctionExit};
 use unshade_sass::listing::{Word, label};
 
 impl ControlFlowView {
@@ -49,9 +49,9 @@ fn block_view(flow: &ControlFlow, index: u32, label: String, address: u64, lines
         value: None,
         back: flow.is_back_edge(edge),
     });
-    let leaves = flow.leaves_of(index).map(|leaving| LeaveView {
+    let leaves = flow.exits_of(index).map(|leaving| LeaveView {
         kind: leaving.name().to_owned(),
-        address: if let Leaving::Outside(address) = leaving { Some(address) } else { None },
+        address: if let FunctionExit::Outside(address) = leaving { Some(address) } else { None },
     });
     let innermost = flow.loops().innermost(index).and_then(|at| flow.loops().all().get(at as usize));
     BlockView {

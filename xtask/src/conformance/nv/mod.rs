@@ -21,7 +21,7 @@ use unshade::nv::info::records;
 use unshade::nv::line_table::LineTable;
 use unshade::nv::relocation::Relocations;
 use unshade::nv::{Cubin, Fatbin, Ptx, outline, verify};
-use unshade::sass::control_flow::Leaving;
+use unshade::sass::control_flow::FunctionExit;
 use unshade::sass::isa;
 use unshade::sass::listing::Word;
 use unshade::sass_code::Code;
@@ -249,9 +249,9 @@ impl Counts {
             }
             let flow = code.control_flow(&function);
             self.blocks += flow.blocks().len() as u64;
-            self.cut += u64::from(flow.is_cut());
-            for (block, leaving) in flow.leaves() {
-                let is_end = matches!(leaving, Leaving::Exit | Leaving::Return);
+            self.cut += u64::from(flow.is_incomplete());
+            for (block, leaving) in flow.exits() {
+                let is_end = matches!(leaving, FunctionExit::Exit | FunctionExit::Return);
                 if !is_end && flow.dominators().is_reached(*block) {
                     *self.leaves.entry(leaving.name()).or_default() += 1;
                 }

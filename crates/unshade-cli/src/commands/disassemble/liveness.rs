@@ -13,8 +13,8 @@ use std::fmt::Write;
 use unshade::core::Diagnostics;
 use unshade::nv::function::Function;
 use unshade::nv_units::Nvidia;
-use unshade::sass::life::{Pressure, Row, Set};
 use unshade::sass::listing::Word;
+use unshade::sass::liveness::{LiveRow, Pressure, Set};
 use unshade::sass_code::{FunctionCode, lives};
 use unshade::select::Selection;
 use unshade::view::sass::{begins_and_ends, names};
@@ -53,7 +53,7 @@ pub(super) fn program(
     })
 }
 
-fn one(function: &FunctionCode<'_>, arch: u32, rows: &[Row], format: LivenessFormat, text: &mut String) {
+fn one(function: &FunctionCode<'_>, arch: u32, rows: &[LiveRow], format: LivenessFormat, text: &mut String) {
     let most = Pressure::of(rows);
     let _ = write!(text, "// {}, sm_{arch}: at most ", function.name);
     let ((registers, at), (predicates, predicates_at)) = (most.registers, most.predicates);
@@ -87,7 +87,7 @@ fn cell(count: u32) -> String {
     if count == 0 { String::from(".") } else { count.to_string() }
 }
 
-fn ranges(lines: &[(u64, String)], rows: &[Row], text: &mut String) {
+fn ranges(lines: &[(u64, String)], rows: &[LiveRow], text: &mut String) {
     text.push_str("//  R  P CC\n");
     for ((address, line), row) in lines.iter().zip(rows) {
         let occupied = row.occupied();
@@ -122,7 +122,7 @@ fn marked(mark: char, set: Set) -> String {
     text
 }
 
-fn columns(lines: &[(u64, String)], rows: &[Row], text: &mut String) {
+fn columns(lines: &[(u64, String)], rows: &[LiveRow], text: &mut String) {
     let used = rows.iter().fold(Set::default(), |used, row| used.union(row.occupied()));
     let registers = used.registers().last().map_or(0, |last| usize::from(last) + 1);
     let predicates = used.predicates().last().map_or(0, |last| last + 1);
@@ -164,7 +164,7 @@ fn columns(lines: &[(u64, String)], rows: &[Row], text: &mut String) {
 }
 
 /// What happens to a register at an instruction: written, read, both, or kept.
-fn mark(row: &Row, occupied: Set, has: &dyn Fn(Set) -> bool) -> char {
+fn mark(row: &LiveRow, occupied: Set, has: &dyn Fn(Set) -> bool) -> char {
     match (has(row.effect.reads), has(row.effect.writes), has(occupied)) {
         (true, true, _) => 'x',
         (true, false, _) => 'v',

@@ -1,4 +1,4 @@
-//! What an instruction reads and writes, from its p-code.
+//! The registers that an instruction reads and writes, derived from its p-code.
 
 use alloc::vec::Vec;
 
@@ -7,26 +7,26 @@ use crate::semantics::table::Code;
 use crate::semantics::{Lifted, Op, Space, Varnode, functions};
 use crate::table::Kind;
 
-/// A set of registers, predicates and flags of the condition code.
+/// A set of registers, predicates and condition-code flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Set {
     registers: [u64; 4],
-    /// By the number of [`crate::semantics::table::FLAGS`].
+    /// Bits are indices into [`crate::semantics::table::FLAGS`].
     flags: u16,
 }
 
-/// The flags that are the condition code.
+/// The bits of the condition code.
 const CONDITION: u16 = 0b1111;
 
 impl Set {
-    /// All registers from one to another, exclusively.
+    /// Returns a set of registers.
     pub(super) fn of_registers(range: core::ops::Range<u64>) -> Self {
         let mut set = Self::default();
         range.for_each(|register| set.add(Space::Register, register));
         set
     }
 
-    /// A predicate.
+    /// Returns a set of one predicate.
     fn of_predicate(predicate: u8) -> Self {
         let mut set = Self::default();
         set.add(Space::Flag, u64::from(predicate).saturating_add(u64::from(CONDITION.count_ones())));
@@ -47,8 +47,8 @@ impl Set {
         if matches!(varnode.space, Space::Register | Space::Flag) {
             let count =
                 if varnode.space == Space::Register { u64::from(varnode.width).div_ceil(32) } else { 1 };
-            for place in 0..count.max(1) {
-                self.add(varnode.space, varnode.offset.wrapping_add(place));
+            for index in 0..count.max(1) {
+                self.add(varnode.space, varnode.offset.wrapping_add(index));
             }
         }
     }
@@ -63,84 +63,84 @@ impl Set {
         Self { registers, flags }
     }
 
-    /// What is in either.
+    /// Returns the union of both sets.
     pub fn union(self, other: Self) -> Self {
         self.combine(other, |one, two| one | two)
     }
 
-    /// What is in both.
+    /// Returns the intersection of both sets.
     pub fn intersection(self, other: Self) -> Self {
         self.combine(other, |one, two| one & two)
     }
 
-    /// What is not in the other.
+    /// Returns the difference of the sets.
     pub fn without(self, other: Self) -> Self {
         self.combine(other, |one, two| one & !two)
     }
 
-    /// Whether nothing is in it.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// How many registers there are.
+    /// Returns the number of registers.
     pub fn register_count(&self) -> u32 {
         self.registers.iter().fold(0, |sum, part| sum.saturating_add(part.count_ones()))
     }
 
-    /// How many predicates there are.
+    /// Returns the number of predicates.
     pub fn predicate_count(&self) -> u32 {
         (self.flags & !CONDITION).count_ones()
     }
 
-    /// Whether some flag of the condition code is in it.
+    /// Returns whether it contains a flag of the condition code.
     pub fn has_condition_code(&self) -> bool {
         self.flags & CONDITION != 0
     }
 
-    /// Whether a register is in it.
+    /// Returns whether it contains a register.
     pub fn has_register(&self, register: u8) -> bool {
         self.registers.get(usize::from(register / 64)).is_some_and(|part| part >> (register % 64) & 1 != 0)
     }
 
-    /// Whether a predicate is in it.
+    /// Returns whether it contains a predicate.
     pub fn has_predicate(&self, predicate: u8) -> bool {
         let bit = u32::from(predicate).saturating_add(CONDITION.count_ones());
         self.flags.checked_shr(bit).unwrap_or(0) & 1 != 0
     }
 
-    /// The numbers of the registers, in ascending order.
+    /// Returns the registers in ascending order.
     pub fn registers(&self) -> impl Iterator<Item = u8> + use<> {
         let set = *self;
         (0..=u8::MAX).filter(move |register| set.has_register(*register))
     }
 
-    /// The numbers of the predicates, in ascending order.
+    /// Returns the predicates in ascending order.
     pub fn predicates(&self) -> impl Iterator<Item = u8> + use<> {
         let set = *self;
         (0..7).filter(move |predicate| set.has_predicate(*predicate))
     }
 }
 
-/// What an instruction does with registers.
+/// The registers and predicates that an instruction reads and writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
     /// What it reads.
     pub reads: Set,
     /// What it may write.
     pub writes: Set,
-    /// What it writes in any case if it is executed, so that nobody can see what was there.
+    /// What it always overwrites if its guard holds.
     pub replaces: Set,
-    /// What it is executed under.
+    /// Its guard; `None` if it is unconditional.
     pub guard: Option<Guard>,
 }
 
-/// A predicate that an instruction is executed under.
+/// The predicate that guards an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {
     /// The predicate's number.
     pub predicate: u8,
-    /// Whether it must not hold.
+    /// Whether the predicate must be false.
     pub not: bool,
 }
 
@@ -152,36 +152,36 @@ impl Guard {
     }
 }
 
-/// Memory to work in.
+/// Buffers that are reused for each instruction.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     lifted: Lifted,
-    /// Branches inside of an instruction that are still to arrive: where, and what was written up to them.
+    /// Pending branches inside the instruction: target operation, and what was written before the branch.
     pending: Vec<(usize, Set)>,
-    /// By temporary: whether something comes of it.
+    /// By temporary: whether its value has an effect.
     used: Vec<bool>,
-    /// By operation: the same.
-    counts: Vec<bool>,
+    /// By operation: whether it has an effect.
+    needed: Vec<bool>,
 }
 
 impl Scratch {
-    /// Finds the operations of which something comes: what only goes into names that nobody uses is not read.
+    /// Marks the operations with an effect. The inputs of the others, whose results are unused, do not count as read.
     fn find_used(&mut self) {
-        let Self { lifted, used, counts, .. } = self;
+        let Self { lifted, used, needed, .. } = self;
         used.clear();
         used.resize(lifted.temporaries(), false);
-        counts.clear();
-        counts.resize(lifted.ops().len(), true);
-        let place = |varnode: &Varnode| {
+        needed.clear();
+        needed.resize(lifted.ops().len(), true);
+        let temporary = |varnode: &Varnode| {
             let is_temporary = varnode.space == Space::Temporary;
             usize::try_from(varnode.offset).ok().filter(|_| is_temporary)
         };
-        // Branches inside of an instruction lead forward.
-        for (op, counts) in lifted.ops().iter().zip(counts.iter_mut()).rev() {
-            let output = op.output.as_ref().and_then(place);
-            *counts = has_effect(op) || output.is_none_or(|output| used.get(output) == Some(&true));
-            if *counts {
-                for input in lifted.inputs(op).iter().filter_map(place) {
+        // One backward pass suffices, because branches inside an instruction lead forward.
+        for (op, needed) in lifted.ops().iter().zip(needed.iter_mut()).rev() {
+            let output = op.output.as_ref().and_then(temporary);
+            *needed = has_effect(op) || output.is_none_or(|output| used.get(output) == Some(&true));
+            if *needed {
+                for input in lifted.inputs(op).iter().filter_map(temporary) {
                     if let Some(used) = used.get_mut(input) {
                         *used = true;
                     }
@@ -191,7 +191,7 @@ impl Scratch {
     }
 }
 
-/// Whether an operation does more than to make its output.
+/// Returns whether an operation does more than compute its output.
 fn has_effect(op: &Op) -> bool {
     match op.code {
         Code::Function(number) => functions().get(usize::from(number)).is_none_or(|function| !function.pure),
@@ -201,20 +201,20 @@ fn has_effect(op: &Op) -> bool {
 }
 
 impl Effect {
-    /// What an instruction does.
+    /// Derives the effect of an instruction.
     pub(super) fn of(instruction: &Instruction, scratch: &mut Scratch) -> Self {
         scratch.lifted.lift(instruction, 0);
         scratch.find_used();
-        let Scratch { lifted, pending, counts, .. } = scratch;
+        let Scratch { lifted, pending, needed, .. } = scratch;
         pending.clear();
         let mut effect = Self { guard: Guard::of(instruction), ..Self::default() };
-        // The guard is the first branch, over everything: what follows is as if it held.
+        // The guard is the first branch, over everything; ignore it, as if the guard held.
         let mut is_guard = effect.guard.is_some();
-        // What was written so far; none where nothing comes to.
+        // What was written so far; `None` in unreachable operations.
         let mut written = Some(Set::default());
-        for ((index, op), counts) in lifted.ops().iter().enumerate().zip(counts.iter()) {
-            written = arrive(written, index, pending);
-            if !counts {
+        for ((index, op), needed) in lifted.ops().iter().enumerate().zip(needed.iter()) {
+            written = merge(written, index, pending);
+            if !needed {
                 continue;
             }
             let inputs = lifted.inputs(op);
@@ -235,9 +235,9 @@ impl Effect {
                 written = written.map(|written| written.union(set));
             }
         }
-        effect.replaces = arrive(written, usize::MAX, pending).unwrap_or_default();
+        effect.replaces = merge(written, usize::MAX, pending).unwrap_or_default();
         if let Some(results) = texture_results(instruction, lifted) {
-            // How many there are, p-code decides when it runs, though the word says it.
+            // The p-code tests the mask at run time, but it is a constant of the word.
             let kept = effect.writes.intersection(results);
             effect.writes = kept;
             effect.replaces = kept;
@@ -246,8 +246,8 @@ impl Effect {
     }
 }
 
-/// What was written in any case where an operation begins to which branches arrive.
-fn arrive(mut written: Option<Set>, index: usize, pending: &mut Vec<(usize, Set)>) -> Option<Set> {
+/// Merges pending branches to an operation: returns what is written on all paths to it.
+fn merge(mut written: Option<Set>, index: usize, pending: &mut Vec<(usize, Set)>) -> Option<Set> {
     pending.retain(|&(to, set)| {
         let is_here = to <= index;
         if is_here {
@@ -265,8 +265,8 @@ fn function_name(op: &Op) -> &'static str {
     }
 }
 
-/// How many of its inputs an operation reads. Texture instructions have four registers for each of their sources, of
-/// which they read what their shape and modifiers ask for.
+/// Returns how many of its inputs an operation reads. Texture instructions have four registers for each source; shape and
+/// modifiers determine how many of them they read.
 fn read_count(instruction: &Instruction, op: &Op, all: usize) -> usize {
     match function_name(op) {
         "texture_coordinates" => coordinates(instruction),
@@ -285,7 +285,7 @@ fn coordinates(instruction: &Instruction) -> usize {
 }
 
 fn arguments(instruction: &Instruction) -> usize {
-    const ONE_MORE: [(&str, &[&str]); 6] = [
+    const ONE_REGISTER_EACH: [(&str, &[&str]); 6] = [
         ("lod", &["lb", "ll", "lba", "lla"]),
         ("tld_lod", &["ll"]),
         ("aoffi", &["aoffi"]),
@@ -295,20 +295,20 @@ fn arguments(instruction: &Instruction) -> usize {
     ];
     let has =
         |slot: &str, values: &[&str]| instruction.modifier(slot).is_some_and(|name| values.contains(&name));
-    let mut count = ONE_MORE.iter().filter(|(slot, values)| has(slot, values)).count();
+    let mut count = ONE_REGISTER_EACH.iter().filter(|(slot, values)| has(slot, values)).count();
     if has("tld4_offset", &["ptp"]) {
         count = count.saturating_add(2);
     }
     if instruction.operation().mnemonic == "TXD"
         || instruction.isa.text(instruction.encoding.form) == "bindless"
     {
-        // Two derivatives for each coordinate, or a handle.
+        // Two derivatives per coordinate, or a bindless handle.
         return 4;
     }
     count.min(4)
 }
 
-/// The registers that a texture instruction writes: as many as its mask has bits, from its destination on.
+/// Returns the registers that a texture instruction writes: from its destination on, one for each bit of its mask.
 fn texture_results(instruction: &Instruction, lifted: &Lifted) -> Option<Set> {
     lifted.ops().iter().find(|op| function_name(op) == "texture_result")?;
     let first = instruction.number(instruction.operand("d")?.value).cast_unsigned();
@@ -316,25 +316,25 @@ fn texture_results(instruction: &Instruction, lifted: &Lifted) -> Option<Set> {
     Some(Set::of_registers(first..first.saturating_add(u64::from(mask.count_ones()))))
 }
 
-/// What is live, going from the last instruction to the first.
+/// The state of the backward scan over a block: what is live at the current instruction.
 ///
-/// What is read only under a guard is kept apart as long as the guard's predicate stays what it is: an instruction before
-/// that writes it under the same guard is where it begins to live.
+/// Registers read only under a guard are kept separately while the guard's predicate is unchanged, so that an earlier
+/// write under the same guard ends their liveness.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Backward {
+pub(super) struct BackwardScan {
     always: Set,
-    /// By predicate and whether it must not hold.
+    /// Live under a guard, by predicate and negation.
     under: [Set; 14],
-    /// Which of these have something in them.
+    /// Which entries of `under` may be non-empty.
     used: u16,
 }
 
-impl Backward {
+impl BackwardScan {
     pub(super) fn new(live: Set) -> Self {
         Self { always: live, ..Self::default() }
     }
 
-    /// What is live here.
+    /// Returns what is live here.
     pub(super) fn live(&self) -> Set {
         if self.used == 0 {
             return self.always;
@@ -342,7 +342,7 @@ impl Backward {
         self.under.iter().fold(self.always, |all, set| all.union(*set))
     }
 
-    /// Goes back over an instruction.
+    /// Steps back over an instruction.
     pub(super) fn step(&mut self, effect: &Effect) {
         let slot = effect
             .guard
@@ -356,7 +356,7 @@ impl Backward {
         }
         if effect.writes.predicate_count() > 0 {
             for predicate in effect.writes.predicates() {
-                self.forget(predicate);
+                self.merge_guarded(predicate);
             }
         }
         match (slot, effect.guard) {
@@ -378,8 +378,8 @@ impl Backward {
         }
     }
 
-    /// What was read under a predicate that was another before.
-    fn forget(&mut self, predicate: u8) {
+    /// Merges what is live under a predicate into `always`, because the predicate is written here.
+    fn merge_guarded(&mut self, predicate: u8) {
         let mut all = Set::default();
         self.each(|under, slot| {
             if slot / 2 == usize::from(predicate) {

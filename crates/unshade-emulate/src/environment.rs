@@ -1,29 +1,29 @@
-//! What a thread sees besides its registers: memories, constant banks, where it is in the grid.
+//! The environment of the threads of a block: memories, constant banks, position in the grid.
 //!
-//! Generic addresses have two windows: 16 MiB each for local and for shared memory; all else is global. Instructions add
-//! or combine the window's base, which stands in constant bank 0, to addresses in these memories.
+//! Generic addresses have two windows of 16 MiB, for local and for shared memory; all other addresses are global. Code
+//! adds the base of a window, from constant bank 0, to an address in that memory.
 
 use crate::device::Device;
 use crate::fault::{Memory, Reason};
-use crate::order::Order;
+use crate::races::RaceDetector;
 use unshade_sass::semantics::Space;
 
-/// Lanes of a warp.
+/// Number of lanes per warp.
 pub(crate) const LANES: usize = 32;
 
-/// The window of local memory in generic addresses: `c[0x0][0x24]` has this.
+/// The base of the local window, in `c[0x0][0x24]`.
 pub(crate) const LOCAL_WINDOW: u64 = 0x0100_0000;
 
-/// The window of shared memory in generic addresses: `c[0x0][0x20]` has this.
+/// The base of the shared window, in `c[0x0][0x20]`.
 pub(crate) const SHARED_WINDOW: u64 = 0x0200_0000;
 
 /// The size of a window.
-const WINDOW: u64 = 0x0100_0000;
+const WINDOW_SIZE: u64 = 0x0100_0000;
 
-/// Constant banks by number.
+/// The constant banks.
 pub(crate) type Banks = [Vec<u8>; 32];
 
-/// Where a block is in its grid, and what both are.
+/// The size of a block and its position in the grid.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Position {
     pub(crate) threads: [u32; 3],
@@ -31,51 +31,51 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// How many threads a block has.
+    /// Returns the number of threads per block.
     pub(crate) fn thread_count(&self) -> u32 {
         self.threads.iter().fold(1, |product: u32, size| product.saturating_mul(*size))
     }
 
-    /// The place of a thread in its block.
+    /// Returns the position of a thread in its block.
     pub(crate) fn thread(&self, index: u32) -> [u32; 3] {
         let [x, y, _] = self.threads.map(|size| size.max(1));
         [index % x, index / x % y, index / x / y]
     }
 }
 
-/// What threads of a block see.
-pub(crate) struct World<'a> {
+/// The environment of the threads of a block.
+pub(crate) struct Environment<'a> {
     pub(crate) device: &'a mut Device,
     pub(crate) banks: &'a Banks,
     pub(crate) position: Position,
     pub(crate) shared: Vec<u8>,
-    /// Of each thread; empty until it is used.
+    /// Local memory by thread; empty until first used.
     pub(crate) local: Vec<Vec<u8>>,
     pub(crate) local_size: usize,
     /// Locked addresses of shared memory, each with the thread that locked it.
     pub(crate) locks: Vec<(u64, u32)>,
-    /// Instructions that were run so far.
+    /// Number of instructions executed so far.
     pub(crate) steps: u64,
-    /// Watches whether the order of threads matters.
-    pub(crate) order: Option<Order>,
-    /// What a shuffle gives of a lane that takes no part.
+    /// The race detector, if it is enabled.
+    pub(crate) races: Option<RaceDetector>,
+    /// The value that a shuffle returns for an inactive lane.
     pub(crate) absent: u64,
 }
 
-impl World<'_> {
-    /// A number in a memory of a thread; its width is in bits.
+impl Environment<'_> {
+    /// Loads `width` bits.
     #[inline]
     pub(crate) fn load(&mut self, space: Space, address: u64, width: u8, thread: u32) -> Result<u64, Reason> {
         let size = usize::from(width / 8);
-        if self.order.is_some() {
-            self.watch_read(space, address, size, thread)?;
+        if self.races.is_some() {
+            self.check_read(space, address, size, thread)?;
         }
-        self.number(space, address, size, thread)
+        self.load_unchecked(space, address, size, thread)
     }
 
-    /// The same, where it is not asked who else touches it.
+    /// Loads `size` bytes without checking for races.
     #[inline]
-    pub(crate) fn number(
+    pub(crate) fn load_unchecked(
         &mut self,
         space: Space,
         address: u64,
@@ -90,7 +90,7 @@ impl World<'_> {
         }
     }
 
-    /// Writes a number to a memory of a thread.
+    /// Stores `width` bits.
     #[inline]
     pub(crate) fn store(
         &mut self,
@@ -101,15 +101,15 @@ impl World<'_> {
         thread: u32,
     ) -> Result<(), Reason> {
         let size = usize::from(width / 8);
-        if self.order.is_some() {
-            self.watch_write(space, address, &value.to_le_bytes()[..size.min(8)], thread)?;
+        if self.races.is_some() {
+            self.check_write(space, address, &value.to_le_bytes()[..size.min(8)], thread)?;
         }
-        self.set_number(space, address, value, size, thread)
+        self.store_unchecked(space, address, value, size, thread)
     }
 
-    /// The same, where it is not asked who else touches it.
+    /// Stores `size` bytes without checking for races.
     #[inline]
-    pub(crate) fn set_number(
+    pub(crate) fn store_unchecked(
         &mut self,
         space: Space,
         address: u64,
@@ -117,34 +117,34 @@ impl World<'_> {
         size: usize,
         thread: u32,
     ) -> Result<(), Reason> {
-        let place = self.bytes(space, address, size, thread)?;
-        for (byte, new) in place.iter_mut().zip(value.to_le_bytes()) {
+        let bytes = self.bytes(space, address, size, thread)?;
+        for (byte, new) in bytes.iter_mut().zip(value.to_le_bytes()) {
             *byte = new;
         }
         Ok(())
     }
 
-    fn watch_read(&mut self, space: Space, address: u64, size: usize, thread: u32) -> Result<(), Reason> {
-        let (memory, address) = place(space, address);
-        match &mut self.order {
-            Some(order) if memory != Memory::Local => order.read(memory, address, size, thread),
+    fn check_read(&mut self, space: Space, address: u64, size: usize, thread: u32) -> Result<(), Reason> {
+        let (memory, address) = resolve(space, address);
+        match &mut self.races {
+            Some(races) if memory != Memory::Local => races.read(memory, address, size, thread),
             _ => Ok(()),
         }
     }
 
-    fn watch_write(&mut self, space: Space, address: u64, after: &[u8], thread: u32) -> Result<(), Reason> {
-        let (memory, at) = place(space, address);
+    fn check_write(&mut self, space: Space, address: u64, after: &[u8], thread: u32) -> Result<(), Reason> {
+        let (memory, at) = resolve(space, address);
         if memory == Memory::Local {
             return Ok(());
         }
         let before = self.bytes(space, address, after.len(), thread)?.to_vec();
-        match &mut self.order {
-            Some(order) => order.write(memory, at, &before, after, thread),
+        match &mut self.races {
+            Some(races) => races.write(memory, at, &before, after, thread),
             None => Ok(()),
         }
     }
 
-    /// The bytes that an instruction reads or writes.
+    /// Returns the bytes that an instruction accesses, after checking alignment and bounds.
     #[inline]
     pub(crate) fn bytes(
         &mut self,
@@ -153,7 +153,7 @@ impl World<'_> {
         size: usize,
         thread: u32,
     ) -> Result<&mut [u8], Reason> {
-        let (memory, address) = place(space, address);
+        let (memory, address) = resolve(space, address);
         if size > 1 && !address.is_multiple_of(size as u64) {
             let bytes = u32::try_from(size).unwrap_or(u32::MAX);
             return Err(Reason::Misaligned { memory, address, bytes });
@@ -182,7 +182,7 @@ impl World<'_> {
         }
     }
 
-    /// A number in a constant bank; the bank stands above 16 bits of offset.
+    /// Loads from a constant bank. The address has 16 bits of offset, with the bank above them.
     pub(crate) fn constant(&self, address: u64, width: u8) -> Result<u64, Reason> {
         let bank = usize::try_from(address >> 16).unwrap_or(usize::MAX);
         let offset = address & 0xffff;
@@ -205,11 +205,11 @@ impl World<'_> {
         }
     }
 
-    /// Text of the program: bytes up to a zero, at most so many.
+    /// Reads a NUL-terminated string of limited length.
     pub(crate) fn text(&mut self, address: u64, thread: u32) -> Result<String, Reason> {
-        const LONGEST: u64 = 1 << 16;
+        const MAX_LENGTH: u64 = 1 << 16;
         let mut text = Vec::new();
-        for offset in 0..LONGEST {
+        for offset in 0..MAX_LENGTH {
             let byte = self.load(Space::Ram, address.wrapping_add(offset), 8, thread)?.to_le_bytes()[0];
             if byte == 0 {
                 break;
@@ -220,8 +220,8 @@ impl World<'_> {
     }
 }
 
-/// The memory that is meant, and the address in it.
-fn place(space: Space, address: u64) -> (Memory, u64) {
+/// Returns the memory that an address refers to, and the address in it.
+fn resolve(space: Space, address: u64) -> (Memory, u64) {
     match space {
         Space::Shared => (Memory::Shared, address),
         Space::Local => (Memory::Local, address),
@@ -229,11 +229,11 @@ fn place(space: Space, address: u64) -> (Memory, u64) {
     }
 }
 
-/// What a generic address means.
+/// Resolves a generic address.
 fn generic(address: u64) -> (Memory, u64) {
-    if (LOCAL_WINDOW..LOCAL_WINDOW + WINDOW).contains(&address) {
+    if (LOCAL_WINDOW..LOCAL_WINDOW + WINDOW_SIZE).contains(&address) {
         (Memory::Local, address - LOCAL_WINDOW)
-    } else if (SHARED_WINDOW..SHARED_WINDOW + WINDOW).contains(&address) {
+    } else if (SHARED_WINDOW..SHARED_WINDOW + WINDOW_SIZE).contains(&address) {
         (Memory::Shared, address - SHARED_WINDOW)
     } else {
         (Memory::Global, address)

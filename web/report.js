@@ -1,24 +1,24 @@
 /**
- * The answers of a report: everything that can be asked of its files stands in the page, packed (`unshade html` writes it).
- * Parts are taken from it, names and lines found in it; what takes a program to find out is not there, and said so.
+ * Answers queries in a report. The page contains the answers to all plain queries, compressed (`unshade html` writes
+ * it); filtering and searching happen here. Queries that need the program itself are refused.
  */
 
 /** @typedef {import('./protocol.js').Line} Line */
 /** @typedef {import('./protocol.js').OutlineNode & {inside?: Nested[]}} Nested */
 /** @typedef {import('./protocol.js').ErrorShape} ErrorShape */
 
-/** What the page may take away, of all that the program offers. */
+/** The downloads that a report supports. */
 const EXTRACTS = ['program', 'module', 'listing', 'source'];
-/** Finds of one step of a search. */
-const MOST = 200;
+/** Maximum number of matches per search step. */
+const MAX_MATCHES = 200;
 
 /** @param {string} message @param {string} [hint] */
-function refuse(message, hint = 'Open the file itself for that: unshade explore FILE') {
+function refuse(message, hint = 'Open the file with: unshade explore FILE') {
   return { error: { message, hint } };
 }
 
-/** What is shown of a line among the finds. */
-const LONGEST = 400;
+/** Maximum length of a line in search results. */
+const MAX_TEXT = 400;
 
 export class Answers {
   /** @param {{answers: Record<string, any>, files: any[]}} recorded */
@@ -30,7 +30,7 @@ export class Answers {
   }
 
   /**
-   * Answers a question as `unshade` does.
+   * Answers a query as `unshade` does.
    * @param {any} request
    * @returns {any}
    */
@@ -40,73 +40,73 @@ export class Answers {
     const place = `${at} ${item ?? '-'}`;
     switch (query) {
       case 'files': return { files: this.files };
-      case 'overview': return this.#offered(this.#told(`overview ${file}`), 'programs');
-      case 'facts': return this.#offered(this.#told(`facts ${place}`));
-      case 'verify': return this.#told(`verify ${at}`);
+      case 'overview': return this.#withSupportedExtracts(this.#recorded(`overview ${file}`), 'programs');
+      case 'facts': return this.#withSupportedExtracts(this.#recorded(`facts ${place}`));
+      case 'verify': return this.#recorded(`verify ${at}`);
       case 'graph': return this.#graph(place, request.function ?? 0);
       case 'rows': return this.#rows(at, request);
       case 'listing': return this.#part(this.#listing(request), request);
       case 'links': return this.#links(this.#listing(request), request.link);
       case 'line_at': return this.#lineAt(this.#listing(request), request.offset);
-      case 'item_at': return this.#itemAt(this.#told(`rows ${at}`), request.offset);
+      case 'item_at': return this.#itemAt(this.#recorded(`rows ${at}`), request.offset);
       case 'hex': return this.#hex(at, request);
-      case 'outline': return this.#outline(this.#told(`outline ${at}`), request);
+      case 'outline': return this.#outline(this.#recorded(`outline ${at}`), request);
       case 'search': return this.#search(request);
       case 'bits': return this.#bits(`bits ${place}`, request.offset);
-      case 'extract': return this.extract(request).told;
-      default: return refuse('A report does not compare.');
+      case 'extract': return this.extract(request).answer;
+      default: return refuse('Comparing is not available in reports.');
     }
   }
 
   /**
-   * Bytes to take away.
+   * Returns bytes for a download.
    * @param {any} request
-   * @returns {{told: any, bytes: Uint8Array}}
+   * @returns {{answer: any, bytes: Uint8Array}}
    */
   extract(request) {
     const { file = 0, program = 0, item, what = 'program' } = request;
-    const none = { told: refuse(`A report does not hold this: ${what}.`), bytes: new Uint8Array() };
+    const none = { answer: refuse(`This is not in the report: ${what}.`), bytes: new Uint8Array() };
     const name = this.#name(file, program);
     /** @param {string} name @param {Uint8Array} bytes */
-    const taken = (name, bytes) => ({ told: { name, size: bytes.length }, bytes });
-    if (what === 'program') return taken(name, this.#bytes(`${file} ${program}`));
+    const download = (name, bytes) => ({ answer: { name, size: bytes.length }, bytes });
+    if (what === 'program') return download(name, this.#bytes(`${file} ${program}`));
     if (what === 'module') {
-      const module = this.#told(`extract ${file} ${program} ${item ?? '-'} module`);
-      if (module.error) return { ...none, told: module };
+      const module = this.#recorded(`extract ${file} ${program} ${item ?? '-'} module`);
+      if (module.error) return { ...none, answer: module };
       const base = this.#space(file, program)[0];
-      return taken(module.name, this.#bytes(`${file} ${program}`).slice(module.range[0] - base, module.range[1] - base));
+      return download(module.name, this.#bytes(`${file} ${program}`).slice(module.range[0] - base, module.range[1] - base));
     }
     const pane = what === 'source' ? `source:${request.name}` : request.pane ?? 'assembly';
     const listing = this.#listing({ ...request, pane });
-    if (listing.error) return { ...none, told: listing };
+    if (listing.error) return { ...none, answer: listing };
     const text = listing.lines.map((/** @type {Line} */ line) => `${textOf(line)}\n`).join('');
-    return taken(what === 'source' ? `${request.name}`.split(/[\\/]/).pop() || 'source' : `${name}.${item ?? pane}.txt`, new TextEncoder().encode(text));
+    return download(what === 'source' ? `${request.name}`.split(/[\\/]/).pop() || 'source' : `${name}.${item ?? pane}.txt`, new TextEncoder().encode(text));
   }
 
   /** @param {string} key */
-  #told(key) {
+  #recorded(key) {
     return Object.hasOwn(this.answers, key) ? this.answers[key] : refuse('This is not in the report.');
   }
 
   /**
-   * What is offered, less what is not here.
+   * Removes the downloads that a report does not support.
    * @param {any} answer
    * @param {string} [inside]
    */
-  #offered(answer, inside) {
-    const less = (/** @type {any} */ one) => (one.extracts ? { ...one, extracts: one.extracts.filter((/** @type {string} */ name) => EXTRACTS.includes(name)) } : one);
-    return inside && answer[inside] ? { ...answer, [inside]: answer[inside].map(less) } : less(answer);
+  #withSupportedExtracts(answer, inside) {
+    const filtered = (/** @type {any} */ one) => (one.extracts ? { ...one, extracts: one.extracts.filter((/** @type {string} */ name) => EXTRACTS.includes(name)) } : one);
+    return inside && answer[inside] ? { ...answer, [inside]: answer[inside].map(filtered) } : filtered(answer);
   }
 
   /** @param {number} file @param {number} program */
   #name(file, program) {
-    const path = this.#told(`overview ${file}`).programs?.[program]?.path ?? 'program';
+    const path = this.#recorded(`overview ${file}`).programs?.[program]?.path ?? 'program';
     return path.split(/[\\/!]/).pop() || 'program';
   }
 
   /** @param {number} file @param {number} program @returns {[number, number]} */
   #space(file, program) {
-    return this.#told(`overview ${file}`).programs?.[program]?.space ?? [0, 0];
+    return this.#recorded(`overview ${file}`).programs?.[program]?.space ?? [0, 0];
   }
 
   /** @param {string} at */
@@ -122,17 +122,17 @@ export class Answers {
 
   /** @param {string} place @param {number} index */
   #graph(place, index) {
-    const graph = this.#told(`graph ${place}`);
-    return index === 0 || graph.error ? graph : refuse('A report has the graph of the first function of a module.');
+    const graph = this.#recorded(`graph ${place}`);
+    return index === 0 || graph.error ? graph : refuse('Reports have only the graph of the first function of a module.');
   }
 
   /** @param {string} at @param {any} request */
   #rows(at, { filter = {}, sort, from = 0, count = 200, find }) {
-    const table = this.#told(`rows ${at}`);
+    const table = this.#recorded(`rows ${at}`);
     if (table.error) return table;
     const finds = matcher(filter.text ?? '', filter.regex, false);
     if (typeof finds !== 'function') return finds;
-    const sources = filter.has_source ? new Set(this.#told(`sources ${at}`)) : null;
+    const sources = filter.has_source ? new Set(this.#recorded(`sources ${at}`)) : null;
     let rows = table.rows.filter((/** @type {any} */ row) => (!filter.kinds?.length || filter.kinds.includes(row.kind))
       && (!sources || sources.has(row.item)) && (!filter.text || finds(row.name) || finds(row.mangled ?? '')));
     if (sort) {
@@ -155,7 +155,7 @@ export class Answers {
 
   /** @param {any} request */
   #listing({ file = 0, program = 0, item, pane = 'assembly' }) {
-    return this.#told(`listing ${file} ${program} ${item ?? '-'} ${pane}`);
+    return this.#recorded(`listing ${file} ${program} ${item ?? '-'} ${pane}`);
   }
 
   /** @param {any} listing @param {any} request */
@@ -239,12 +239,12 @@ export class Answers {
   /** @param {string} key @param {number} offset */
   #bits(key, offset) {
     const found = this.answers[key]?.find?.((/** @type {any} */ { range }) => range[0] <= offset && offset < range[1]);
-    return found ?? refuse('The report says nothing of these bits.');
+    return found ?? refuse('The report does not explain these bits.');
   }
 
   /** @param {any} request */
-  #search({ file = 0, program, scope = 'names', text, regex, case: exact, pane = 'assembly', cursor, limit = MOST }) {
-    const programs = (this.#told(`overview ${file}`).programs ?? []).filter((/** @type {any} */ one) => program === undefined || one.program === program);
+  #search({ file = 0, program, scope = 'names', text, regex, case: exact, pane = 'assembly', cursor, limit = MAX_MATCHES }) {
+    const programs = (this.#recorded(`overview ${file}`).programs ?? []).filter((/** @type {any} */ one) => program === undefined || one.program === program);
     const finds = scope === 'bytes' ? bytePattern(text) : matcher(text, regex, exact);
     if (typeof finds !== 'function') return finds;
     /** @type {import('./protocol.js').Match[]} */
@@ -258,7 +258,7 @@ export class Answers {
         }
         continue;
       }
-      for (const row of this.#told(`rows ${at}`).rows ?? []) {
+      for (const row of this.#recorded(`rows ${at}`).rows ?? []) {
         if (scope === 'names') {
           if (finds(row.name) || row.mangled && finds(row.mangled)) matches.push({ program, item: row.item, text: row.name, ...(row.range ? { range: row.range } : {}) });
           continue;
@@ -269,7 +269,7 @@ export class Answers {
           (this.answers[`listing ${place} ${pane}`]?.lines ?? []).forEach((/** @type {Line} */ line, /** @type {number} */ number) => {
             const whole = textOf(line);
             const found = /** @type {[number, number] | null} */ (finds(whole));
-            if (found) matches.push({ program, item: row.item, pane, line: number, column: found[0], length: found[1], text: whole.slice(0, LONGEST), ...(line.range ? { range: line.range } : {}) });
+            if (found) matches.push({ program, item: row.item, pane, line: number, column: found[0], length: found[1], text: whole.slice(0, MAX_TEXT), ...(line.range ? { range: line.range } : {}) });
           });
         }
       }
@@ -286,7 +286,7 @@ function textOf(line) {
 }
 
 /**
- * Finds a text or a regular expression in a line: where, and how long.
+ * Returns a function that finds a text or a regular expression in a line: start and length, or null.
  * @param {string} text
  * @param {boolean | undefined} regex
  * @param {boolean | undefined} exact
@@ -297,7 +297,7 @@ function matcher(text, regex, exact) {
   try {
     expression = new RegExp(regex ? text : text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), exact ? 'u' : 'iu');
   } catch (error) {
-    return { error: { message: `the regular expression: ${/** @type {any} */ (error).message}` } };
+    return { error: { message: `invalid regular expression: ${/** @type {any} */ (error).message}` } };
   }
   return (line) => {
     const found = expression.exec(line);
@@ -306,7 +306,8 @@ function matcher(text, regex, exact) {
 }
 
 /**
- * Finds hex digits with `??` for any byte, or text in quotes, in hex digits.
+ * Returns a function that finds bytes in a string of hex digits. A pattern has hex digits with `??` for any byte, or
+ * quoted text.
  * @param {string} text
  * @returns {((digits: string) => [number, number][]) | {error: ErrorShape}}
  */
@@ -314,7 +315,7 @@ function bytePattern(text) {
   const quoted = /^"(.*?)"?$/s.exec(text);
   const hex = quoted ? [...new TextEncoder().encode(quoted[1])].map((byte) => byte.toString(16).padStart(2, '0')).join('') : text.replace(/\s/g, '').toLowerCase();
   if (!/^([0-9a-f]{2}|\?\?)+$/.test(hex) || /^\?+$/.test(hex)) {
-    return { error: { message: 'no bytes to look for', expected: 'hex digits such as `de c0 17 0b`, or "text" in quotes' } };
+    return { error: { message: 'not a byte pattern', expected: 'hex digits such as `de c0 17 0b`, or "text" in quotes' } };
   }
   return (digits) => {
     /** @type {[number, number][]} */
@@ -329,7 +330,7 @@ function bytePattern(text) {
 }
 
 /**
- * The answers that stand in this page.
+ * Decompresses the answers contained in this page.
  * @returns {Promise<Answers>}
  */
 export async function unpack() {
