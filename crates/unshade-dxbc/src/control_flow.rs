@@ -1,9 +1,9 @@
 //! The control-flow graph of a program.
 //!
-//! Blocks are runs of instructions. Structured instructions (`if`, `loop`, `switch`, `break` …) end them and tell where
-//! it goes on. Phases of hull shaders and subroutines are entries of their own; calls go on with what follows them.
-//!
-//! What an opcode does is told by a table for each of the two formats; the rest is the same.
+//! Blocks are runs of instructions. Structured instructions (`if`, `loop`, `switch`, `break` …) end a block and
+//! determine its successors. Hull shader phases and subroutines are entries of their own; a call falls through to the
+//! next instruction.
+//! One table per format says what each opcode does to control flow; the rest is shared.
 
 use crate::d3d9;
 use crate::opcode::{Class, Opcode};
@@ -12,23 +12,23 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use unshade_core::graph::Graph;
 
-/// Blocks and edges.
+/// The basic blocks of a program and the edges between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlFlow {
-    /// The instructions of each block, by number.
+    /// The instructions of each block, by index.
     pub blocks: Vec<Range<usize>>,
-    /// From which block to which.
+    /// Edges, as (predecessor, successor).
     pub edges: Vec<(u32, u32)>,
-    /// The blocks at which something starts: the program, its phases, subroutines.
+    /// The blocks where the program, its phases and its subroutines start.
     pub entries: Vec<u32>,
 }
 
-/// What an instruction does to where it goes on.
+/// The effect of an instruction on control flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
-    /// Goes on with the next.
+enum FlowEffect {
+    /// Falls through to the next instruction.
     Next,
-    /// The same, and computes nothing.
+    /// Falls through, and emits no code.
     Declaration,
     If,
     Loop,
@@ -40,122 +40,123 @@ enum Step {
     BreakIf,
     Continue,
     ContinueIf,
-    /// Ends what is open.
+    /// Ends the innermost open construct.
     End,
     EndLoop,
-    /// Ends a loop that goes round a counted number of times.
+    /// Ends a loop with an iteration count.
     EndCounted,
     EndSwitch,
     Return,
-    /// Starts something that is not reached from before.
+    /// Starts code that is not reached from the instruction before it.
     Entry,
 }
 
-/// Opcodes of Shader Model 4 to 5.1 that do something.
-const STEPS: [(Opcode, Step); 18] = [
-    (Opcode::IF, Step::If),
-    (Opcode::LOOP, Step::Loop),
-    (Opcode::SWITCH, Step::Switch),
-    (Opcode::ELSE, Step::Else),
-    (Opcode::CASE, Step::Case),
-    (Opcode::DEFAULT, Step::Default),
-    (Opcode::BREAK, Step::Break),
-    (Opcode::BREAKC, Step::BreakIf),
-    (Opcode::CONTINUE, Step::Continue),
-    (Opcode::CONTINUEC, Step::ContinueIf),
-    (Opcode::ENDIF, Step::End),
-    (Opcode::ENDLOOP, Step::EndLoop),
-    (Opcode::ENDSWITCH, Step::EndSwitch),
-    (Opcode::RET, Step::Return),
-    (Opcode::LABEL, Step::Entry),
-    (Opcode::HS_CONTROL_POINT_PHASE, Step::Entry),
-    (Opcode::HS_FORK_PHASE, Step::Entry),
-    (Opcode::HS_JOIN_PHASE, Step::Entry),
+/// Opcodes of Shader Model 4 to 5.1 that affect control flow.
+const FLOW_OPCODES: [(Opcode, FlowEffect); 18] = [
+    (Opcode::IF, FlowEffect::If),
+    (Opcode::LOOP, FlowEffect::Loop),
+    (Opcode::SWITCH, FlowEffect::Switch),
+    (Opcode::ELSE, FlowEffect::Else),
+    (Opcode::CASE, FlowEffect::Case),
+    (Opcode::DEFAULT, FlowEffect::Default),
+    (Opcode::BREAK, FlowEffect::Break),
+    (Opcode::BREAKC, FlowEffect::BreakIf),
+    (Opcode::CONTINUE, FlowEffect::Continue),
+    (Opcode::CONTINUEC, FlowEffect::ContinueIf),
+    (Opcode::ENDIF, FlowEffect::End),
+    (Opcode::ENDLOOP, FlowEffect::EndLoop),
+    (Opcode::ENDSWITCH, FlowEffect::EndSwitch),
+    (Opcode::RET, FlowEffect::Return),
+    (Opcode::LABEL, FlowEffect::Entry),
+    (Opcode::HS_CONTROL_POINT_PHASE, FlowEffect::Entry),
+    (Opcode::HS_FORK_PHASE, FlowEffect::Entry),
+    (Opcode::HS_JOIN_PHASE, FlowEffect::Entry),
 ];
 
-/// Opcodes of Shader Model 1 to 3 that do something.
-const STEPS_3: [(d3d9::opcode::Opcode, Step); 13] = [
-    (d3d9::opcode::Opcode::IF, Step::If),
-    (d3d9::opcode::Opcode::IF_COMPARE, Step::If),
-    (d3d9::opcode::Opcode::LOOP, Step::Loop),
-    (d3d9::opcode::Opcode::REPEAT, Step::Loop),
-    (d3d9::opcode::Opcode::ELSE, Step::Else),
-    (d3d9::opcode::Opcode::BREAK, Step::Break),
-    (d3d9::opcode::Opcode::BREAK_COMPARE, Step::BreakIf),
-    (d3d9::opcode::Opcode::BREAK_PREDICATE, Step::BreakIf),
-    (d3d9::opcode::Opcode::END_IF, Step::End),
-    (d3d9::opcode::Opcode::END_LOOP, Step::EndCounted),
-    (d3d9::opcode::Opcode::END_REPEAT, Step::EndCounted),
-    (d3d9::opcode::Opcode::RETURN, Step::Return),
-    (d3d9::opcode::Opcode::LABEL, Step::Entry),
+/// Opcodes of Shader Model 1 to 3 that affect control flow.
+const FLOW_OPCODES_D3D9: [(d3d9::opcode::Opcode, FlowEffect); 13] = [
+    (d3d9::opcode::Opcode::IF, FlowEffect::If),
+    (d3d9::opcode::Opcode::IF_COMPARE, FlowEffect::If),
+    (d3d9::opcode::Opcode::LOOP, FlowEffect::Loop),
+    (d3d9::opcode::Opcode::REPEAT, FlowEffect::Loop),
+    (d3d9::opcode::Opcode::ELSE, FlowEffect::Else),
+    (d3d9::opcode::Opcode::BREAK, FlowEffect::Break),
+    (d3d9::opcode::Opcode::BREAK_COMPARE, FlowEffect::BreakIf),
+    (d3d9::opcode::Opcode::BREAK_PREDICATE, FlowEffect::BreakIf),
+    (d3d9::opcode::Opcode::END_IF, FlowEffect::End),
+    (d3d9::opcode::Opcode::END_LOOP, FlowEffect::EndCounted),
+    (d3d9::opcode::Opcode::END_REPEAT, FlowEffect::EndCounted),
+    (d3d9::opcode::Opcode::RETURN, FlowEffect::Return),
+    (d3d9::opcode::Opcode::LABEL, FlowEffect::Entry),
 ];
 
-/// A construct that is open.
-struct Open {
-    opener: Step,
-    /// Where it begins.
+/// A construct that has not ended yet.
+struct OpenConstruct {
+    opener: FlowEffect,
+    /// The first instruction inside it.
     start: usize,
-    /// Instructions that go to its end.
+    /// Instructions that jump to its end.
     exits: Vec<usize>,
-    /// Instructions that go to the next part of it: to `else` or the end, or to the next case.
+    /// Instructions that jump to its next part: `else`, the end, or the next case.
     pending: Vec<usize>,
     has_default: bool,
 }
 
 impl ControlFlow {
-    /// Finds the blocks of a program.
+    /// Builds the control-flow graph of a program.
     pub fn of(program: &Program) -> Self {
-        let steps = program.instructions.iter().map(|instruction| {
+        let effects = program.instructions.iter().map(|instruction| {
             let opcode = instruction.opcode();
-            let known = STEPS.iter().find(|(known, _)| *known == opcode).map(|(_, step)| *step);
+            let known = FLOW_OPCODES.iter().find(|(known, _)| *known == opcode).map(|(_, effect)| *effect);
             let is_declaration = opcode.row().is_some_and(|row| row.class == Class::Declaration);
-            known.unwrap_or(if is_declaration { Step::Declaration } else { Step::Next })
+            known.unwrap_or(if is_declaration { FlowEffect::Declaration } else { FlowEffect::Next })
         });
-        Self::of_steps(&steps.collect::<Vec<_>>())
+        Self::of_effects(&effects.collect::<Vec<_>>())
     }
 
-    /// Finds the blocks of a program of Shader Model 1 to 3.
+    /// Builds the control-flow graph of a program of Shader Model 1 to 3.
     pub fn of_d3d9(program: &d3d9::Program) -> Self {
-        let steps = program.instructions.iter().map(|instruction| {
+        let effects = program.instructions.iter().map(|instruction| {
             let opcode = instruction.opcode();
-            let known = STEPS_3.iter().find(|(known, _)| *known == opcode).map(|(_, step)| *step);
+            let known =
+                FLOW_OPCODES_D3D9.iter().find(|(known, _)| *known == opcode).map(|(_, effect)| *effect);
             let row = opcode.row(program.version);
             let is_declaration = row.is_none_or(|row| row.class == Class::Declaration);
-            known.unwrap_or(if is_declaration { Step::Declaration } else { Step::Next })
+            known.unwrap_or(if is_declaration { FlowEffect::Declaration } else { FlowEffect::Next })
         });
-        Self::of_steps(&steps.collect::<Vec<_>>())
+        Self::of_effects(&effects.collect::<Vec<_>>())
     }
 
-    fn of_steps(steps: &[Step]) -> Self {
-        Jumps::of(steps).blocks(steps)
+    fn of_effects(effects: &[FlowEffect]) -> Self {
+        Jumps::of(effects).blocks(effects)
     }
 
-    /// The graph, for dominators and loops.
+    /// Returns the graph, for dominators and loops.
     pub fn graph(&self) -> Graph {
         Graph::new(self.blocks.len(), &self.edges)
     }
 }
 
-/// Where it goes on after each instruction.
+/// The jumps between instructions.
 #[derive(Default)]
 struct Jumps {
-    /// From an instruction to another, besides the next.
+    /// From an instruction to another one, fall-through aside.
     edges: Vec<(usize, usize)>,
-    /// Instructions after which it does not go on with the next.
+    /// Instructions that do not fall through.
     ends: Vec<bool>,
-    /// Instructions that start something.
+    /// Instructions where a program, phase or subroutine starts.
     entries: Vec<usize>,
 }
 
 impl Jumps {
-    fn of(steps: &[Step]) -> Self {
-        let count = steps.len();
+    fn of(effects: &[FlowEffect]) -> Self {
+        let count = effects.len();
         let mut jumps = Self { ends: alloc::vec![false; count], ..Self::default() };
-        let mut open: Vec<Open> = Vec::new();
-        for (number, step) in steps.iter().enumerate() {
-            jumps.step(number, *step, &mut open);
+        let mut open: Vec<OpenConstruct> = Vec::new();
+        for (number, effect) in effects.iter().enumerate() {
+            jumps.effect(number, *effect, &mut open);
         }
-        // What hostile programs leave open ends at their end.
+        // Constructs that a hostile program never closes end where the program ends.
         for construct in open {
             jumps.jump_all(&construct.exits, count);
             jumps.jump_all(&construct.pending, count);
@@ -173,17 +174,23 @@ impl Jumps {
         self.edges.extend(from.iter().map(|from| (*from, to)));
     }
 
-    fn step(&mut self, number: usize, step: Step, open: &mut Vec<Open>) {
+    fn effect(&mut self, number: usize, effect: FlowEffect, open: &mut Vec<OpenConstruct>) {
         let next = number.saturating_add(1);
-        match step {
-            Step::If | Step::Loop | Step::Switch => {
-                let pending = if step == Step::Loop { Vec::new() } else { alloc::vec![number] };
-                open.push(Open { opener: step, start: next, exits: Vec::new(), pending, has_default: false });
-                if step == Step::Switch {
+        match effect {
+            FlowEffect::If | FlowEffect::Loop | FlowEffect::Switch => {
+                let pending = if effect == FlowEffect::Loop { Vec::new() } else { alloc::vec![number] };
+                open.push(OpenConstruct {
+                    opener: effect,
+                    start: next,
+                    exits: Vec::new(),
+                    pending,
+                    has_default: false,
+                });
+                if effect == FlowEffect::Switch {
                     self.end(number);
                 }
             }
-            Step::Else => {
+            FlowEffect::Else => {
                 if let Some(construct) = open.last_mut() {
                     construct.exits.push(number);
                     let pending = core::mem::take(&mut construct.pending);
@@ -191,47 +198,47 @@ impl Jumps {
                 }
                 self.end(number);
             }
-            Step::Case | Step::Default => {
+            FlowEffect::Case | FlowEffect::Default => {
                 if let Some(construct) = open.last_mut() {
-                    construct.has_default |= step == Step::Default;
+                    construct.has_default |= effect == FlowEffect::Default;
                     let switch = construct.pending.clone();
                     self.jump_all(&switch, number);
                 }
             }
-            Step::Break | Step::BreakIf => {
-                let target = open.iter_mut().rev().find(|one| one.opener != Step::If);
+            FlowEffect::Break | FlowEffect::BreakIf => {
+                let target = open.iter_mut().rev().find(|one| one.opener != FlowEffect::If);
                 if let Some(construct) = target {
                     construct.exits.push(number);
                 }
-                if step == Step::Break {
+                if effect == FlowEffect::Break {
                     self.end(number);
                 }
             }
-            Step::Continue | Step::ContinueIf => {
-                if let Some(construct) = open.iter().rev().find(|one| one.opener == Step::Loop) {
+            FlowEffect::Continue | FlowEffect::ContinueIf => {
+                if let Some(construct) = open.iter().rev().find(|one| one.opener == FlowEffect::Loop) {
                     self.edges.push((number, construct.start));
                 }
-                if step == Step::Continue {
+                if effect == FlowEffect::Continue {
                     self.end(number);
                 }
             }
-            Step::End | Step::EndLoop | Step::EndCounted | Step::EndSwitch => {
+            FlowEffect::End | FlowEffect::EndLoop | FlowEffect::EndCounted | FlowEffect::EndSwitch => {
                 if let Some(construct) = open.pop() {
                     self.jump_all(&construct.exits, next);
-                    if step != Step::EndSwitch || !construct.has_default {
+                    if effect != FlowEffect::EndSwitch || !construct.has_default {
                         self.jump_all(&construct.pending, next);
                     }
-                    if step == Step::EndCounted {
+                    if effect == FlowEffect::EndCounted {
                         self.edges.push((number, construct.start));
                     }
-                    if step == Step::EndLoop {
+                    if effect == FlowEffect::EndLoop {
                         self.edges.push((number, construct.start));
                         self.end(number);
                     }
                 }
             }
-            Step::Return => self.end(number),
-            Step::Entry => {
+            FlowEffect::Return => self.end(number),
+            FlowEffect::Entry => {
                 self.entries.push(number);
                 self.end(number.wrapping_sub(1));
             }
@@ -239,8 +246,8 @@ impl Jumps {
         }
     }
 
-    fn blocks(&self, steps: &[Step]) -> ControlFlow {
-        let count = steps.len();
+    fn blocks(&self, effects: &[FlowEffect]) -> ControlFlow {
+        let count = effects.len();
         let mut starts = alloc::vec![false; count.saturating_add(1)];
         let mut mark = |number: usize| {
             if let Some(start) = starts.get_mut(number) {
@@ -261,24 +268,24 @@ impl Jumps {
         let blocks: Vec<Range<usize>> =
             bounds.windows(2).filter_map(|pair| Some(*pair.first()?..*pair.get(1)?)).collect();
         let block_of = |number: usize| {
-            let place = bounds.partition_point(|start| *start <= number).checked_sub(1)?;
-            u32::try_from(place).ok().filter(|_| number < count)
+            let index = bounds.partition_point(|start| *start <= number).checked_sub(1)?;
+            u32::try_from(index).ok().filter(|_| number < count)
         };
         let mut edges = Vec::new();
-        for (place, block) in blocks.iter().enumerate() {
+        for (index, block) in blocks.iter().enumerate() {
             let last = block.end.saturating_sub(1);
             if self.ends.get(last) == Some(&false) && block.end < count {
-                edges.extend(u32::try_from(place).ok().zip(block_of(block.end)));
+                edges.extend(u32::try_from(index).ok().zip(block_of(block.end)));
             }
         }
         edges.extend(self.edges.iter().filter_map(|(from, to)| block_of(*from).zip(block_of(*to))));
         edges.sort_unstable();
         edges.dedup();
         let mut entries: Vec<u32> = self.entries.iter().filter_map(|entry| block_of(*entry)).collect();
-        // What stands before the first phase are declarations.
+        // The instructions before the first phase are declarations.
         let is_code = |block: &Range<usize>| {
-            let inside = steps.get(block.clone()).unwrap_or_default();
-            inside.iter().any(|step| *step != Step::Declaration)
+            let inside = effects.get(block.clone()).unwrap_or_default();
+            inside.iter().any(|effect| *effect != FlowEffect::Declaration)
         };
         if blocks.first().is_some_and(|block| entries.is_empty() || is_code(block)) {
             entries.insert(0, 0);
@@ -305,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_of_a_condition() {
+    fn both_branches_of_an_if() {
         let flow = of("ps_5_0\nif_nz r0.x\n mov r0.x, l(1)\nelse\n mov r0.x, l(2)\nendif\nret");
         assert_eq!(flow.edges, [(0, 1), (0, 2), (1, 3), (2, 3)]);
     }

@@ -1,8 +1,7 @@
-//! Tokens to programs.
-//!
-//! Every instruction is kept whatever it holds: what its opcode has no use for stands in [`Instruction::rest`], what
-//! follows an instruction without a sensible length in [`Program::trailing`]. Writing what was read gives the same
-//! bytes again.
+//! Decodes tokens into programs.
+//! Every instruction is kept, whatever it holds: tokens that its opcode has no use for go to [`Instruction::rest`],
+//! and everything after an instruction with an invalid length goes to [`Program::trailing`]. Writing a decoded
+//! program gives the same bytes again.
 
 use crate::opcode::Opcode;
 use crate::operand::{Operand, bits};
@@ -12,10 +11,10 @@ use alloc::format;
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result};
 
-/// How deep operands may stand in the indices of operands.
+/// Maximum nesting depth of operands in the indices of operands.
 pub const MAX_OPERAND_DEPTH: usize = 8;
 
-/// Takes a program apart: the contents of a SHDR or SHEX part. What is not sound is told of and kept as it is.
+/// Decodes a program: the contents of a SHDR or SHEX part. Invalid data is reported and kept as it is.
 ///
 /// ```
 /// use unshade_core::{Diagnostics, Reader};
@@ -33,7 +32,7 @@ pub fn decode(data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Program
     Instructions::read(data, diagnostics).map(|instructions| instructions.program())
 }
 
-/// The instructions of a program, which are taken apart one at a time: a listing needs no more than one.
+/// The instructions of a program, decoded one at a time: a listing needs no more than one.
 ///
 /// ```
 /// use unshade_core::{Diagnostics, Reader};
@@ -50,19 +49,19 @@ pub fn decode(data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Program
 pub struct Instructions<'a> {
     version: Version,
     length: u32,
-    /// As far as every instruction has a sensible length.
+    /// The tokens up to the first instruction with an invalid length.
     tokens: Tokens<'a>,
-    /// How many instructions that are.
+    /// The number of instructions in `tokens`.
     count: usize,
-    /// What has none, and what follows the program.
+    /// The tokens from the first invalid instruction on, and the bytes after the program.
     trailing: [&'a [u8]; 2],
 }
 
 impl<'a> Instructions<'a> {
-    /// Finds where each instruction ends. What is not sound is told of.
+    /// Finds where each instruction ends, and reports invalid lengths.
     ///
     /// # Errors
-    /// As [`decode`].
+    /// Fails as [`decode`] does.
     pub fn read(mut data: Reader<'a>, diagnostics: &mut Diagnostics) -> Result<Self> {
         let base = data.offset();
         let version = Version(data.u32().map_err(|error| error.within("version"))?);
@@ -86,9 +85,9 @@ impl<'a> Instructions<'a> {
         let mut tokens = Tokens { bytes: code, position: 0 };
         let mut count = 0usize;
         while !tokens.is_empty() {
-            if let Err(fault) = tokens.split_instruction() {
+            if let Err(error) = tokens.split_instruction() {
                 let offset = base.saturating_add(8).saturating_add(byte_offset(tokens.position));
-                diagnostics.error("dxbc-tokens", fault.at(offset));
+                diagnostics.error("dxbc-tokens", error.at(offset));
                 break;
             }
             count = count.saturating_add(1);
@@ -104,21 +103,21 @@ impl<'a> Instructions<'a> {
         self.version
     }
 
-    /// The opcode tokens of the instructions that are left.
+    /// Returns the opcode tokens of the remaining instructions.
     pub fn opcode_tokens(&self) -> impl Iterator<Item = u32> + use<'a> {
         let mut tokens = self.tokens.clone();
         core::iter::from_fn(move || tokens.split_instruction().ok()?.peek(0))
     }
 
-    /// Takes the next instruction apart, in place of another one, whose memory it uses; says whether there was one.
+    /// Decodes the next instruction into an existing one, reusing its memory. Returns whether there was one.
     pub fn next_into(&mut self, instruction: &mut Instruction) -> bool {
         let position = self.tokens.position;
         let Ok(body) = self.tokens.split_instruction() else { return false };
-        take_apart(self.version, position, body, instruction);
+        decode_instruction(self.version, position, body, instruction);
         true
     }
 
-    /// All that are left, as a program.
+    /// Decodes the remaining instructions into a program.
     pub fn program(mut self) -> Program {
         let mut instructions = Vec::with_capacity(self.count);
         let mut instruction = Instruction::default();
@@ -134,26 +133,26 @@ fn byte_offset(tokens: usize) -> u64 {
     (tokens as u64).saturating_mul(4)
 }
 
-/// Why an instruction has no end.
-struct Fault {
+/// The reason why the end of an instruction is unknown.
+struct LengthError {
     length: u32,
     available: usize,
 }
 
-impl Fault {
+impl LengthError {
     fn at(&self, offset: u64) -> Error {
-        Error::new(ErrorKind::BadValue, offset, "an instruction has no sensible length")
+        Error::new(ErrorKind::BadValue, offset, "the length of an instruction is invalid")
             .expected(format!("1 to {} tokens", self.available))
             .found(format!("{}", self.length))
-            .hint("what follows it is kept as bytes")
+            .hint("the rest of the program is kept as bytes")
     }
 }
 
-/// Tokens, of which some were read.
+/// A cursor over tokens.
 #[derive(Clone, Debug)]
 struct Tokens<'a> {
     bytes: &'a [u8],
-    /// In tokens.
+    /// Number of tokens already read.
     position: usize,
 }
 
@@ -177,7 +176,7 @@ impl<'a> Tokens<'a> {
         Some(token)
     }
 
-    /// The next tokens as a run of their own.
+    /// Splits off the next `count` tokens.
     fn split(&mut self, count: usize) -> Option<Tokens<'a>> {
         let size = count.checked_mul(4)?;
         let bytes = self.rest().get(..size)?;
@@ -185,8 +184,8 @@ impl<'a> Tokens<'a> {
         Some(Tokens { bytes, position: 0 })
     }
 
-    /// The tokens of the next instruction as a run of their own.
-    fn split_instruction(&mut self) -> core::result::Result<Tokens<'a>, Fault> {
+    /// Splits off the tokens of the next instruction.
+    fn split_instruction(&mut self) -> core::result::Result<Tokens<'a>, LengthError> {
         let token = Instruction { token: self.peek(0).unwrap_or(0), ..Instruction::default() };
         let has_own_length = token.has_own_length();
         let length = if has_own_length { self.peek(1).unwrap_or(0) } else { bits(token.token, 24, 7) };
@@ -194,10 +193,10 @@ impl<'a> Tokens<'a> {
         let available = self.rest().len() / 4;
         let count = usize::try_from(length).unwrap_or(usize::MAX);
         let body = if count < least { None } else { self.split(count) };
-        body.ok_or(Fault { length, available })
+        body.ok_or(LengthError { length, available })
     }
 
-    /// Appends those that are left.
+    /// Appends the remaining tokens.
     fn collect_into(&mut self, list: &mut Vec<u32>) {
         let words = self.rest().chunks_exact(4);
         list.extend(words.filter_map(|word| word.first_chunk().map(|chunk| u32::from_le_bytes(*chunk))));
@@ -205,8 +204,13 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Takes the tokens of an instruction apart.
-fn take_apart(version: Version, position: usize, mut body: Tokens<'_>, instruction: &mut Instruction) {
+/// Decodes the tokens of an instruction.
+fn decode_instruction(
+    version: Version,
+    position: usize,
+    mut body: Tokens<'_>,
+    instruction: &mut Instruction,
+) {
     instruction.position = u32::try_from(position).unwrap_or(u32::MAX).saturating_add(2);
     instruction.extended.clear();
     instruction.operands.clear();
@@ -240,7 +244,7 @@ fn extended_tokens(instruction: &mut Instruction, body: &mut Tokens<'_>) -> Opti
     Some(())
 }
 
-/// What the letters of the opcode stand for.
+/// Reads the fields that the letters of the opcode stand for.
 fn fields(version: Version, instruction: &mut Instruction, body: &mut Tokens<'_>) -> Option<()> {
     let Some(row) = instruction.opcode().row() else { return Some(()) };
     instruction.operands.reserve_exact(row.operand_letters().count());
@@ -265,7 +269,7 @@ fn fields(version: Version, instruction: &mut Instruction, body: &mut Tokens<'_>
     Some(())
 }
 
-/// A table of functions, or of tables.
+/// Reads a table of functions (`t`) or an interface with its tables (`j`).
 fn list(letter: u8, instruction: &mut Instruction, body: &mut Tokens<'_>) -> Option<()> {
     instruction.values.push(body.next()?);
     if letter == b'j' {
@@ -280,13 +284,12 @@ fn list(letter: u8, instruction: &mut Instruction, body: &mut Tokens<'_>) -> Opt
     Some(())
 }
 
-/// Appends an operand.
 fn operand_onto(operands: &mut Vec<Operand>, tokens: &mut Tokens<'_>) -> Option<()> {
     operands.push(Operand::default());
     operand(operands.last_mut()?, tokens, 0)
 }
 
-/// Reads an operand, in so many others.
+/// Reads an operand that is nested `depth` levels deep.
 fn operand(operand: &mut Operand, tokens: &mut Tokens<'_>, depth: usize) -> Option<()> {
     if depth > MAX_OPERAND_DEPTH {
         return None;
@@ -298,8 +301,8 @@ fn operand(operand: &mut Operand, tokens: &mut Tokens<'_>, depth: usize) -> Opti
         operand.extended.push(token);
         more = bits(token, 31, 1) == 1;
     }
-    for place in 0..operand.immediate_count() {
-        *operand.immediate.get_mut(place)? = tokens.next()?;
+    for position in 0..operand.immediate_count() {
+        *operand.immediate.get_mut(position)? = tokens.next()?;
     }
     for dimension in 0..operand.dimensions() {
         let (words, is_relative) = operand.index_form(dimension).parts()?;
@@ -321,7 +324,7 @@ fn operand(operand: &mut Operand, tokens: &mut Tokens<'_>, depth: usize) -> Opti
     Some(())
 }
 
-/// The operands of a shader message, from its tokens.
+/// Decodes the operands of a shader message.
 pub(crate) fn operands_of(words: &[u32], count: u32) -> Option<Vec<Operand>> {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let mut tokens = Tokens { bytes: &bytes, position: 0 };

@@ -1,4 +1,4 @@
-//! Programs to tokens.
+//! Encodes programs as tokens.
 
 use crate::opcode::Opcode;
 use crate::operand::Operand;
@@ -11,10 +11,10 @@ use unshade_core::{Error, ErrorKind, Result};
 const MAX_LENGTH: usize = 127;
 
 impl Program {
-    /// The bytes of the program.
+    /// Encodes the program.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] if an instruction is longer than an opcode token can say.
+    /// [`ErrorKind::OutOfRange`] if an instruction is too long for the length field of its opcode token.
     pub fn write(&self) -> Result<Vec<u8>> {
         let mut tokens = Vec::new();
         tokens.push(self.version.0);
@@ -27,11 +27,11 @@ impl Program {
         Ok(bytes)
     }
 
-    /// Gives the program the length that its instructions have.
+    /// Sets the length of the program to that of its instructions.
     ///
     /// # Errors
-    /// As [`Program::write`].
-    pub fn renew_length(&mut self) -> Result<()> {
+    /// Fails as [`Program::write`] does.
+    pub fn update_length(&mut self) -> Result<()> {
         let mut tokens = Vec::new();
         for instruction in &self.instructions {
             instruction.write(&mut tokens)?;
@@ -45,7 +45,7 @@ impl Instruction {
     /// Appends its tokens.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] if it is longer than an opcode token can say.
+    /// [`ErrorKind::OutOfRange`] if it is too long for the length field of its opcode token.
     pub fn write(&self, out: &mut Vec<u32>) -> Result<()> {
         let start = out.len();
         out.push(self.token);
@@ -75,7 +75,7 @@ impl Instruction {
         Ok(())
     }
 
-    /// What the letters of the opcode stand for, as far as it is there.
+    /// Writes the fields that the letters of the opcode stand for, as far as they are present.
     fn write_fields(&self, out: &mut Vec<u32>) {
         let mut operands = self.operands.iter();
         let mut values = self.values.iter();
@@ -120,7 +120,7 @@ impl Operand {
     }
 }
 
-/// The low half of a number.
+/// Returns the low half of a number.
 #[allow(clippy::cast_possible_truncation)]
 fn word(number: u64) -> u32 {
     number as u32

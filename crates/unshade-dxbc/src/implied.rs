@@ -1,8 +1,8 @@
-//! What text implies of the first tokens of instructions and operands.
-//!
-//! FXC's text tells neither whether `.x` is a mask or a choice of one component, nor which of two forms an index has.
-//! The assembler takes what compilers write, told by these functions; where a program has something else, the printer,
-//! which asks them too, adds the tokens themselves in angle brackets: `r0.x<0x00100012>`.
+//! The first tokens of instructions and operands that text implies.
+//! FXC's text does not show whether `.x` is a mask or a selected component, nor which encoding an index has. For what
+//! the text leaves open, the assembler emits the tokens that compilers write, which these functions compute. Where a
+//! program has other tokens, the printer, which compares with the same functions, adds them in angle brackets:
+//! `r0.x<0x00100012>`.
 
 use crate::names::{
     DIMENSIONS, DOMAINS, FIRST_PATCH, INTERPOLATIONS, Names, OUTPUT_PRIMITIVES, PARTITIONINGS, PATCHES,
@@ -14,24 +14,24 @@ use crate::operand::{EXTENDED_MODIFIER, Index, IndexForm, Operand, OperandKind, 
 use crate::program::{Extension, RESOURCE_DIMENSION, RESOURCE_RETURN_TYPE, SAMPLE_CONTROLS};
 use alloc::vec::Vec;
 
-/// Where an operand stands.
+/// The role of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
     /// It is written.
     Destination,
     /// It is read.
     Source,
-    /// It is declared, in a model with ranges of bindings or in one without.
+    /// It is declared.
     Declared {
-        /// Whether bindings have ranges.
+        /// Whether bindings have ranges, as from Shader Model 5.1 on.
         ranges: bool,
     },
 }
 
-/// The components of four in their order.
+/// The component bits of the swizzle `xyzw`.
 pub(crate) const IDENTITY: u32 = 0xe46;
 
-/// The component bits (0 to 11) that written components imply; nothing, if no components are written so.
+/// Returns the component bits (0 to 11) that written components imply, or `None` for a spelling that no bits give.
 pub(crate) fn components(kind: OperandKind, letters: Option<&str>, position: Position) -> Option<u32> {
     let Some(letters) = letters else {
         let bound = kind.capital_name().is_some();
@@ -45,9 +45,9 @@ pub(crate) fn components(kind: OperandKind, letters: Option<&str>, position: Pos
     };
     let mut numbers = [0u32; 4];
     let count = letters.chars().count();
-    for (place, letter) in letters.chars().enumerate() {
+    for (position, letter) in letters.chars().enumerate() {
         let number = "xyzw".find(letter)?;
-        *numbers.get_mut(place)? = u32::try_from(number).ok()?;
+        *numbers.get_mut(position)? = u32::try_from(number).ok()?;
     }
     if position == Position::Source && count == 1 {
         return Some(2 | 2 << 2 | numbers[0] << 4);
@@ -64,7 +64,7 @@ pub(crate) fn components(kind: OperandKind, letters: Option<&str>, position: Pos
     Some(2 | mask)
 }
 
-/// The form that an index as written implies.
+/// Returns the encoding that an index implies as it is written.
 pub(crate) fn index_form(index: &Index) -> IndexForm {
     match (&index.relative, index.number) {
         (None, number) if u32::try_from(number).is_err() => IndexForm::IMMEDIATE64,
@@ -75,7 +75,7 @@ pub(crate) fn index_form(index: &Index) -> IndexForm {
     }
 }
 
-/// Modifiers as they are written.
+/// Modifiers of an operand in text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Modifiers {
     pub(crate) negated: bool,
@@ -94,7 +94,7 @@ impl Modifiers {
         }
     }
 
-    /// The extended token that says them, if one is needed.
+    /// Returns the extended token that encodes them, if one is needed.
     pub(crate) fn token(self) -> Option<u32> {
         let modifier = u32::from(self.negated) | u32::from(self.absolute) << 1;
         let token = modifier << 6 | self.precision << 14 | u32::from(self.non_uniform) << 17;
@@ -102,7 +102,7 @@ impl Modifiers {
     }
 }
 
-/// The first token that an operand implies, given its component bits.
+/// Returns the first token that an operand implies, given its component bits.
 pub(crate) fn operand_token(kind: OperandKind, components: u32, indices: &[Index], extended: bool) -> u32 {
     let mut token = components | u32::from(kind.0) << 12 | u32::from(extended) << 31;
     for (dimension, index) in indices.iter().enumerate() {
@@ -111,7 +111,7 @@ pub(crate) fn operand_token(kind: OperandKind, components: u32, indices: &[Index
     token | u32::try_from(indices.len()).unwrap_or(0) << 20
 }
 
-/// The extended tokens that an extension implies.
+/// Returns the extended tokens that an extension implies.
 pub(crate) fn extension_tokens(extension: &Extension) -> Vec<u32> {
     let mut tokens = Vec::new();
     if let Some(offsets) = extension.offsets {
@@ -131,12 +131,12 @@ pub(crate) fn extension_tokens(extension: &Extension) -> Vec<u32> {
     tokens
 }
 
-/// A field of bits, in its place.
+/// Returns a mask of `width` bits at `shift`.
 fn field(shift: u32, width: u32) -> u32 {
     bits(u32::MAX, 0, width) << shift
 }
 
-/// The control bits of an opcode token that its text tells.
+/// Returns the control bits of an opcode token that its text expresses.
 pub(crate) fn written_controls(controls: Controls, token: u32) -> u32 {
     let named = |names: Names, width| name_of(names, bits(token, 11, width)).map_or(0, |_| field(11, width));
     let arithmetic = field(13, 1) | field(19, 4);

@@ -8,14 +8,13 @@
 //! | [`mod@decode`] | tokens to programs, and back |
 //! | [`mod@print`] | programs as text: FXC's, or exact |
 //! | [`mod@assemble`] | text to programs |
-//! | [`control_flow`], [`statistics`] | what follows from a program |
-//! | [`names`] | names of what tokens carry as numbers |
+//! | [`control_flow`], [`statistics`] | analyses of a program |
+//! | [`names`] | names of the numbers in tokens |
 //! | [`d3d9`] | the programs of Shader Model 1 to 3, which are another format |
 //!
-//! Containers are none of this crate's business: it is given the contents of SHDR, SHEX and Aon9 parts.
-//!
-//! The crate is `no_std` and has no `unsafe`. Hostile input can make it tell of errors; it can't make it panic, recurse
-//! without bound or take memory that the input does not pay for.
+//! The crate knows nothing of containers: it takes the contents of SHDR, SHEX and Aon9 parts.
+//! The crate is `no_std` and has no `unsafe`. Hostile input results in errors; it cannot cause a panic, unbounded
+//! recursion or memory use out of proportion to its size.
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

@@ -1,18 +1,17 @@
-//! Names of what the tokens carry as numbers, as FXC's text has them.
-//!
-//! Source: `d3d12TokenizedProgramFormat.hpp` of DirectX Shader Compiler for the numbers; the words were seen in the text
-//! of FXC for programs that have each number.
+//! Names of the numbers in tokens, as in FXC's text.
+//! Sources: `d3d12TokenizedProgramFormat.hpp` of DirectX Shader Compiler for the numbers; FXC's text for programs
+//! that have each number for the names.
 
-/// Numbers and their names, from zero on; an empty name is none.
+/// Names by number, from zero on; an empty string is a number without a name.
 pub type Names = &'static [&'static str];
 
-/// The name of a number, if it has one.
+/// Returns the name of a number, if it has one.
 pub fn name_of(names: Names, number: u32) -> Option<&'static str> {
     let name = names.get(usize::try_from(number).ok()?)?;
     (!name.is_empty()).then_some(*name)
 }
 
-/// The number that has a name.
+/// Returns the number that has a name.
 pub fn number_of(names: Names, name: &str) -> Option<u32> {
     let found = names.iter().position(|known| *known == name && !name.is_empty())?;
     u32::try_from(found).ok()
@@ -62,22 +61,22 @@ pub const DIMENSIONS: Names = &[
     "structured_buffer",
 ];
 
-/// Whether a dimension has samples.
+/// Returns whether a dimension is multisampled.
 pub fn is_multisampled(dimension: u32) -> bool {
     matches!(dimension, 4 | 9)
 }
 
-/// What FXC writes for a dimension without a name.
+/// FXC's text for a dimension without a name.
 pub const UNKNOWN_DIMENSION: &str = "<unknown dimension>";
 
-/// Types of what reading a resource gives.
+/// Return types of resources.
 pub const RETURN_TYPES: Names =
     &["", "unorm", "snorm", "sint", "uint", "float", "mixed", "double", "<continued>", "<unused>"];
 
-/// What FXC writes for a return type without a name.
+/// FXC's text for a return type without a name.
 pub const UNKNOWN_RETURN_TYPE: &str = "<unknown resource return type>";
 
-/// Modes of interpolation.
+/// Interpolation modes.
 pub const INTERPOLATIONS: Names = &[
     "undefined",
     "constant",
@@ -89,22 +88,22 @@ pub const INTERPOLATIONS: Names = &[
     "linear noperspective sample",
 ];
 
-/// Primitives that a geometry shader is given; from 8 on `patch1` and so on.
+/// Input primitives of geometry shaders; from 8 on `patch1` and so on.
 pub const PRIMITIVES: Names = &["undefined", "point", "line", "triangle", "", "", "lineadj", "triangleadj"];
 
-/// The first primitive that is a patch, of one control point.
+/// The number of the primitive `patch1`.
 pub const FIRST_PATCH: u32 = 8;
 
-/// The most control points that a patch has.
+/// Maximum number of control points of a patch.
 pub const PATCHES: u32 = 32;
 
-/// Topologies that a geometry shader emits.
+/// Output topologies of geometry shaders.
 pub const TOPOLOGIES: Names = &["undefined", "pointlist", "", "linestrip", "", "trianglestrip"];
 
-/// Domains of a tessellator.
+/// Tessellator domains.
 pub const DOMAINS: Names = &["", "domain_isoline", "domain_tri", "domain_quad"];
 
-/// How a tessellator divides edges.
+/// Tessellator partitionings.
 pub const PARTITIONINGS: Names = &[
     "",
     "partitioning_integer",
@@ -113,17 +112,17 @@ pub const PARTITIONINGS: Names = &[
     "partitioning_fractional_even",
 ];
 
-/// What a tessellator puts out.
+/// Tessellator output primitives.
 pub const OUTPUT_PRIMITIVES: Names =
     &["", "output_point", "output_line", "output_triangle_cw", "output_triangle_ccw"];
 
-/// Modes of samplers.
+/// Sampler modes.
 pub const SAMPLER_MODES: Names = &["mode_default", "mode_comparison", "mode_mono"];
 
-/// How a constant buffer is indexed.
+/// Access patterns of constant buffers.
 pub const ACCESS_PATTERNS: Names = &["immediateIndexed", "dynamicIndexed"];
 
-/// Flags of a program: the bit of the opcode token and the name, in the order in which FXC names them.
+/// Global flags: the bit of the opcode token and the name, in FXC's order.
 pub const GLOBAL_FLAGS: &[(u32, &str)] = &[
     (11, "refactoringAllowed"),
     (12, "enableDoublePrecisionFloatOps"),
@@ -136,18 +135,18 @@ pub const GLOBAL_FLAGS: &[(u32, &str)] = &[
     (19, "allResourcesBound"),
 ];
 
-/// How a view is accessed: the bit of the opcode token and the suffix.
+/// Access flags of unordered access views: the bit of the opcode token and the suffix.
 pub const VIEW_FLAGS: &[(u32, &str)] = &[(16, "_glc"), (23, "_opc"), (17, "_rov")];
 
-/// Least precisions of operands.
+/// Minimum precisions of operands.
 pub const PRECISIONS: Names = &["def32", "min16f", "min2_8f", "", "min16i", "min16u"];
 
-/// Kinds of programs, by the upper half of the version token.
+/// Program kinds, by the upper half of the version token.
 pub const PROGRAM_KINDS: Names = &["ps", "vs", "gs", "hs", "ds", "cs"];
 
-/// Components.
+/// Component letters.
 pub const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
 
-/// What a mask of components is written as.
+/// Spellings of component masks.
 pub const MASKS: [&str; 16] =
     ["", "x", "y", "xy", "z", "xz", "yz", "xyz", "w", "xw", "yw", "xyw", "zw", "xzw", "yzw", "xyzw"];

@@ -3,30 +3,29 @@
 //! | bits of the first token | meaning |
 //! |---|---|
 //! | 0 to 1 | components: 0 none, 1 one, 2 four |
-//! | 2 to 3 | of four components: 0 mask, 1 swizzle, 2 one of them |
+//! | 2 to 3 | of four components: 0 mask, 1 swizzle, 2 select |
 //! | 4 to 11 | the mask (4 bits), the swizzle (2 bits each), the component (2 bits) |
 //! | 12 to 19 | kind |
 //! | 20 to 21 | number of indices |
-//! | 22 to 24, 25 to 27, 28 to 30 | how each index is given |
+//! | 22 to 24, 25 to 27, 28 to 30 | encoding of each index |
 //! | 31 | an extended token follows |
 //!
 //! | bits of an extended token | meaning |
 //! |---|---|
 //! | 0 to 5 | 1 modifier |
 //! | 6 to 13 | 1 negated, 2 absolute, 3 both |
-//! | 14 to 16 | least precision |
-//! | 17 | not uniform |
+//! | 14 to 16 | minimum precision |
+//! | 17 | non-uniform |
 //! | 31 | another one follows |
 //!
-//! Then come immediate values or indices. An index is a number of 32 or 64 bits, an operand, or both to be added.
-//!
+//! Immediate values or indices follow. An index is a 32-bit or 64-bit number, an operand, or the sum of both.
 //! Source: `d3d12TokenizedProgramFormat.hpp` of DirectX Shader Compiler.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 unshade_core::open_enum! {
-    /// What an operand names.
+    /// What an operand refers to.
     pub struct OperandKind(u8) {
         TEMP = 0 => "r",
         INPUT = 1 => "v",
@@ -74,21 +73,21 @@ unshade_core::open_enum! {
     }
 }
 
-/// How the indices of an operand are written.
+/// The notation of the indices of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Brackets {
-    /// Without brackets: `vpc3`.
+    /// All without brackets: `vpc3`.
     Never,
     /// The first without, the others in brackets: `cb1[2]`.
     AfterFirst,
     /// All in brackets, if there are several: `v3`, `v[1][2]`.
     IfSeveral,
-    /// One in brackets, of several the first without: `this[1]`.
+    /// In brackets if there is one; of several, the first without: `this[1]`.
     IfSingle,
 }
 
 impl OperandKind {
-    /// How its indices are written.
+    /// Returns the notation of its indices.
     pub fn brackets(self) -> Brackets {
         match self {
             Self::INPUT | Self::OUTPUT | Self::INPUT_CONTROL_POINT | Self::OUTPUT_CONTROL_POINT => {
@@ -107,7 +106,7 @@ impl OperandKind {
         }
     }
 
-    /// Its name where Shader Model 5.1 writes it with capitals: things that are bound.
+    /// Returns its capitalized name, which Shader Model 5.1 uses for bound resources.
     pub fn capital_name(self) -> Option<&'static str> {
         Some(match self {
             Self::SAMPLER => "S",
@@ -118,22 +117,22 @@ impl OperandKind {
         })
     }
 
-    /// Whether the number of a function in brackets can follow it.
+    /// Returns whether a function number in brackets can follow it.
     pub(crate) fn brackets_function(self) -> bool {
         self == Self::INTERFACE
     }
 
-    /// Whether it holds its value in itself.
+    /// Returns whether the operand holds its value itself.
     pub fn is_immediate(self) -> bool {
         matches!(self, Self::IMMEDIATE32 | Self::IMMEDIATE64)
     }
 
-    /// Whether compilers declare it without its component.
+    /// Returns whether compilers declare it without components.
     pub(crate) fn is_declared_without_components(self) -> bool {
         !matches!(self, Self::OUTPUT_DEPTH | Self::OUTPUT_DEPTH_GREATER_EQUAL | Self::OUTPUT_DEPTH_LESS_EQUAL)
     }
 
-    /// The component bits of an operand that is written without components.
+    /// Returns the component bits of an operand that is written without components.
     pub(crate) fn bare_components(self) -> u32 {
         let scalar = matches!(
             self,
@@ -155,48 +154,48 @@ impl OperandKind {
     }
 }
 
-/// Which components of an operand are meant.
+/// The component selection of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Components {
-    /// It has none.
+    /// No components.
     None,
-    /// It has one.
+    /// One component.
     One,
-    /// Those of a mask, one bit each.
+    /// A write mask, one bit per component.
     Mask(u8),
-    /// Four, in an order of their own.
+    /// Four components in any order.
     Swizzle([u8; 4]),
-    /// One of four.
+    /// One of four components.
     Select(u8),
-    /// A number that means nothing.
+    /// An encoding without a meaning.
     Unknown,
 }
 
-/// Reads a field of bits.
+/// Extracts a bit field.
 pub(crate) fn bits(token: u32, shift: u32, width: u32) -> u32 {
     let mask = 1u32.checked_shl(width).map_or(u32::MAX, |bit| bit.wrapping_sub(1));
     token.checked_shr(shift).unwrap_or(0) & mask
 }
 
-/// A field of at most eight bits.
+/// Extracts a bit field of at most eight bits.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) fn byte(token: u32, shift: u32, width: u32) -> u8 {
     bits(token, shift, width) as u8
 }
 
 unshade_core::open_enum! {
-    /// How an index is given.
+    /// The encoding of an index.
     pub struct IndexForm(u8) {
         IMMEDIATE32 = 0 => "number",
-        IMMEDIATE64 = 1 => "number of 64 bits",
+        IMMEDIATE64 = 1 => "64-bit number",
         RELATIVE = 2 => "operand",
         IMMEDIATE32_PLUS_RELATIVE = 3 => "number and operand",
-        IMMEDIATE64_PLUS_RELATIVE = 4 => "number of 64 bits and operand",
+        IMMEDIATE64_PLUS_RELATIVE = 4 => "64-bit number and operand",
     }
 }
 
 impl IndexForm {
-    /// How many tokens its number takes, and whether an operand follows; nothing, if the form is not known.
+    /// Returns the number of tokens of its number, and whether an operand follows; `None` for an unknown encoding.
     pub fn parts(self) -> Option<(u8, bool)> {
         Some(match self {
             Self::IMMEDIATE32 => (1, false),
@@ -218,26 +217,26 @@ pub struct Index {
     pub relative: Option<Box<Operand>>,
 }
 
-/// An operand. Its first token and the extended ones are kept as they are; the functions say what they mean.
+/// An operand. Its tokens are kept as they are; the methods decode them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operand {
     /// The first token.
     pub token: u32,
     /// The extended tokens.
     pub extended: Vec<u32>,
-    /// The indices; as many as [`Operand::dimensions`] says.
+    /// The indices; [`Operand::dimensions`] of them are used.
     pub indices: [Index; 3],
-    /// The values of an immediate operand; as many as [`Operand::immediate_count`] says.
+    /// The values of an immediate operand; [`Operand::immediate_count`] of them are used.
     pub immediate: [u32; 4],
 }
 
 impl Operand {
-    /// What it names.
+    /// Returns what it refers to.
     pub fn kind(&self) -> OperandKind {
         OperandKind(byte(self.token, 12, 8))
     }
 
-    /// Which components are meant.
+    /// Returns its component selection.
     pub fn components(&self) -> Components {
         match (bits(self.token, 0, 2), bits(self.token, 2, 2)) {
             (0, _) => Components::None,
@@ -254,22 +253,22 @@ impl Operand {
         }
     }
 
-    /// The number of indices.
+    /// Returns the number of indices.
     pub fn dimensions(&self) -> usize {
         if self.kind().is_immediate() { 0 } else { usize::from(byte(self.token, 20, 2)) }
     }
 
-    /// The indices.
+    /// Returns the indices in use.
     pub fn used_indices(&self) -> &[Index] {
         self.indices.get(..self.dimensions()).unwrap_or_default()
     }
 
-    /// How an index is given.
+    /// Returns the encoding of an index.
     pub fn index_form(&self, dimension: usize) -> IndexForm {
         IndexForm(byte(self.token, index_shift(dimension), 3))
     }
 
-    /// The number of values that it holds in itself.
+    /// Returns the number of immediate values.
     pub fn immediate_count(&self) -> usize {
         match (self.kind().is_immediate(), bits(self.token, 0, 2)) {
             (true, 1) => 1,
@@ -278,41 +277,41 @@ impl Operand {
         }
     }
 
-    /// The values that it holds in itself.
+    /// Returns the immediate values.
     pub fn values(&self) -> &[u32] {
         self.immediate.get(..self.immediate_count()).unwrap_or_default()
     }
 
-    /// The first extended token that has modifiers.
+    /// Returns the first extended token with modifiers.
     fn modifier_token(&self) -> Option<u32> {
         self.extended.iter().copied().find(|token| bits(*token, 0, 6) == EXTENDED_MODIFIER)
     }
 
-    /// Whether it is negated.
+    /// Returns whether it is negated.
     pub fn is_negated(&self) -> bool {
         self.modifier_token().is_some_and(|token| matches!(bits(token, 6, 8), 1 | 3))
     }
 
-    /// Whether its absolute value is meant.
+    /// Returns whether its absolute value is taken.
     pub fn is_absolute(&self) -> bool {
         self.modifier_token().is_some_and(|token| matches!(bits(token, 6, 8), 2 | 3))
     }
 
-    /// Its least precision, by number.
+    /// Returns its minimum precision, by number.
     pub fn precision(&self) -> u32 {
         self.modifier_token().map_or(0, |token| bits(token, 14, 3))
     }
 
-    /// Whether its index may differ between threads.
+    /// Returns whether its index may differ between threads.
     pub fn is_non_uniform(&self) -> bool {
         self.modifier_token().is_some_and(|token| bits(token, 17, 1) == 1)
     }
 }
 
-/// The type of an extended token that has modifiers.
+/// The type of an extended token with modifiers.
 pub(crate) const EXTENDED_MODIFIER: u32 = 1;
 
-/// Where the form of an index stands in the first token.
+/// Returns the position of the index encoding in the first token.
 pub(crate) fn index_shift(dimension: usize) -> u32 {
     match dimension {
         0 => 22,

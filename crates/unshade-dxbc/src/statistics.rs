@@ -1,6 +1,5 @@
-//! What a program is made of, counted: the counts of a STAT part.
-//!
-//! Source: `D3D11_SHADER_DESC` in Microsoft's documentation; the STAT parts of the corpus beside their programs.
+//! Instruction statistics of a program: the counters of a STAT part.
+//! Sources: `D3D11_SHADER_DESC` in Microsoft's documentation; STAT parts compared with their programs.
 
 use crate::names::FIRST_PATCH;
 use crate::opcode::{Class, Controls, Opcode, TABLE};
@@ -9,26 +8,26 @@ use crate::print::IMMEDIATE_CONSTANT_BUFFER;
 use crate::program::{Instruction, Program};
 use alloc::vec::Vec;
 
-/// How many counts a STAT part of Shader Model 5 has.
+/// Number of counters of a STAT part of Shader Model 5.
 pub const COUNTERS: usize = 37;
-/// How many one of Shader Model 4 has.
+/// Number of counters of a STAT part of Shader Model 4.
 pub const COUNTERS_4: usize = 29;
 
-/// The counts of a STAT part that a program tells, in the order of the part.
+/// Statistics of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statistics {
-    /// The counts.
+    /// The counters that follow from the program, in the order of the STAT part.
     pub counters: [u32; COUNTERS],
-    /// Instructions by class, those with any, in the order of the classes.
+    /// Number of instructions by class, without empty classes, in the order of the classes.
     pub classes: Vec<(Class, u32)>,
-    /// Instructions by mnemonic, most frequent first.
+    /// Number of instructions by mnemonic, most frequent first.
     pub opcodes: Vec<(&'static str, u32)>,
     is_hull: bool,
     in_patch_phase: bool,
 }
 
-/// Places of counts.
-mod place {
+/// Indices of counters.
+mod counter {
     pub(super) const INSTRUCTIONS: usize = 0;
     pub(super) const TEMPS: usize = 1;
     pub(super) const DEFINITIONS: usize = 2;
@@ -64,7 +63,7 @@ mod place {
 }
 
 impl Statistics {
-    /// Counts a program.
+    /// Counts the instructions of a program.
     pub fn of(program: &Program) -> Self {
         let mut statistics = Self {
             counters: [0; COUNTERS],
@@ -76,8 +75,8 @@ impl Statistics {
         let mut by_row = alloc::vec![0u32; TABLE.len()];
         for instruction in &program.instructions {
             statistics.instruction(instruction);
-            let place = TABLE.iter().position(|row| row.number == instruction.opcode().0);
-            if let Some(count) = place.and_then(|place| by_row.get_mut(place)) {
+            let position = TABLE.iter().position(|row| row.number == instruction.opcode().0);
+            if let Some(count) = position.and_then(|position| by_row.get_mut(position)) {
                 *count = count.saturating_add(1);
             }
         }
@@ -95,14 +94,14 @@ impl Statistics {
         statistics
     }
 
-    fn add(&mut self, place: usize, count: u32) {
-        if let Some(counter) = self.counters.get_mut(place) {
+    fn add(&mut self, index: usize, count: u32) {
+        if let Some(counter) = self.counters.get_mut(index) {
             *counter = counter.saturating_add(count);
         }
     }
 
-    fn set(&mut self, place: usize, value: u32) {
-        if let Some(counter) = self.counters.get_mut(place) {
+    fn set(&mut self, index: usize, value: u32) {
+        if let Some(counter) = self.counters.get_mut(index) {
             *counter = value;
         }
     }
@@ -113,14 +112,14 @@ impl Statistics {
             return self.declaration(instruction, row.controls);
         }
         if instruction.opcode() != Opcode::LABEL {
-            self.add(place::INSTRUCTIONS, 1);
+            self.add(counter::INSTRUCTIONS, 1);
         }
         if let Some(counter) = counter_of(row.mnemonic, row.class, row.body) {
             self.add(counter, 1);
         }
         let is_array = |kind| kind == OperandKind::INDEXABLE_TEMP;
         if instruction.operands.iter().any(|operand| is_array(operand.kind())) {
-            self.add(place::ARRAY, 1);
+            self.add(counter::ARRAY, 1);
         }
     }
 
@@ -128,90 +127,91 @@ impl Statistics {
         let control = |width| bits(instruction.token, 11, width);
         let first = instruction.values.first().copied().unwrap_or(0);
         match controls {
-            Controls::Primitive => self.set(place::INPUT_PRIMITIVE, control(6)),
-            Controls::Topology => self.set(place::OUTPUT_TOPOLOGY, control(6)),
+            Controls::Primitive => self.set(counter::INPUT_PRIMITIVE, control(6)),
+            Controls::Topology => self.set(counter::OUTPUT_TOPOLOGY, control(6)),
             Controls::ControlPoints => {
-                // Of a hull shader the points that go out, which are declared after those that come in.
-                self.set(place::CONTROL_POINTS, control(6));
+                // For a hull shader the counter has the output control points, which are declared after the input
+                // ones.
+                self.set(counter::CONTROL_POINTS, control(6));
                 if instruction.opcode().0 == INPUT_CONTROL_POINTS && self.is_hull {
-                    self.set(place::INPUT_PRIMITIVE, FIRST_PATCH.wrapping_sub(1).wrapping_add(control(6)));
+                    self.set(counter::INPUT_PRIMITIVE, FIRST_PATCH.wrapping_sub(1).wrapping_add(control(6)));
                 }
             }
             Controls::CustomData if instruction.custom_data_class() == IMMEDIATE_CONSTANT_BUFFER => {
                 let vectors = u32::try_from(instruction.values.len() / 4).unwrap_or(u32::MAX);
-                self.add(place::DEFINITIONS, vectors);
+                self.add(counter::DEFINITIONS, vectors);
             }
-            Controls::Domain => self.set(place::DOMAIN, control(2)),
-            Controls::Partitioning => self.set(place::PARTITIONING, control(3)),
-            Controls::OutputPrimitive => self.set(place::OUTPUT_PRIMITIVE, control(3)),
+            Controls::Domain => self.set(counter::DOMAIN, control(2)),
+            Controls::Partitioning => self.set(counter::PARTITIONING, control(3)),
+            Controls::OutputPrimitive => self.set(counter::OUTPUT_PRIMITIVE, control(3)),
             _ => {}
         }
         match instruction.opcode() {
             Opcode::DCL_TEMPS => {
-                let most = self.counters.get(place::TEMPS).copied().unwrap_or(0).max(first);
-                self.set(place::TEMPS, most);
+                let most = self.counters.get(counter::TEMPS).copied().unwrap_or(0).max(first);
+                self.set(counter::TEMPS, most);
             }
             Opcode::DCL_INDEXABLE_TEMP => {
-                self.add(place::TEMP_ARRAYS, instruction.values.get(1).copied().unwrap_or(0));
+                self.add(counter::TEMP_ARRAYS, instruction.values.get(1).copied().unwrap_or(0));
             }
-            Opcode(MAX_OUTPUT_VERTICES) => self.set(place::MAX_VERTICES, first),
-            Opcode(GEOMETRY_INSTANCES) => self.set(place::GEOMETRY_INSTANCES, first),
+            Opcode(MAX_OUTPUT_VERTICES) => self.set(counter::MAX_VERTICES, first),
+            Opcode(GEOMETRY_INSTANCES) => self.set(counter::GEOMETRY_INSTANCES, first),
             Opcode::HS_FORK_PHASE | Opcode::HS_JOIN_PHASE => self.in_patch_phase = true,
-            Opcode(DCL_INPUT..=DCL_OUTPUT_SIV) if !self.in_patch_phase => self.add(place::DECLARATIONS, 1),
+            Opcode(DCL_INPUT..=DCL_OUTPUT_SIV) if !self.in_patch_phase => self.add(counter::DECLARATIONS, 1),
             _ => {}
         }
     }
 }
 
-/// The kind of hull shaders.
+/// The program kind of hull shaders.
 const HULL: u32 = 3;
-/// Numbers of declarations.
+/// Opcodes of declarations.
 const MAX_OUTPUT_VERTICES: u16 = 94;
 const DCL_INPUT: u16 = 95;
 const DCL_OUTPUT_SIV: u16 = 103;
 const INPUT_CONTROL_POINTS: u16 = 147;
 const GEOMETRY_INSTANCES: u16 = 206;
 
-/// Mnemonics that are counted otherwise than their class says.
+/// Mnemonics with another counter than their class.
 const COUNTED: &[(&str, usize)] = &[
-    ("mov", place::MOVE),
-    ("movc", place::CONDITIONAL_MOVE),
-    ("swapc", place::CONDITIONAL_MOVE),
-    ("cut", place::CUT),
-    ("cut_stream", place::CUT),
-    ("emit", place::EMIT),
-    ("emit_stream", place::EMIT),
-    ("sync", place::BARRIERS),
-    ("if", place::DYNAMIC_FLOW),
-    ("breakc", place::DYNAMIC_FLOW),
-    ("continuec", place::DYNAMIC_FLOW),
-    ("switch", place::DYNAMIC_FLOW),
-    ("retc", place::DYNAMIC_FLOW),
-    ("callc", place::DYNAMIC_FLOW),
-    ("loop", place::STATIC_FLOW),
-    ("endloop", place::STATIC_FLOW),
-    ("else", place::STATIC_FLOW),
-    ("ret", place::STATIC_FLOW),
-    ("break", place::STATIC_FLOW),
-    ("continue", place::STATIC_FLOW),
-    ("call", place::STATIC_FLOW),
-    ("case", place::STATIC_FLOW),
-    ("default", place::STATIC_FLOW),
-    ("sample", place::TEXTURE_NORMAL),
-    ("sample_l", place::TEXTURE_NORMAL),
-    ("gather4", place::TEXTURE_NORMAL),
-    ("ld", place::TEXTURE_LOAD),
-    ("ldms", place::TEXTURE_LOAD),
-    ("ld_raw", place::TEXTURE_LOAD),
-    ("ld_structured", place::TEXTURE_LOAD),
-    ("ld_uav_typed", place::TEXTURE_LOAD),
-    ("sample_c", place::TEXTURE_COMPARE),
-    ("sample_c_lz", place::TEXTURE_COMPARE),
-    ("sample_b", place::TEXTURE_BIAS),
-    ("sample_d", place::TEXTURE_GRADIENT),
-    ("store_uav_typed", place::TEXTURE_STORE),
-    ("store_raw", place::TEXTURE_STORE),
-    ("store_structured", place::TEXTURE_STORE),
+    ("mov", counter::MOVE),
+    ("movc", counter::CONDITIONAL_MOVE),
+    ("swapc", counter::CONDITIONAL_MOVE),
+    ("cut", counter::CUT),
+    ("cut_stream", counter::CUT),
+    ("emit", counter::EMIT),
+    ("emit_stream", counter::EMIT),
+    ("sync", counter::BARRIERS),
+    ("if", counter::DYNAMIC_FLOW),
+    ("breakc", counter::DYNAMIC_FLOW),
+    ("continuec", counter::DYNAMIC_FLOW),
+    ("switch", counter::DYNAMIC_FLOW),
+    ("retc", counter::DYNAMIC_FLOW),
+    ("callc", counter::DYNAMIC_FLOW),
+    ("loop", counter::STATIC_FLOW),
+    ("endloop", counter::STATIC_FLOW),
+    ("else", counter::STATIC_FLOW),
+    ("ret", counter::STATIC_FLOW),
+    ("break", counter::STATIC_FLOW),
+    ("continue", counter::STATIC_FLOW),
+    ("call", counter::STATIC_FLOW),
+    ("case", counter::STATIC_FLOW),
+    ("default", counter::STATIC_FLOW),
+    ("sample", counter::TEXTURE_NORMAL),
+    ("sample_l", counter::TEXTURE_NORMAL),
+    ("gather4", counter::TEXTURE_NORMAL),
+    ("ld", counter::TEXTURE_LOAD),
+    ("ldms", counter::TEXTURE_LOAD),
+    ("ld_raw", counter::TEXTURE_LOAD),
+    ("ld_structured", counter::TEXTURE_LOAD),
+    ("ld_uav_typed", counter::TEXTURE_LOAD),
+    ("sample_c", counter::TEXTURE_COMPARE),
+    ("sample_c_lz", counter::TEXTURE_COMPARE),
+    ("sample_b", counter::TEXTURE_BIAS),
+    ("sample_d", counter::TEXTURE_GRADIENT),
+    ("store_uav_typed", counter::TEXTURE_STORE),
+    ("store_raw", counter::TEXTURE_STORE),
+    ("store_structured", counter::TEXTURE_STORE),
 ];
 
 fn counter_of(mnemonic: &str, class: Class, body: &str) -> Option<usize> {
@@ -220,12 +220,12 @@ fn counter_of(mnemonic: &str, class: Class, body: &str) -> Option<usize> {
     }
     Some(match class {
         Class::Float if mnemonic.starts_with("eval_") => return None,
-        Class::Float => place::FLOAT,
-        Class::Integer if mnemonic.starts_with('u') => place::UNSIGNED,
-        Class::Integer => place::SIGNED,
-        Class::Bitwise if matches!(mnemonic, "and" | "or" | "xor" | "not") => place::UNSIGNED,
-        Class::Conversion => place::CONVERSION,
-        Class::Atomic if !body.is_empty() => place::INTERLOCKED,
+        Class::Float => counter::FLOAT,
+        Class::Integer if mnemonic.starts_with('u') => counter::UNSIGNED,
+        Class::Integer => counter::SIGNED,
+        Class::Bitwise if matches!(mnemonic, "and" | "or" | "xor" | "not") => counter::UNSIGNED,
+        Class::Conversion => counter::CONVERSION,
+        Class::Atomic if !body.is_empty() => counter::INTERLOCKED,
         _ => return None,
     })
 }

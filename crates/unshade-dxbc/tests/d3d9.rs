@@ -1,5 +1,5 @@
-//! Programs of Shader Model 1 to 3: listings as FXC writes them, every opcode and form there and back, cut off at every
-//! token and with bits changed.
+//! Programs of Shader Model 1 to 3: FXC's listings, round trips of every opcode and form, programs truncated at every
+//! token and with bits flipped.
 
 #![allow(missing_docs)]
 
@@ -15,7 +15,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/d3d9")
 }
 
-/// Name, program and FXC's text of each fixture.
+/// Returns name, program and FXC's text of each fixture.
 fn fixtures() -> Vec<(String, Vec<u8>, String)> {
     let entries = std::fs::read_dir(folder()).expect("the fixtures");
     let paths = entries.map(|entry| entry.expect("a fixture").path());
@@ -41,7 +41,7 @@ fn text_of(program: &Program, dialect: Dialect) -> String {
     text
 }
 
-/// Whatever the bytes are: they come back, from tokens and from text.
+/// Checks that any bytes survive round trips through tokens and text.
 fn exercise(bytes: &[u8]) {
     measure(bytes);
     let mut diagnostics = Diagnostics::default();
@@ -56,7 +56,7 @@ fn exercise(bytes: &[u8]) {
 }
 
 #[test]
-fn listings_are_those_of_fxc() {
+fn listings_match_fxc() {
     for (name, bytes, theirs) in fixtures() {
         let (program, mut diagnostics) = decoded(&bytes);
         let mut ours = String::new();
@@ -69,13 +69,13 @@ fn listings_are_those_of_fxc() {
 }
 
 #[test]
-fn what_fxc_compiles_is_sound() {
+fn programs_of_fxc_are_valid() {
     for (name, bytes, _) in fixtures().iter().filter(|(name, ..)| !name.contains("every_form")) {
         let (program, diagnostics) = decoded(bytes);
         assert!(diagnostics.is_empty(), "{name}: {diagnostics:?}");
         let table = ConstantTable::of(&program).expect("a table").expect("a sound one");
         assert!(!table.constants.is_empty(), "{name}");
-        // FXC's text loses comments and nothing else.
+        // FXC's text loses only comments.
         let again = assemble(&text_of(&program, Dialect::Fxc)).expect("FXC's text is assembled");
         let code = |program: &Program| {
             let instructions = program.instructions.iter().filter(|one| one.opcode() != Opcode::COMMENT);
@@ -99,7 +99,7 @@ fn every_opcode_has_a_program() {
 }
 
 #[test]
-fn constants_and_lines_are_told() {
+fn constants_and_lines_are_shown() {
     let bytes = std::fs::read(folder().join("lines_ps_3_0.cso")).unwrap();
     let (program, _) = decoded(&bytes);
     let debug = DebugInfo::of(&program).unwrap();
@@ -114,7 +114,7 @@ fn constants_and_lines_are_told() {
 }
 
 #[test]
-fn programs_that_are_cut_off_come_back() {
+fn truncated_programs_round_trip() {
     for (_, bytes, _) in fixtures().iter().filter(|(_, bytes, _)| bytes.len() < 3_100) {
         for length in (0..bytes.len()).step_by(3) {
             exercise(&bytes[..length]);
@@ -123,7 +123,7 @@ fn programs_that_are_cut_off_come_back() {
 }
 
 #[test]
-fn programs_with_a_bit_changed_come_back() {
+fn programs_with_a_flipped_bit_round_trip() {
     for (_, bytes, _) in fixtures().iter().filter(|(_, bytes, _)| bytes.len() < 3_100) {
         // A prime, so that every byte of a token has its turn.
         for position in (0..bytes.len()).step_by(61) {
@@ -137,7 +137,7 @@ fn programs_with_a_bit_changed_come_back() {
 }
 
 #[test]
-fn errors_tell_the_line() {
+fn errors_name_the_line() {
     let error = assemble("ps_2_0\nmov r0, c0\nfoo r0\n").unwrap_err();
     let text = "line 3: the text can't be assembled: expected an instruction of this version, found \"foo\" (at offset 0x12)";
     assert_eq!(error.to_string(), text);

@@ -1,5 +1,5 @@
-//! Synthetic operands, in every form that tokens can give them: each kind with each number of indices and each way to
-//! give these, with each choice of components, and with each modifier. They are written, read, printed and assembled.
+//! Synthetic operands in every form that tokens can encode: each kind with each number and encoding of indices, with
+//! each component selection, and with each modifier. They are written, decoded, printed and assembled.
 
 #![allow(missing_docs)]
 
@@ -10,12 +10,12 @@ use unshade_dxbc::operand::{Index, IndexForm, Operand, OperandKind};
 use unshade_dxbc::print::{Options, print};
 use unshade_dxbc::{Instruction, Program, Version, assemble, decode};
 
-/// The kinds that have a name, and one that has none.
+/// Returns the kinds that have a name, and one without.
 fn kinds() -> Vec<OperandKind> {
     (0..=43).map(OperandKind).collect()
 }
 
-/// `mov r0.xyzw, OPERAND` for each operand.
+/// Returns `mov r0.xyzw, OPERAND` for each operand.
 fn program(operands: Vec<Operand>) -> Program {
     const MOV: u32 = 54;
     let target = Operand { token: 0x0010_00f2, ..Operand::default() };
@@ -26,11 +26,11 @@ fn program(operands: Vec<Operand>) -> Program {
     };
     let instructions = operands.into_iter().map(mov).collect();
     let mut program = Program { version: Version(0x50), instructions, ..Program::default() };
-    program.renew_length().expect("a program that is not too long");
+    program.update_length().expect("a program that is not too long");
     program
 }
 
-fn comes_back(operands: Vec<Operand>) {
+fn round_trips(operands: Vec<Operand>) {
     let program = program(operands);
     let bytes = program.write().expect("a program");
     let mut diagnostics = Diagnostics::default();
@@ -47,7 +47,7 @@ fn comes_back(operands: Vec<Operand>) {
     assert!(again.write().expect("a program") == bytes, "other tokens than were printed:\n{text}");
 }
 
-/// An index given in a form.
+/// Returns an index with an encoding.
 fn index(form: u8, number: u64) -> Index {
     let (tokens, is_relative) = IndexForm(form).parts().expect("a form that is known");
     let number = match tokens {
@@ -84,14 +84,14 @@ fn each_kind_with_each_index() {
         }
     }
     assert!(operands.len() > 6_000);
-    comes_back(operands);
+    round_trips(operands);
 }
 
 #[test]
-fn each_kind_with_each_choice_of_components() {
+fn each_kind_with_each_component_selection() {
     let mut operands = Vec::new();
     for kind in kinds() {
-        // None, one, masks, swizzles, choices, and what means nothing.
+        // None, one, masks, swizzles, selects, and encodings without a meaning.
         for components in (0..=0xfff).filter(|bits| bits & 3 >= 2 || *bits < 16) {
             let token = components | u32::from(kind.0) << 12;
             let mut operand = Operand { token, ..Operand::default() };
@@ -101,7 +101,7 @@ fn each_kind_with_each_choice_of_components() {
             operands.push(operand);
         }
     }
-    operands.chunks(10_000).for_each(|operands| comes_back(operands.to_vec()));
+    operands.chunks(10_000).for_each(|operands| round_trips(operands.to_vec()));
 }
 
 #[test]
@@ -110,13 +110,13 @@ fn each_kind_with_each_modifier() {
     for kind in kinds() {
         for modifier in 0..1u32 << 12 {
             let token = 1 << 31 | 0xe46 | u32::from(kind.0) << 12;
-            // Negation and absolute value, least precision, not uniform.
+            // Negation and absolute value, minimum precision, non-uniform.
             let extended = 1 | (modifier & 3) << 6 | (modifier >> 2 & 15) << 14 | (modifier >> 6 & 63) << 8;
             operands.push(Operand { token, extended: vec![extended], ..Operand::default() });
         }
     }
     operands.retain(|operand| !operand.kind().is_immediate());
-    operands.chunks(10_000).for_each(|operands| comes_back(operands.to_vec()));
+    operands.chunks(10_000).for_each(|operands| round_trips(operands.to_vec()));
 }
 
 #[test]
@@ -125,12 +125,12 @@ fn each_register_of_shader_model_1_to_3_in_each_form() {
     for version in versions.map(d3d9::Version) {
         let mut instructions = Vec::new();
         for kind in 0..32u32 {
-            // Registers that are written: masks, modifiers, shifts.
+            // Destinations: masks, modifiers, shifts.
             for form in 0..1u32 << 12 {
                 let target = operand(kind, 1) | form << 16;
                 instructions.push(mov(version, target, operand(0, 2) | 0xe4 << 16));
             }
-            // Registers that are read: orders of components, modifiers.
+            // Sources: swizzles, modifiers.
             for form in 0..1u32 << 12 {
                 let source = operand(kind, 1) | form << 16;
                 instructions.push(mov(version, operand(0, 2) | 15 << 16, source));
@@ -147,7 +147,7 @@ fn each_register_of_shader_model_1_to_3_in_each_form() {
     }
 }
 
-/// The token of a register by kind and number.
+/// Returns the token of a register by kind and number.
 fn operand(kind: u32, number: u32) -> u32 {
     1 << 31 | d3d9::operand::register_bits(d3d9::operand::RegisterKind(kind), number)
 }
@@ -158,7 +158,7 @@ fn mov(version: d3d9::Version, target: u32, source: u32) -> d3d9::Instruction {
     d3d9::Instruction { token: 1 | length, operands: operands.to_vec(), ..d3d9::Instruction::default() }
 }
 
-/// Notes which registers are linked.
+/// Records which registers are linked.
 #[derive(Default)]
 struct Links(Vec<(String, Link)>);
 
@@ -181,7 +181,7 @@ impl TokenSink for Links {
 }
 
 impl Links {
-    /// How often something that is linked as the first of a name is defined, and how often it is referred to.
+    /// Counts the definitions of and references to the register that a name first links to.
     fn count(&self, name: &str) -> (usize, usize) {
         let number = |link: &Link| match link {
             Link::Definition(number) | Link::Reference(number) => *number,

@@ -1,5 +1,6 @@
-//! Synthetic programs: every opcode, and every form of operand, declaration and control, which no real file need have.
-//! They are assembled, written, read and printed again; cut off at every token, and with every bit changed.
+//! Synthetic programs with every opcode and every form of operand, declaration and control, also those that real
+//! files lack. They are assembled, written, decoded and printed again; truncated at every token, and with every bit
+//! flipped.
 
 #![allow(missing_docs)]
 
@@ -123,10 +124,10 @@ const OPERANDS: &[&str] = &[
     "add r0.x, r1.x, r2.x <rest 0x12345678>",
 ];
 
-/// One byte of so many is changed, which takes seconds; all of them take minutes.
+/// Distance of the changed bytes: changing all of them takes minutes, changing these takes seconds.
 const EVERY: usize = 7;
 
-/// A statement for each opcode that is no declaration.
+/// Returns a statement for each opcode that is not a declaration.
 fn operations() -> String {
     let mut text = String::new();
     for row in TABLE.iter().filter(|row| row.class != Class::Declaration) {
@@ -169,7 +170,7 @@ fn text_of(program: &Program, dialect: Dialect) -> String {
     text
 }
 
-/// Whatever the bytes are: they come back, from tokens and from text.
+/// Checks that any bytes survive round trips through tokens and text.
 fn exercise(bytes: &[u8]) {
     let Ok(program) = decode(Reader::new(bytes), &mut Diagnostics::default()) else { return };
     let written = program.write().expect("what was read can be written");
@@ -183,7 +184,7 @@ fn exercise(bytes: &[u8]) {
 }
 
 #[test]
-fn every_opcode_and_form_comes_back() {
+fn every_opcode_and_form_round_trips() {
     for program in programs() {
         let bytes = program.write().unwrap();
         let mut diagnostics = Diagnostics::default();
@@ -204,8 +205,8 @@ fn every_opcode_and_form_comes_back() {
     }
 }
 
-/// Programs that fuzzing found to come back otherwise: a constant buffer that is a register, a long instruction with bits
-/// where others have their length, a relative index of more than 32 bits.
+/// Programs that fuzzing found not to round-trip: a constant buffer as a register, a long instruction with bits in
+/// the length field, a relative index of more than 32 bits.
 const FOUND: [&[u32]; 3] = [
     &[0x51, 8, 0x0700_0059, 0, 0x500, 0x500, 0x0505_0505, 0x0505_0505, 0x0505_0505],
     &[0x50, 5, 0xf900_0091, 3, 0x0010_ffff],
@@ -213,7 +214,7 @@ const FOUND: [&[u32]; 3] = [
 ];
 
 #[test]
-fn programs_that_fuzzing_found_come_back() {
+fn programs_found_by_fuzzing_round_trip() {
     for tokens in FOUND {
         let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
         exercise(&bytes);
@@ -221,7 +222,7 @@ fn programs_that_fuzzing_found_come_back() {
 }
 
 #[test]
-fn programs_that_are_cut_off_come_back() {
+fn truncated_programs_round_trip() {
     for program in programs() {
         let bytes = program.write().unwrap();
         for length in 0..bytes.len() {
@@ -231,7 +232,7 @@ fn programs_that_are_cut_off_come_back() {
 }
 
 #[test]
-fn programs_with_a_bit_changed_come_back() {
+fn programs_with_a_flipped_bit_round_trip() {
     for program in programs() {
         let bytes = program.write().unwrap();
         // A prime, so that every byte of a token has its turn.
@@ -246,7 +247,7 @@ fn programs_with_a_bit_changed_come_back() {
 }
 
 #[test]
-fn damaged_text_is_refused_or_assembled() {
+fn damaged_text_is_rejected_or_assembled() {
     let text: String = programs().iter().map(|program| text_of(program, Dialect::Exact)).collect();
     for (start, _) in text.char_indices().step_by(7) {
         let part: String = text[start..].chars().take(400).collect();
@@ -256,7 +257,7 @@ fn damaged_text_is_refused_or_assembled() {
 }
 
 #[test]
-fn errors_tell_the_line() {
+fn errors_name_the_line() {
     let error = assemble("ps_5_0\nmov r0.x, l(1)\nfoo r0.x\n").unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -1,4 +1,4 @@
-//! Declarations and custom data from text.
+//! Assembles declarations and custom data.
 
 use super::text::Text;
 use super::value::{is_value, value};
@@ -18,7 +18,7 @@ pub(super) fn custom_data(text: &mut Text<'_>, word: &str, instruction: &mut Ins
     if word == "customdata" {
         let class = text.number32()?;
         if class >= 1 << 21 {
-            return Err(text.unexpected("a class of custom data of 21 bits"));
+            return Err(text.unexpected("a 21-bit class of custom data"));
         }
         instruction.token = opcode | class << 11;
         while text.eat(",") {
@@ -30,8 +30,8 @@ pub(super) fn custom_data(text: &mut Text<'_>, word: &str, instruction: &mut Ins
     text.expect("{")?;
     while !text.eat("}") {
         text.expect("{")?;
-        for place in 0..4 {
-            if place > 0 {
+        for position in 0..4 {
+            if position > 0 {
                 text.expect(",")?;
             }
             let written = text.take_while(is_value);
@@ -63,7 +63,7 @@ pub(super) fn declaration(
     fields(text, mnemonic, version, instruction)
 }
 
-/// What the control bits say, as words before the fields.
+/// Reads the control bits, which are words before the fields.
 fn controls(text: &mut Text<'_>, controls: Controls, instruction: &mut Instruction) -> Result<()> {
     let number = match controls {
         Controls::GlobalFlags => return global_flags(text, instruction),
@@ -80,16 +80,16 @@ fn controls(text: &mut Text<'_>, controls: Controls, instruction: &mut Instructi
     Ok(())
 }
 
-/// A word of a list; `???` for a number that has none.
+/// Reads a word from a table of names; `???` is a number without a name.
 fn named(text: &mut Text<'_>, names: Names) -> Result<u32> {
     if text.eat("???") {
         return Ok(0);
     }
     let word = text.word();
-    number_of(names, word).ok_or_else(|| text.unexpected_word("one of the words for this", word))
+    number_of(names, word).ok_or_else(|| text.unexpected_word("a name of this control", word))
 }
 
-/// Several words that are one name.
+/// Reads an interpolation mode, which may be several words.
 fn interpolation(text: &mut Text<'_>) -> Result<u32> {
     if text.eat("???") {
         return Ok(0);
@@ -99,7 +99,7 @@ fn interpolation(text: &mut Text<'_>) -> Result<u32> {
         .iter()
         .filter(|name| rest.strip_prefix(**name).is_some_and(|after| !after.starts_with(super::is_word)));
     let Some(name) = matching.max_by_key(|name| name.len()) else {
-        return Err(text.unexpected("a mode of interpolation"));
+        return Err(text.unexpected("an interpolation mode"));
     };
     text.eat(name);
     Ok(number_of(INTERPOLATIONS, name).unwrap_or(0))
@@ -121,7 +121,7 @@ fn global_flags(text: &mut Text<'_>, instruction: &mut Instruction) -> Result<()
     if text.eat("none") {
         return Ok(());
     }
-    // FXC writes `dcl_globalFlagsnone`, whose end was read already.
+    // FXC writes `dcl_globalFlagsnone` as one word, which is already consumed.
     let first = text.skip();
     if !GLOBAL_FLAGS.iter().any(|(_, name)| first.starts_with(name)) {
         return Ok(());
@@ -129,7 +129,7 @@ fn global_flags(text: &mut Text<'_>, instruction: &mut Instruction) -> Result<()
     loop {
         let word = text.word();
         let flag = GLOBAL_FLAGS.iter().find(|(_, name)| *name == word);
-        let (bit, _) = flag.ok_or_else(|| text.unexpected_word("a flag of the program", word))?;
+        let (bit, _) = flag.ok_or_else(|| text.unexpected_word("a global flag", word))?;
         instruction.token |= 1u32.checked_shl(*bit).unwrap_or(0);
         if !text.eat("|") {
             return Ok(());
@@ -210,7 +210,7 @@ fn field(text: &mut Text<'_>, letter: u8) -> Result<u32> {
     }
 }
 
-/// Words that follow a declared operand.
+/// Reads the words after a declared operand.
 fn modes(
     text: &mut Text<'_>,
     controls: Controls,
@@ -282,7 +282,7 @@ fn interface(text: &mut Text<'_>, instruction: &mut Instruction) -> Result<()> {
     Ok(())
 }
 
-/// Names with numbers, in braces.
+/// Reads numbered names in braces.
 fn list(text: &mut Text<'_>, prefix: &str, instruction: &mut Instruction) -> Result<u32> {
     text.expect("=")?;
     text.expect("{")?;
@@ -296,7 +296,7 @@ fn list(text: &mut Text<'_>, prefix: &str, instruction: &mut Instruction) -> Res
     Ok(count)
 }
 
-/// Gives a declaration that is too long for its opcode token a length of its own.
+/// Gives a declaration a length token of its own if it is too long for its opcode token.
 fn lengthen(instruction: &mut Instruction) {
     if instruction.values.len() > 126 && !instruction.is_long() {
         instruction.token |= 1 << 31;

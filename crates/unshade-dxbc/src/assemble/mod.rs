@@ -1,9 +1,8 @@
-//! Text to programs of Shader Model 4 to 5.1.
-//!
-//! Both dialects of [`mod@crate::print`] are read. White space, line ends and comments mean nothing. What text does not
-//! tell is taken as compilers write it, unless the tokens themselves stand in angle brackets: after a mnemonic those
-//! of the opcode, after an operand its own, after a whole instruction those that its opcode has no use for
-//! (`<rest 0x00000001>`).
+//! Assembles text into programs of Shader Model 4 to 5.1.
+//! Reads both dialects of [`mod@crate::print`]. White space, line ends and comments have no meaning. Bits that the
+//! text does not express are set as compilers set them, unless the text has the tokens themselves in angle brackets:
+//! after a mnemonic those of the opcode, after an operand its own, after an instruction those that its opcode has no
+//! use for (`<rest 0x00000001>`).
 
 mod declaration;
 mod operand;
@@ -12,7 +11,7 @@ mod value;
 
 use crate::implied::{self, Position};
 use crate::names::{DIMENSIONS, MASKS, PROGRAM_KINDS, RETURN_TYPES, VIEW_FLAGS, number_of};
-use crate::opcode::{Class, Controls, Opcode, Row, TABLE};
+use crate::opcode::{Class, Controls, Opcode, OpcodeRow, TABLE};
 use crate::program::{Extension, Instruction, LIBRARY, Program, Version};
 use alloc::vec::Vec;
 use text::{Text, is_word};
@@ -27,7 +26,7 @@ use unshade_core::Result;
 /// ```
 ///
 /// # Errors
-/// [`unshade_core::ErrorKind::BadValue`] where the text can't be understood, with its line.
+/// [`unshade_core::ErrorKind::BadValue`] if the text is invalid, with its line.
 pub fn assemble(source: &str) -> Result<Program> {
     let mut text = Text::new(source);
     let mut program = Program::default();
@@ -42,16 +41,16 @@ pub fn assemble(source: &str) -> Result<Program> {
         let instruction = statement(&mut text, program.version)?;
         program.instructions.push(instruction);
     }
-    program.renew_length()?;
-    place(&mut program)?;
+    program.update_length()?;
+    assign_positions(&mut program)?;
     if let Some(length) = head {
         program.length = length;
     }
     Ok(program)
 }
 
-/// Gives the instructions the positions and lengths that they have.
-fn place(program: &mut Program) -> Result<()> {
+/// Sets the positions and lengths of the instructions.
+fn assign_positions(program: &mut Program) -> Result<()> {
     let mut tokens = Vec::new();
     for instruction in &mut program.instructions {
         let start = tokens.len();
@@ -65,7 +64,7 @@ fn place(program: &mut Program) -> Result<()> {
     Ok(())
 }
 
-/// The first word: kind and version; gives the length, if it is told.
+/// Reads the profile: kind and version. Returns the length, if the text has one.
 fn version(text: &mut Text<'_>, program: &mut Program) -> Result<Option<u32>> {
     let word = text.word();
     let mut parts = word.split('_');
@@ -78,7 +77,7 @@ fn version(text: &mut Text<'_>, program: &mut Program) -> Result<Option<u32>> {
     let mut number = || parts.next()?.parse().ok().filter(|number| *number < 16);
     let (major, minor): (Option<u32>, Option<u32>) = (number(), number());
     let (Some(kind), Some(major), Some(minor)) = (kind, major, minor) else {
-        return Err(text.unexpected_word("a kind of program and its version, such as ps_5_0", word));
+        return Err(text.unexpected_word("a profile such as ps_5_0", word));
     };
     program.version = Version(kind << 16 | major << 4 | minor);
     match text.tokens()? {
@@ -99,7 +98,7 @@ fn trailing(text: &mut Text<'_>, program: &mut Program) -> Result<()> {
     Ok(())
 }
 
-/// One instruction.
+/// Reads one instruction.
 fn statement(text: &mut Text<'_>, version: Version) -> Result<Instruction> {
     let word = text.word();
     let mut instruction = Instruction::default();
@@ -123,21 +122,21 @@ fn statement(text: &mut Text<'_>, version: Version) -> Result<Instruction> {
     Ok(instruction)
 }
 
-/// A mnemonic with what was appended to it.
+/// A mnemonic and its suffixes.
 struct Mnemonic {
-    row: &'static Row,
+    row: &'static OpcodeRow,
     controls: u32,
     has_offsets: bool,
     is_indexable: bool,
 }
 
 impl Mnemonic {
-    /// Finds the row whose mnemonic a word starts with, so that the rest of the word makes sense.
+    /// Finds the row with the longest mnemonic whose suffixes in `word` are valid.
     fn split(word: &str) -> Option<Self> {
         if word == "dcl_globalFlagsnone" {
             return Self::split("dcl_globalFlags");
         }
-        let mut rows: Vec<(&Row, &str)> = TABLE
+        let mut rows: Vec<(&OpcodeRow, &str)> = TABLE
             .iter()
             .filter_map(|row| Some((row, word.strip_prefix(row.mnemonic)?)))
             .filter(|(_, suffix)| suffix.is_empty() || suffix.starts_with('_'))
@@ -146,7 +145,7 @@ impl Mnemonic {
         rows.into_iter().find_map(|(row, suffix)| Self::suffixes(row, suffix))
     }
 
-    fn suffixes(row: &'static Row, suffix: &str) -> Option<Self> {
+    fn suffixes(row: &'static OpcodeRow, suffix: &str) -> Option<Self> {
         let mut mnemonic = Self { row, controls: 0, has_offsets: false, is_indexable: false };
         let mut suffix = suffix;
         if matches!(row.controls, Controls::Resource | Controls::TypedView) {
@@ -158,7 +157,7 @@ impl Mnemonic {
         Some(mnemonic)
     }
 
-    /// A dimension, of whose names one may be the start of another.
+    /// Reads a dimension: the longest name that matches.
     fn dimension<'a>(&mut self, suffix: &'a str) -> Option<&'a str> {
         let known = DIMENSIONS.iter().enumerate().filter(|(_, name)| !name.is_empty());
         let found = known
@@ -206,7 +205,7 @@ impl Mnemonic {
     }
 }
 
-/// An instruction that is no declaration.
+/// Reads an instruction that is not a declaration.
 fn operation(text: &mut Text<'_>, mnemonic: &Mnemonic, instruction: &mut Instruction) -> Result<()> {
     precise(text, instruction)?;
     let mut extension = Extension::default();
@@ -232,7 +231,7 @@ fn operation(text: &mut Text<'_>, mnemonic: &Mnemonic, instruction: &mut Instruc
             text.expect(",")?;
         }
         separator = true;
-        // An instruction whose operands could not be told apart has them in its rest.
+        // An instruction whose operands could not be decoded has its tokens in `<rest …>`.
         if text.skip().starts_with("<rest") {
             break;
         }
@@ -270,8 +269,8 @@ fn precise(text: &mut Text<'_>, instruction: &mut Instruction) -> Result<()> {
 fn offsets(text: &mut Text<'_>) -> Result<[i8; 3]> {
     text.expect("(")?;
     let mut offsets = [0; 3];
-    for (place, offset) in offsets.iter_mut().enumerate() {
-        if place > 0 {
+    for (position, offset) in offsets.iter_mut().enumerate() {
+        if position > 0 {
             text.expect(",")?;
         }
         let written = text.take_while(|character| character == '-' || character.is_ascii_digit());
@@ -282,7 +281,7 @@ fn offsets(text: &mut Text<'_>) -> Result<[i8; 3]> {
     Ok(offsets)
 }
 
-/// Dimension and return types, in parentheses.
+/// Reads dimension and return types in parentheses.
 fn indexable(text: &mut Text<'_>, extension: &mut Extension) -> Result<()> {
     let (mut inside, _) = text.rest().split_once(')').unwrap_or_default();
     inside = inside.strip_prefix('(').unwrap_or_default();
@@ -304,12 +303,12 @@ fn indexable(text: &mut Text<'_>, extension: &mut Extension) -> Result<()> {
     Ok(())
 }
 
-/// Four return types in parentheses.
+/// Reads four return types in parentheses.
 fn return_types(text: &mut Text<'_>) -> Result<[u32; 4]> {
     text.expect("(")?;
     let mut types = [0; 4];
-    for (place, slot) in types.iter_mut().enumerate() {
-        if place > 0 {
+    for (position, slot) in types.iter_mut().enumerate() {
+        if position > 0 {
             text.expect(",")?;
         }
         let word = text.take_while(|character| is_word(character) || matches!(character, '<' | '>'));
@@ -321,7 +320,7 @@ fn return_types(text: &mut Text<'_>) -> Result<[u32; 4]> {
     Ok(types)
 }
 
-/// The tokens of the opcode, where they are told.
+/// Reads the tokens of the opcode, if the text has them.
 fn opcode_tokens(text: &mut Text<'_>, instruction: &mut Instruction) -> Result<()> {
     let Some(tokens) = text.tokens()? else { return Ok(()) };
     let opcode = instruction.opcode();
@@ -337,7 +336,7 @@ fn opcode_tokens(text: &mut Text<'_>, instruction: &mut Instruction) -> Result<(
     Ok(())
 }
 
-/// Tokens that the opcode has no use for.
+/// Reads the tokens that the opcode has no use for.
 fn rest(text: &mut Text<'_>, instruction: &mut Instruction) -> Result<()> {
     if !text.skip().starts_with("<rest") {
         return Ok(());

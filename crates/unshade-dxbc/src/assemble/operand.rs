@@ -1,4 +1,4 @@
-//! Operands from text.
+//! Assembles operands.
 
 use super::text::Text;
 use super::value::{double, is_value, value};
@@ -15,7 +15,7 @@ pub(super) fn operand(text: &mut Text<'_>, position: Position) -> Result<Operand
     Parts::read(text, position, 0)?.finish(text, position)
 }
 
-/// Reads the operand of a call, after whose indices stands the number of the function.
+/// Reads the operand of an interface call and the function number after its indices.
 pub(super) fn called(text: &mut Text<'_>) -> Result<(u32, Operand)> {
     let mut parts = Parts::read(text, Position::Source, 0)?;
     if parts.tokens.is_some() {
@@ -32,13 +32,13 @@ pub(super) fn called(text: &mut Text<'_>) -> Result<(u32, Operand)> {
     Ok((number, parts.finish(text, Position::Source)?))
 }
 
-/// What an operand is written with.
+/// The parts of an operand in text.
 struct Parts<'a> {
     kind: OperandKind,
     indices: Vec<Index>,
     letters: Option<&'a str>,
     immediate: [u32; 4],
-    /// How many immediate values there are.
+    /// The number of immediate values.
     count: usize,
     modifiers: Modifiers,
     tokens: Option<Vec<u32>>,
@@ -47,7 +47,7 @@ struct Parts<'a> {
 impl<'a> Parts<'a> {
     fn read(text: &mut Text<'a>, position: Position, depth: usize) -> Result<Self> {
         if depth > MAX_OPERAND_DEPTH {
-            return Err(text.unexpected("an operand that stands in fewer others"));
+            return Err(text.unexpected("fewer nested operands"));
         }
         let negated = text.eat("-");
         let absolute = text.eat("|");
@@ -79,7 +79,7 @@ impl<'a> Parts<'a> {
     fn register(&mut self, text: &mut Text<'a>, position: Position, depth: usize) -> Result<()> {
         if text.rest().starts_with(|character: char| character.is_ascii_digit()) {
             let digits = text.take_here(|character| character.is_ascii_digit());
-            let number = digits.parse().map_err(|_| text.unexpected_word("a number of 64 bits", digits))?;
+            let number = digits.parse().map_err(|_| text.unexpected_word("a 64-bit number", digits))?;
             self.indices.push(Index { number, relative: None });
         }
         let declared = matches!(position, Position::Declared { .. });
@@ -92,7 +92,7 @@ impl<'a> Parts<'a> {
         Ok(())
     }
 
-    /// Whether what follows in brackets is the size of a constant buffer with a range, no index.
+    /// Returns whether the next brackets hold the size of a constant buffer with a range, not an index.
     fn has_declared_size(&self, declared: bool) -> bool {
         declared && self.indices.len() == 3
     }
@@ -126,29 +126,29 @@ impl<'a> Parts<'a> {
         text.expect("(")?;
         while !text.eat(")") {
             let written = text.take_while(is_value);
-            let place = self.count;
+            let position = self.count;
             if self.kind == OperandKind::IMMEDIATE64 && (!written.starts_with("0x") || written.ends_with('l'))
             {
                 let bits = double(written).ok_or_else(|| text.unexpected_word("a double", written))?;
-                self.set(text, place, bits & u64::from(u32::MAX))?;
-                self.set(text, place.saturating_add(1), bits >> 32)?;
+                self.set(text, position, bits & u64::from(u32::MAX))?;
+                self.set(text, position.saturating_add(1), bits >> 32)?;
             } else {
                 let bits = value(written).ok_or_else(|| text.unexpected_word("a value", written))?;
-                self.set(text, place, u64::from(bits))?;
+                self.set(text, position, u64::from(bits))?;
             }
             text.eat(",");
         }
         Ok(())
     }
 
-    fn set(&mut self, text: &Text<'_>, place: usize, bits: u64) -> Result<()> {
-        let slot = self.immediate.get_mut(place).ok_or_else(|| text.unexpected("at most four values"))?;
+    fn set(&mut self, text: &Text<'_>, position: usize, bits: u64) -> Result<()> {
+        let slot = self.immediate.get_mut(position).ok_or_else(|| text.unexpected("at most four values"))?;
         *slot = u32::try_from(bits).unwrap_or(0);
-        self.count = place.saturating_add(1);
+        self.count = position.saturating_add(1);
         Ok(())
     }
 
-    /// Precision and uniformity, in braces.
+    /// Reads precision and uniformity, in braces.
     fn attributes(&mut self, text: &mut Text<'a>) -> Result<()> {
         while text.eat("{") {
             let word = text.word();
@@ -183,7 +183,7 @@ impl<'a> Parts<'a> {
                     (true, _) => None,
                     (false, _) => implied::components(self.kind, self.letters, position),
                 };
-                let components = components.ok_or_else(|| text.unexpected("other components"))?;
+                let components = components.ok_or_else(|| text.unexpected("valid components"))?;
                 if self.indices.len() > 3 {
                     return Err(text.unexpected("at most three indices"));
                 }
@@ -195,7 +195,7 @@ impl<'a> Parts<'a> {
         for (dimension, index) in self.indices.into_iter().enumerate().take(operand.dimensions()) {
             let form = operand.index_form(dimension).parts();
             if form.map(|(_, relative)| relative) != Some(index.relative.is_some()) {
-                return Err(text.unexpected("an index of the form that the operand's tokens tell"));
+                return Err(text.unexpected("an index with the encoding of the operand's tokens"));
             }
             if let Some(slot) = operand.indices.get_mut(dimension) {
                 *slot = index;
@@ -204,20 +204,20 @@ impl<'a> Parts<'a> {
         for dimension in 0..operand.dimensions() {
             let relative = operand.indices.get(dimension).is_some_and(|index| index.relative.is_some());
             if operand.index_form(dimension).parts().map(|(_, wanted)| wanted) != Some(relative) {
-                return Err(text.unexpected("as many indices as the operand's tokens tell"));
+                return Err(text.unexpected("as many indices as the operand's tokens have"));
             }
         }
         Ok(operand)
     }
 }
 
-/// Whether an operand's tokens follow each other as they say.
+/// Checks that bit 31 of each token of an operand announces the next one.
 fn check_tokens(operand: &Operand, text: &Text<'_>) -> Result<()> {
     let chain = core::iter::once(&operand.token).chain(&operand.extended);
     let last = operand.extended.len();
-    for (place, token) in chain.enumerate() {
-        if (token >> 31 == 1) != (place < last) {
-            return Err(text.unexpected("tokens whose highest bit tells whether another one follows"));
+    for (position, token) in chain.enumerate() {
+        if (token >> 31 == 1) != (position < last) {
+            return Err(text.unexpected("tokens whose highest bit is set if another one follows"));
         }
     }
     Ok(())

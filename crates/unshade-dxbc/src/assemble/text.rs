@@ -1,10 +1,10 @@
-//! A position in a text that is assembled.
+//! A cursor over assembly text.
 
 use alloc::format;
 use alloc::string::String;
 use unshade_core::{Error, ErrorKind, Result};
 
-/// A text, of which some was read.
+/// Text that is being parsed.
 pub(crate) struct Text<'a> {
     text: &'a str,
     position: usize,
@@ -15,19 +15,19 @@ impl<'a> Text<'a> {
         Self { text, position: 0 }
     }
 
-    /// What was not read yet.
+    /// Returns the remaining text.
     pub(crate) fn rest(&self) -> &'a str {
         self.text.get(self.position..).unwrap_or_default()
     }
 
-    /// What was not read yet, without white space and comments before it.
+    /// Skips white space and comments; returns the remaining text.
     pub(crate) fn skip(&mut self) -> &'a str {
         loop {
             let rest = self
                 .rest()
                 .trim_start_matches(|character: char| character.is_whitespace() || character == '\0');
             self.position = self.text.len().saturating_sub(rest.len());
-            // `#line` is FXC's, where debug information tells lines.
+            // FXC writes `#line` if there is debug information.
             let comment = if rest.starts_with("//") || rest.starts_with("#line ") {
                 rest.find('\n').unwrap_or(rest.len())
             } else if rest.starts_with("/*") {
@@ -39,12 +39,12 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Whether nothing is left.
+    /// Returns whether nothing but white space and comments remains.
     pub(crate) fn is_empty(&mut self) -> bool {
         self.skip().is_empty()
     }
 
-    /// Passes over a text, if it comes next, white space and comments aside.
+    /// Skips white space and comments, then consumes `expected` if it is next.
     pub(crate) fn eat(&mut self, expected: &str) -> bool {
         let found = self.skip().starts_with(expected);
         if found {
@@ -53,7 +53,7 @@ impl<'a> Text<'a> {
         found
     }
 
-    /// Passes over a text, if it comes next with nothing before it.
+    /// Consumes `expected` if it is next, with nothing before it.
     pub(crate) fn eat_here(&mut self, expected: &str) -> bool {
         let found = self.rest().starts_with(expected);
         if found {
@@ -62,18 +62,18 @@ impl<'a> Text<'a> {
         found
     }
 
-    /// Passes over a text.
+    /// Consumes `expected`, or fails.
     pub(crate) fn expect(&mut self, expected: &str) -> Result<()> {
         if self.eat(expected) { Ok(()) } else { Err(self.unexpected(format!("\"{expected}\""))) }
     }
 
-    /// The characters up to the first that does not belong, white space and comments aside.
+    /// Skips white space and comments, then consumes the characters up to the first that does not belong.
     pub(crate) fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &'a str {
         self.skip();
         self.take_here(belongs)
     }
 
-    /// The characters up to the first that does not belong.
+    /// Consumes the characters up to the first that does not belong.
     pub(crate) fn take_here(&mut self, belongs: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let length = rest.find(|character| !belongs(character)).unwrap_or(rest.len());
@@ -81,12 +81,12 @@ impl<'a> Text<'a> {
         rest.get(..length).unwrap_or_default()
     }
 
-    /// A word of letters, digits and underscores.
+    /// Reads a word of letters, digits and underscores.
     pub(crate) fn word(&mut self) -> &'a str {
         self.take_while(is_word)
     }
 
-    /// A whole number, decimal or hexadecimal.
+    /// Reads a whole number, decimal or hexadecimal.
     pub(crate) fn number(&mut self) -> Result<u64> {
         let word = self.word();
         let parsed = match word.strip_prefix("0x") {
@@ -96,13 +96,13 @@ impl<'a> Text<'a> {
         parsed.map_err(|_| self.unexpected_word("a number", word))
     }
 
-    /// A number of 32 bits.
+    /// Reads a 32-bit number.
     pub(crate) fn number32(&mut self) -> Result<u32> {
         let number = self.number()?;
-        u32::try_from(number).map_err(|_| self.unexpected_word("a number of 32 bits", &format!("{number}")))
+        u32::try_from(number).map_err(|_| self.unexpected_word("a 32-bit number", &format!("{number}")))
     }
 
-    /// Tokens in angle brackets, if they come next.
+    /// Reads tokens in angle brackets, if they are next.
     pub(crate) fn tokens(&mut self) -> Result<Option<alloc::vec::Vec<u32>>> {
         if !self.rest().starts_with("<0x") {
             return Ok(None);
@@ -119,7 +119,7 @@ impl<'a> Text<'a> {
         Ok(Some(tokens))
     }
 
-    /// The error that something else was expected here.
+    /// Returns the error that something else was expected here.
     #[cold]
     pub(crate) fn unexpected(&self, expected: impl Into<String>) -> Error {
         let found: String = self.rest().chars().take_while(|character| *character != '\n').take(20).collect();
@@ -127,7 +127,7 @@ impl<'a> Text<'a> {
         self.error(expected.into(), found)
     }
 
-    /// The error that a word is not what was expected.
+    /// Returns the error that a word is not the expected one.
     #[cold]
     pub(crate) fn unexpected_word(&self, expected: &str, word: &str) -> Error {
         let word: String = word.chars().take(40).collect();
@@ -144,7 +144,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Whether a character belongs to words.
+/// Returns whether a character is part of words.
 pub(crate) fn is_word(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }

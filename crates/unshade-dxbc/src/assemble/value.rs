@@ -1,7 +1,7 @@
-//! Immediate values in text: `1.000000`, `-3`, `0x3f800000`, and what the C library of FXC writes for what is no
-//! finite number.
+//! Immediate values in text: `1.000000`, `-3`, `0x3f800000`, and FXC's spellings of infinities and NaNs (those of its
+//! C library).
 
-/// The bits of a value.
+/// Returns the bits of a 32-bit value.
 pub(crate) fn value(text: &str) -> Option<u32> {
     if let Some(digits) = text.strip_prefix("0x") {
         return u32::from_str_radix(digits, 16).ok();
@@ -24,7 +24,7 @@ pub(crate) fn value(text: &str) -> Option<u32> {
     }
 }
 
-/// The bits of a double.
+/// Returns the bits of a double.
 pub(crate) fn double(text: &str) -> Option<u64> {
     let text = text.strip_suffix('l').unwrap_or(text);
     if let Some(digits) = text.strip_prefix("0x") {
@@ -40,7 +40,7 @@ pub(crate) fn double(text: &str) -> Option<u64> {
     })
 }
 
-/// Whether a character belongs to values.
+/// Returns whether a character is part of values.
 pub(crate) fn is_value(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '+' | '#')
 }

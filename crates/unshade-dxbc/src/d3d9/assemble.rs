@@ -1,9 +1,8 @@
-//! Text to programs of Shader Model 1 to 3.
-//!
-//! Both dialects of [`super::print`] are read, a line at a time; comments, `#line` and indentation mean nothing.
-//! Besides instructions there are `comment` with a tag and tokens, `tokens` with those of an instruction, `end` with
-//! the token that ends a program, `unended`, and `trailing` with bytes; a line of nothing but hexadecimal numbers goes
-//! on with the line before.
+//! Assembles text into programs of Shader Model 1 to 3.
+//! Reads both dialects of [`super::print`] line by line; comments, `#line` and indentation have no meaning. Besides
+//! instructions there are `comment` with a tag and tokens, `tokens` with those of an instruction, `end` with the
+//! token that ends a program, `unended`, and `trailing` with bytes. A line of only hexadecimal numbers continues the
+//! line before.
 
 use super::implied::{self, SAMPLE_CONTROLS};
 use super::number::parse_float;
@@ -28,15 +27,17 @@ use unshade_core::{Error, ErrorKind, Result};
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::BadValue`] where the text can't be understood, with its line.
+/// [`ErrorKind::BadValue`] if the text is invalid, with its line.
 pub fn assemble(source: &str) -> Result<Program> {
-    let mut assembler =
-        Assembler { program: Program { end: Some(END), ..Program::default() }, runs_on: Runs::Nowhere };
+    let mut assembler = Assembler {
+        program: Program { end: Some(END), ..Program::default() },
+        continuation: Continuation::Nowhere,
+    };
     let mut has_version = false;
     let mut offset = 0u64;
     for (number, line) in source.split('\n').enumerate() {
         let code = code_of(line);
-        let fault = |fault: Fault| fault.error(offset, number.saturating_add(1));
+        let fault = |fault: LineError| fault.error(offset, number.saturating_add(1));
         if !code.is_empty() {
             if has_version {
                 assembler.line(&code).map_err(fault)?;
@@ -48,26 +49,26 @@ pub fn assemble(source: &str) -> Result<Program> {
         offset = offset.saturating_add(line.len() as u64).saturating_add(1);
     }
     if !has_version {
-        return Err(expected("a version, such as ps_2_0", "nothing").error(0, 1));
+        return Err(expected("a profile such as ps_2_0", "nothing").error(0, 1));
     }
-    assembler.place()?;
+    assembler.assign_positions()?;
     Ok(assembler.program)
 }
 
-/// What is wrong with a line.
-struct Fault {
+/// An error in a line.
+struct LineError {
     expected: String,
     found: String,
 }
 
-fn expected(expected: &str, found: &str) -> Fault {
-    Fault {
+fn expected(expected: &str, found: &str) -> LineError {
+    LineError {
         expected: String::from(expected),
         found: format!("{:?}", found.chars().take(40).collect::<String>()),
     }
 }
 
-impl Fault {
+impl LineError {
     fn error(self, offset: u64, line: usize) -> Error {
         Error::new(ErrorKind::BadValue, offset, "the text can't be assembled")
             .expected(self.expected)
@@ -76,9 +77,9 @@ impl Fault {
     }
 }
 
-type Parsed<T> = core::result::Result<T, Fault>;
+type Parsed<T> = core::result::Result<T, LineError>;
 
-/// A line without comments, directives and the space around it.
+/// Returns a line without comments, directives and surrounding white space.
 fn code_of(line: &str) -> String {
     let mut code = String::new();
     let mut rest = line;
@@ -95,7 +96,7 @@ fn code_of(line: &str) -> String {
 }
 
 fn parse_version(text: &str) -> Parsed<Version> {
-    let fault = || expected("a kind of program and its version, such as ps_2_0", text);
+    let fault = || expected("a profile such as ps_2_0", text);
     let known =
         KINDS.iter().find_map(|(kind, name)| Some((*kind, text.strip_prefix(name)?.strip_prefix('_')?)));
     let (kind, model) = known.ok_or_else(fault)?;
@@ -107,7 +108,7 @@ fn parse_version(text: &str) -> Parsed<Version> {
         (_, minor) => minor.parse::<u8>().map_err(|_| fault())?,
     };
     let version = Version(kind << 16 | u32::from(major) << 8 | u32::from(minor));
-    if version.is_one() { Ok(version) } else { Err(fault()) }
+    if version.is_valid() { Ok(version) } else { Err(fault()) }
 }
 
 fn hexadecimal(word: &str) -> Parsed<u32> {
@@ -115,9 +116,9 @@ fn hexadecimal(word: &str) -> Parsed<u32> {
     digits.ok_or_else(|| expected("a hexadecimal number", word))
 }
 
-/// What a line of numbers goes on with.
+/// What a line of numbers continues.
 #[derive(Clone, Copy)]
-enum Runs {
+enum Continuation {
     Nowhere,
     Comment,
     Tokens,
@@ -126,7 +127,7 @@ enum Runs {
 
 struct Assembler {
     program: Program,
-    runs_on: Runs,
+    continuation: Continuation,
 }
 
 impl Assembler {
@@ -137,12 +138,12 @@ impl Assembler {
             return words.try_for_each(|word| self.number(hexadecimal(word)?, word));
         }
         words.next();
-        self.runs_on = Runs::Nowhere;
+        self.continuation = Continuation::Nowhere;
         match word {
             "comment" => {
                 let token = u32::from(Opcode::COMMENT.0);
                 self.program.instructions.push(Instruction { token, ..Instruction::default() });
-                self.runs_on = Runs::Comment;
+                self.continuation = Continuation::Comment;
                 let tag = words.clone().next().unwrap_or_default();
                 if let Some(letters) = tag.as_bytes().first_chunk::<4>().filter(|_| tag.len() == 4)
                     && letters.iter().all(u8::is_ascii_uppercase)
@@ -155,14 +156,14 @@ impl Assembler {
                 let first = words.next().unwrap_or_default();
                 let token = hexadecimal(first)?;
                 self.program.instructions.push(Instruction { token, ..Instruction::default() });
-                self.runs_on = Runs::Tokens;
+                self.continuation = Continuation::Tokens;
             }
             "end" => {
                 let token = words.next().unwrap_or_default();
                 self.program.end = Some(hexadecimal(token)?);
             }
             "unended" => self.program.end = None,
-            "trailing" => self.runs_on = Runs::Trailing,
+            "trailing" => self.continuation = Continuation::Trailing,
             _ => {
                 let instruction = Statement { version: self.program.version }.parse(code)?;
                 self.program.instructions.push(instruction);
@@ -173,10 +174,10 @@ impl Assembler {
     }
 
     fn number(&mut self, number: u32, word: &str) -> Parsed<()> {
-        match (self.runs_on, self.program.instructions.last_mut()) {
-            (Runs::Comment, Some(instruction)) => instruction.values.push(number),
-            (Runs::Tokens, Some(instruction)) => instruction.rest.push(number),
-            (Runs::Trailing, _) => {
+        match (self.continuation, self.program.instructions.last_mut()) {
+            (Continuation::Comment, Some(instruction)) => instruction.values.push(number),
+            (Continuation::Tokens, Some(instruction)) => instruction.rest.push(number),
+            (Continuation::Trailing, _) => {
                 let byte = u8::try_from(number).map_err(|_| expected("a byte", word))?;
                 self.program.trailing.push(byte);
             }
@@ -185,8 +186,8 @@ impl Assembler {
         Ok(())
     }
 
-    /// Gives the instructions the positions and lengths that they have.
-    fn place(&mut self) -> Result<()> {
+    /// Sets the positions and lengths of the instructions.
+    fn assign_positions(&mut self) -> Result<()> {
         let mut tokens = Vec::new();
         for instruction in &mut self.program.instructions {
             let start = tokens.len();
@@ -198,17 +199,17 @@ impl Assembler {
     }
 }
 
-/// What the suffixes of a mnemonic say.
+/// The meaning of the suffixes of a mnemonic.
 #[derive(Default)]
 struct Suffixes {
     comparison: u32,
     modifiers: u32,
     shift: u32,
-    /// Of a declaration.
+    /// The first token of a declaration.
     declared: Option<u32>,
 }
 
-/// An instruction that is parsed.
+/// The context for parsing an instruction.
 struct Statement {
     version: Version,
 }
@@ -259,11 +260,11 @@ impl Statement {
         }
         let is_written = instruction.has_destination(self.version);
         if !is_written && (suffixes.modifiers != 0 || suffixes.shift != 0) {
-            return Err(expected("an instruction that writes something", mnemonic));
+            return Err(expected("an instruction with a destination", mnemonic));
         }
-        for (place, operand) in operands.into_iter().enumerate() {
+        for (position, operand) in operands.into_iter().enumerate() {
             let (operand, precision) = precision(operand)?;
-            let mut operand = if place == 0 && is_written {
+            let mut operand = if position == 0 && is_written {
                 self.destination(operand, &suffixes)?
             } else {
                 self.source(operand)?
@@ -272,13 +273,13 @@ impl Statement {
             instruction.operands.push(operand);
         }
         if let Some(predicate) = predicate {
-            let place = instruction.operands.len().min(usize::from(is_written));
-            instruction.operands.insert(place, predicate);
+            let position = instruction.operands.len().min(usize::from(is_written));
+            instruction.operands.insert(position, predicate);
         }
         Ok(instruction)
     }
 
-    /// The mnemonic without suffixes, and these.
+    /// Splits a mnemonic into its name and its suffixes.
     fn mnemonic<'a>(&self, word: &'a str) -> Parsed<(&'a str, Suffixes)> {
         let mut parts = word.split('_');
         let name = parts.next().unwrap_or_default();
@@ -300,14 +301,14 @@ impl Statement {
         Ok((name, suffixes))
     }
 
-    /// The mnemonic and controls of what samples a texture.
+    /// Returns the mnemonic and controls of a texture sampling instruction.
     fn sampled<'a>(&self, name: &'a str) -> (&'a str, u32) {
         let texld = |letter: &str| name.strip_prefix("texld") == Some(letter);
         let found = SAMPLE_CONTROLS.iter().find(|(_, letter)| !letter.is_empty() && texld(letter));
         found.map_or((name, 0), |(controls, _)| ("texld", *controls))
     }
 
-    /// A register with what addresses it: the bits of its token, the other token, and what follows it.
+    /// Reads a register and its address: the bits of its token, the address token, and the rest of the text.
     fn register<'a>(&self, text: &'a str) -> Parsed<(u32, Option<u32>, &'a str)> {
         let end = text.find(|character: char| !character.is_ascii_alphanumeric()).unwrap_or(text.len());
         let (name, rest) = text.split_at_checked(end).unwrap_or((text, ""));
@@ -352,14 +353,14 @@ impl Statement {
     }
 }
 
-/// The least precision that stands after an operand.
+/// Reads the minimum precision after an operand.
 fn precision(text: &str) -> Parsed<(&str, u32)> {
     let Some((operand, after)) = text.split_once('{') else { return Ok((text, 0)) };
     let precision = after.strip_suffix('}').and_then(|name| number_of(PRECISIONS, name));
-    Ok((operand.trim_end(), precision.ok_or_else(|| expected("a least precision", after))?))
+    Ok((operand.trim_end(), precision.ok_or_else(|| expected("a minimum precision", after))?))
 }
 
-/// The first token of what a suffix declares: a texture, or a usage with a number.
+/// Returns the first token of a declaration from its suffix: a texture, or a usage with an index.
 fn declared(suffix: &str) -> Option<u32> {
     if let Some(texture) = number_of(TEXTURES, suffix) {
         return Some(implied::declaration_token(texture, 0, 0));
@@ -376,7 +377,7 @@ fn parse_swizzle(letters: &str) -> Parsed<[u8; 4]> {
     let mut order = IDENTITY;
     let letters_found: Vec<u8> = letters
         .chars()
-        .map(|letter| "xyzw".find(letter).and_then(|place| u8::try_from(place).ok()))
+        .map(|letter| "xyzw".find(letter).and_then(|position| u8::try_from(position).ok()))
         .collect::<Option<_>>()
         .ok_or_else(fault)?;
     match letters_found[..] {

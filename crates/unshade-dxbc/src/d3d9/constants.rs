@@ -1,18 +1,17 @@
-//! The table of constants of a program of Shader Model 1 to 3: a comment whose tag is `CTAB`.
+//! The constant table of a program of Shader Model 1 to 3: a comment whose tag is `CTAB`.
 //!
 //! | offset | type | meaning |
 //! |---|---|---|
 //! | 0 | u32 | size of this header, 28 |
-//! | 4, 24 | u32 | where the names of the compiler and of the target stand |
-//! | 8, 20 | u32 | version token, flags of the compiler |
-//! | 12, 16 | u32 | number of constants, where they stand |
-//! | constant | u32, 4 × u16, 2 × u32 | name, set and first and number of registers, 0, type, default value |
-//! | type | 6 × u16, u32 | class, base, rows, columns, elements, number of members, where they stand |
+//! | 4, 24 | u32 | offsets of the names of the compiler and of the target |
+//! | 8, 20 | u32 | version token, compiler flags |
+//! | 12, 16 | u32 | number of constants, their offset |
+//! | constant | u32, 4 × u16, 2 × u32 | name; register set, first register, register count, 0; type, default value |
+//! | type | 6 × u16, u32 | class, base, rows, columns, elements, number of members, their offset |
 //! | member | 2 × u32 | name, type |
 //!
-//! Offsets are from the header, which stands after the tag.
-//!
-//! Source: `D3DXSHADER_CONSTANTTABLE` in Microsoft's documentation of D3DX; the text of FXC for tables with each class
+//! Offsets are from the header, which follows the tag.
+//! Sources: `D3DXSHADER_CONSTANTTABLE` in Microsoft's documentation of D3DX; FXC's text for tables with each class
 //! and base.
 
 use super::operand::{Operand, RegisterKind};
@@ -26,23 +25,23 @@ use unshade_core::{Error, ErrorKind, Escaped, Result};
 
 /// The tag of the comment.
 pub const TAG: [u8; 4] = *b"CTAB";
-/// How many constants or members are read of a table at most.
+/// Maximum number of constants or members read from a table.
 const MAX_ENTRIES: u32 = 1 << 14;
-/// How deep structures are followed.
+/// Maximum nesting depth of structures.
 const MAX_DEPTH: usize = 8;
-/// How much text is written of the types of a table: types of hostile tables may hold each other many times.
+/// Maximum size of the text for the types of a table: the types of hostile tables may share members many times over.
 const MAX_TEXT: usize = 1 << 20;
 
-/// A table.
+/// A constant table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConstantTable {
-    /// The compiler.
+    /// The name of the compiler.
     pub creator: Vec<u8>,
     /// The profile.
     pub target: Vec<u8>,
     /// The version token of the program.
     pub version: u32,
-    /// The flags of the compiler.
+    /// The compiler flags.
     pub flags: u32,
     /// The constants.
     pub constants: Vec<Constant>,
@@ -54,24 +53,24 @@ pub struct ConstantTable {
 pub struct Constant {
     /// Its name.
     pub name: Vec<u8>,
-    /// The kind of its registers.
+    /// The set of its registers.
     pub set: RegisterSet,
     /// The first register.
     pub register: u16,
-    /// How many registers.
+    /// The number of registers.
     pub count: u16,
     /// Its type.
     pub data_type: DataType,
-    /// Where its default value stands; 0 for nowhere.
+    /// The offset of its default value; 0 for none.
     pub default: u32,
 }
 
-/// A set of registers.
+/// A register set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RegisterSet(pub u16);
 
 impl RegisterSet {
-    /// The letter of its registers.
+    /// Returns the letter of its registers.
     pub fn letter(self) -> char {
         match self.0 {
             0 => 'b',
@@ -86,19 +85,19 @@ impl RegisterSet {
 /// A type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataType {
-    /// Scalar, vector, matrix by rows or by columns, object, structure.
+    /// Class: scalar, vector, row-major or column-major matrix, object, structure.
     pub class: u16,
-    /// What its elements are.
+    /// Element type.
     pub base: u16,
     /// Rows of a matrix.
     pub rows: u16,
     /// Columns of a matrix or vector.
     pub columns: u16,
-    /// Elements of an array; 1 for none.
+    /// Array length; 1 if it is not an array.
     pub elements: u16,
-    /// Members of a structure.
+    /// Number of structure members.
     pub members: u16,
-    /// Where they stand.
+    /// The offset of the members.
     pub members_offset: u32,
 }
 
@@ -108,7 +107,7 @@ const COLUMN_MAJOR: u16 = 3;
 const OBJECT: u16 = 4;
 const STRUCTURE: u16 = 5;
 
-/// What elements are, by number.
+/// Element types, by number.
 const BASES: Names = &[
     "void",
     "bool",
@@ -135,7 +134,7 @@ const BASES: Names = &[
 ];
 
 impl DataType {
-    /// Its name as HLSL has it; that of a structure is `struct`.
+    /// Returns its HLSL name; that of a structure is `struct`.
     pub fn name(&self) -> String {
         let base = name_of(BASES, self.base.into()).unwrap_or("UNKNOWN");
         match self.class {
@@ -148,29 +147,29 @@ impl DataType {
         }
     }
 
-    /// How many elements an array has.
+    /// Returns the array suffix of a declaration, if it is an array.
     fn array(&self) -> String {
         if self.elements > 1 { format!("[{}]", self.elements) } else { String::new() }
     }
 }
 
 impl ConstantTable {
-    /// The table of a program, if it has one.
+    /// Returns the constant table of a program, if it has one.
     pub fn of(program: &Program) -> Option<Result<Self>> {
         program.comment(&TAG).map(Self::read)
     }
 
-    /// Reads the comment that holds a table.
+    /// Parses the comment that holds a table.
     ///
     /// # Errors
-    /// If it is cut off, or an offset leads out of it.
+    /// If the table is truncated or an offset is out of range.
     pub fn read(comment: &Instruction) -> Result<Self> {
         let words = comment.values.get(1..).unwrap_or_default();
         let data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let table = Self { data, ..Self::default() };
         let offset = u64::from(comment.position).saturating_mul(4).saturating_add(8);
         table.filled().ok_or_else(|| {
-            Error::new(ErrorKind::BadValue, offset, "the table of constants can't be read").within("CTAB")
+            Error::new(ErrorKind::BadValue, offset, "the constant table is invalid").within("CTAB")
         })
     }
 
@@ -187,7 +186,7 @@ impl ConstantTable {
         }
         for number in 0..count {
             let at = start.checked_add(number.checked_mul(20)?)?;
-            let half = |place: u32| self.u16(at.checked_add(place)?);
+            let half = |field: u32| self.u16(at.checked_add(field)?);
             let constant = Constant {
                 name: self.text(self.u32(at)?)?,
                 set: RegisterSet(half(4)?),
@@ -218,7 +217,7 @@ impl ConstantTable {
     }
 
     fn data_type(&self, offset: u32) -> Option<DataType> {
-        let half = |place: u32| self.u16(offset.checked_add(place)?);
+        let half = |field: u32| self.u16(offset.checked_add(field)?);
         Some(DataType {
             class: half(0)?,
             base: half(2)?,
@@ -230,7 +229,7 @@ impl ConstantTable {
         })
     }
 
-    /// The members of a structure: names and types.
+    /// Returns the members of a structure: names and types.
     pub fn members(&self, data_type: &DataType) -> Vec<(Vec<u8>, DataType)> {
         let member = |number: u16| {
             let at = data_type.members_offset.checked_add(u32::from(number).checked_mul(8)?)?;
@@ -239,7 +238,7 @@ impl ConstantTable {
         (0..data_type.members).map_while(member).collect()
     }
 
-    /// The name of the constant or sampler that an operand reads, with its place in it if it has several registers.
+    /// Returns the name of the constant or sampler that an operand reads, with an index if it has several registers.
     pub fn name_of(&self, operand: &Operand) -> Option<String> {
         let (set, register) = match operand.kind() {
             RegisterKind::BOOL => (0, operand.number()),
@@ -260,7 +259,7 @@ impl ConstantTable {
         Some(name)
     }
 
-    /// The tables that FXC writes before a program, in comments.
+    /// Writes the tables that FXC prints before a program, as comments.
     pub fn write_tables(&self, out: &mut String) {
         if self.constants.is_empty() {
             return;
@@ -285,7 +284,7 @@ impl ConstantTable {
         out.push_str("//\n\n");
     }
 
-    /// Variables or members, one after the other; structures set apart by empty lines.
+    /// Writes variables or members, with empty lines around structures.
     fn write_members(&self, out: &mut String, members: &[(&[u8], DataType)], depth: usize, limit: usize) {
         let indent = 3usize.saturating_add(depth.saturating_mul(4));
         let is_structure = |data_type: &DataType| data_type.class == STRUCTURE;
@@ -315,5 +314,5 @@ impl ConstantTable {
     }
 }
 
-/// How wide the column of names is at least.
+/// Minimum width of the name column.
 const NAME_WIDTH: usize = 12;

@@ -3,20 +3,19 @@
 //! | offset | type | meaning |
 //! |---|---|---|
 //! | 0 | u32 | size of this header, 40 |
-//! | 4 | u32 | where the name of the compiler stands |
-//! | 12, 16 | u32 | number of source files, where the offsets of their names stand |
-//! | 20, 24 | u32 | number of records of instructions, where they stand |
-//! | 28, 32 | u32 | number of variables, where they stand |
-//! | 36 | u32 | where the name of the entry point stands |
-//! | record | u16, u16, u32 | line, number of the file (`0xffff` for none), offset in the program |
-//! | variable | 5 × u32 | scope (0 for none), name, type, number of places, where these stand |
-//! | place | u32, 4 × u16 | number of the record, which component of the variable each written one is (`0xffff` for none) |
+//! | 4 | u32 | offset of the name of the compiler |
+//! | 12, 16 | u32 | number of source files, offset of the offsets of their names |
+//! | 20, 24 | u32 | number of instruction records, their offset |
+//! | 28, 32 | u32 | number of variables, their offset |
+//! | 36 | u32 | offset of the name of the entry point |
+//! | record | u16, u16, u32 | line, file index (`0xffff` for none), offset in the program |
+//! | variable | 5 × u32 | scope (0 for none), name, type, number of locations, their offset |
+//! | location | u32, 4 × u16 | record index, the component of the variable for each written component (`0xffff` for none) |
 //!
-//! Offsets are from the header, which stands after the tag. FXC shows a line where it is more than two lines from the
-//! one before, and of each written component the last variable that has a place there.
-//!
-//! Source: no public description is known; told from programs that FXC compiled with `/Zi`, with fields changed, beside
-//! its text.
+//! Offsets are from the header, which follows the tag. FXC shows a line if it is more than two lines from the one
+//! before, and for each written component the last variable with a location there.
+//! Source: no public description is known; derived from programs that FXC compiled with `/Zi`, with fields changed,
+//! and FXC's text for them.
 
 use super::program::{Instruction, Program};
 use crate::operand::bits;
@@ -29,26 +28,26 @@ use unshade_core::Escaped;
 /// The tag of the comment.
 pub const TAG: [u8; 4] = *b"DBUG";
 
-/// The number of a file for instructions that come from none.
+/// The file index of instructions without a file.
 const NO_FILE: u32 = 0xffff;
-/// How far lines may be apart without being told anew.
+/// Distance between lines up to which no new `#line` is shown.
 const NEAR: u32 = 2;
 
-/// What is told of instructions, by their place in tokens.
+/// Debug information of instructions, by their position in tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DebugInfo {
-    /// File and line of each instruction that has them.
+    /// File and line of each instruction that has debug information.
     pub lines: BTreeMap<u32, (u32, u32)>,
-    /// Names of the files, safe to show.
+    /// File names, safe to show.
     pub files: Vec<String>,
     /// The variable that each instruction writes.
     pub variables: BTreeMap<u32, String>,
-    /// Lines as they are shown.
+    /// The `#line` directives.
     shown: BTreeMap<u32, String>,
 }
 
 impl DebugInfo {
-    /// What the comment of a program tells, as far as it is sound.
+    /// Parses the debug information of a program, as far as it is valid.
     pub fn of(program: &Program) -> Option<Self> {
         let words = program.comment(&TAG)?.values.get(1..)?;
         let data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -60,14 +59,14 @@ impl DebugInfo {
         Some(info)
     }
 
-    /// What stands before and after the line of an instruction.
+    /// Returns the text before and after the line of an instruction.
     pub fn notes(&self, instruction: &Instruction) -> (Option<String>, Option<String>) {
         let position = instruction.position;
         let after = self.variables.get(&position).map(|variable| format!("  // {variable}"));
         (self.shown.get(&position).cloned(), after)
     }
 
-    /// Files and records; gives the places of the records' instructions.
+    /// Reads files and records; returns the positions of the records' instructions.
     fn read_lines(&mut self, table: &Table<'_>) -> Option<Vec<u32>> {
         for start in table.entries(12, 4)? {
             let name = table.u32(start).and_then(|offset| table.text(offset)).unwrap_or_default();
@@ -75,8 +74,8 @@ impl DebugInfo {
         }
         let mut records = Vec::new();
         for start in table.entries(20, 8)? {
-            let (place, offset) = (table.u32(start)?, table.u32(start.checked_add(4)?)?);
-            let (line, file) = (bits(place, 0, 16), bits(place, 16, 16));
+            let (file_and_line, offset) = (table.u32(start)?, table.u32(start.checked_add(4)?)?);
+            let (line, file) = (bits(file_and_line, 0, 16), bits(file_and_line, 16, 16));
             records.push(offset / 4);
             if file != NO_FILE {
                 self.lines.insert(offset / 4, (file, line));
@@ -87,8 +86,8 @@ impl DebugInfo {
 
     fn read_variables(&mut self, table: &Table<'_>, records: &[u32]) -> Option<()> {
         let entry = table.u32(36)?;
-        // A place is paid for by its bytes, but several variables may share them.
-        let mut places_left = table.data.len();
+        // The bytes of the table pay for each location, but several variables may share the same bytes.
+        let mut locations_left = table.data.len();
         let mut names = Vec::new();
         let mut written: BTreeMap<u32, Written> = BTreeMap::new();
         for start in table.entries(28, 20)? {
@@ -99,10 +98,10 @@ impl DebugInfo {
                 scope if scope == entry => name,
                 scope => format!("{}::{name}", table.text(scope)?),
             };
-            for place in table.list(field(3)?, field(4)?, 12)? {
-                places_left = places_left.checked_sub(1)?;
-                let record = usize::try_from(table.u32(place)?).ok()?;
-                let halves = [table.u32(place.checked_add(4)?)?, table.u32(place.checked_add(8)?)?];
+            for location in table.list(field(3)?, field(4)?, 12)? {
+                locations_left = locations_left.checked_sub(1)?;
+                let record = usize::try_from(table.u32(location)?).ok()?;
+                let halves = [table.u32(location.checked_add(4)?)?, table.u32(location.checked_add(8)?)?];
                 let Some(position) = records.get(record) else { continue };
                 let slots = written.entry(*position).or_default();
                 let components = halves.iter().flat_map(|half| [bits(*half, 0, 16), bits(*half, 16, 16)]);
@@ -120,7 +119,7 @@ impl DebugInfo {
         Some(())
     }
 
-    /// Which lines are shown, and how.
+    /// Formats the `#line` directives.
     fn show_lines(&mut self) {
         let mut before: Option<(u32, u32)> = None;
         for (position, (file, line)) in &self.lines {
@@ -137,10 +136,10 @@ impl DebugInfo {
     }
 }
 
-/// Of each component that an instruction writes the number of the variable and which component of it that is.
+/// For each component that an instruction writes, the index of the variable and the component of that variable.
 type Written = [Option<(usize, u32)>; 4];
 
-/// The variables that an instruction writes, each with its components.
+/// Formats the variables that an instruction writes, each with its components.
 fn named(slots: &Written, names: &[String]) -> String {
     let mut variables: Vec<(usize, Vec<String>)> = Vec::new();
     for (variable, component) in slots.iter().flatten() {
@@ -167,19 +166,19 @@ impl Table<'_> {
         self.data.get(at..)?.first_chunk().map(|chunk| u32::from_le_bytes(*chunk))
     }
 
-    /// A text, safe to show.
+    /// Returns a string, safe to show.
     fn text(&self, offset: u32) -> Option<String> {
         let bytes = self.data.get(usize::try_from(offset).ok()?..)?;
         let end = bytes.iter().position(|byte| *byte == 0)?;
         bytes.get(..end).map(|name| Escaped(name).to_string().replace("\\\\", "\\"))
     }
 
-    /// Where the entries of a list stand whose number and place the header tells.
+    /// Returns the offsets of the entries of a list whose count and offset are in the header.
     fn entries(&self, field: u32, size: u32) -> Option<impl Iterator<Item = u32>> {
         self.list(self.u32(field)?, self.u32(field.checked_add(4)?)?, size)
     }
 
-    /// Where the entries of a list stand; none if they are not all there.
+    /// Returns the offsets of the entries of a list; `None` if the list is out of range.
     fn list(&self, count: u32, start: u32, size: u32) -> Option<impl Iterator<Item = u32>> {
         let end = start.checked_add(count.checked_mul(size)?)?;
         (usize::try_from(end).ok()? <= self.data.len())

@@ -1,10 +1,9 @@
-//! Tokens to programs of Shader Model 1 to 3.
-//!
-//! From version 2 on an opcode token tells how many tokens follow; before that an instruction goes on as long as tokens
-//! have the highest bit set, and declarations and definitions have a length of their own. Every instruction is kept
-//! whatever it holds, so that writing what was read gives the same bytes again.
+//! Decodes tokens into programs of Shader Model 1 to 3.
+//! From version 2 on an opcode token holds the number of tokens that follow. Before that, an instruction continues as
+//! long as tokens have the highest bit set, and declarations and definitions have a fixed length. Every instruction
+//! is kept, whatever it holds, so that writing a decoded program gives the same bytes again.
 
-use super::opcode::{Opcode, Row};
+use super::opcode::{Opcode, OpcodeRow};
 use super::operand::{IS_OPERAND, Operand, RegisterKind};
 use super::program::{Instruction, Program, Version};
 use crate::operand::bits;
@@ -12,7 +11,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result};
 
-/// Takes a program apart: a whole file, or what stands in an Aon9 part. What is not sound is told of and kept as it is.
+/// Decodes a program: a whole file, or the code of an Aon9 part. Invalid data is reported and kept as it is.
 ///
 /// ```
 /// use unshade_core::{Diagnostics, Reader};
@@ -26,12 +25,13 @@ use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result};
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Truncated`] if there is no token, [`ErrorKind::BadMagic`] if the first is of no version from 1 to 3.
+/// [`ErrorKind::Truncated`] if there is no token, [`ErrorKind::BadMagic`] if the first is not a version token of
+/// Shader Model 1 to 3.
 pub fn decode(mut data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Program> {
     let start = data.offset();
     let version = Version(data.u32().map_err(|error| error.within("version"))?);
-    if !version.is_one() {
-        return Err(Error::new(ErrorKind::BadMagic, start, "no version token of Shader Model 1 to 3")
+    if !version.is_valid() {
+        return Err(Error::new(ErrorKind::BadMagic, start, "not a version token of Shader Model 1 to 3")
             .expected("0xfffe or 0xffff, and a version from 1 to 3")
             .found(format!("{:#010x}", version.0)));
     }
@@ -53,7 +53,7 @@ pub fn decode(mut data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Pro
         let offset = data.offset().saturating_add(unread as u64);
         let fault = Error::new(ErrorKind::Truncated, offset, "the program does not end with an end token");
         diagnostics
-            .error("dxbc-legacy-tokens", fault.expected("0x0000ffff").hint("what is left is kept as bytes"));
+            .error("dxbc-legacy-tokens", fault.expected("0x0000ffff").hint("the rest is kept as bytes"));
     }
     program.trailing = data.rest().get(unread..).unwrap_or_default().to_vec();
     for instruction in &program.instructions {
@@ -62,11 +62,11 @@ pub fn decode(mut data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Pro
     Ok(program)
 }
 
-/// How many bytes of a program these start with, if they are one: a version token, instructions up to an end token.
+/// Returns the size of the program that starts here: a version token and instructions up to an end token.
 pub fn measure(bytes: &[u8]) -> Option<usize> {
     let version = Version(bytes.first_chunk().map(|chunk| u32::from_le_bytes(*chunk))?);
     let has_minor = matches!(version.minor(), 0..=4 | 255);
-    if !version.is_one() || version.is_library() || !has_minor {
+    if !version.is_valid() || version.is_library() || !has_minor {
         return None;
     }
     let mut tokens = Tokens { bytes: bytes.get(4..)?, position: 0 };
@@ -79,12 +79,12 @@ pub fn measure(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// A program in the midst of other bytes is looked at for so many tokens: more than Shader Model 3 allows an effect's.
+/// Maximum number of tokens to look at for an embedded program: more than Shader Model 3 allows an effect.
 const MAX_EMBEDDED: usize = 1 << 16;
 
-/// As [`measure`], but of bytes in the midst of others, where a version token may be anything: the version is one that
-/// there was, every instruction is one of it with as many operands as it takes, and of them some write. Also says how
-/// many tokens were looked at.
+/// Returns the size of a program inside other data, where anything may look like a version token. Unlike [`measure`]
+/// it requires a released version, known instructions with the right number of operands, and at least one that writes
+/// a result. Also returns the number of tokens that were looked at.
 ///
 /// ```
 /// use unshade_dxbc::d3d9::measure_embedded;
@@ -122,8 +122,8 @@ pub fn measure_embedded(bytes: &[u8]) -> (Option<usize>, usize) {
 /// The token that ends every program.
 const END_TOKEN: u32 = 0xffff;
 
-/// Whether an instruction has as many operands as its row says, of known kinds, and no other tokens.
-fn has_operands_of(instruction: &Instruction, row: &Row) -> bool {
+/// Returns whether an instruction has as many operands as its row says, of known kinds, and no other tokens.
+fn has_operands_of(instruction: &Instruction, row: &OpcodeRow) -> bool {
     let expected = row.operands().saturating_add(usize::from(instruction.is_predicated()));
     let known = instruction.operands.iter().all(|operand| operand.kind().0 <= RegisterKind::PREDICATE.0);
     known && instruction.operands.len() == expected && instruction.rest.is_empty()
@@ -134,30 +134,34 @@ fn low_half(token: u32) -> u16 {
     token as u16
 }
 
-/// Tells of what no assembler writes.
+/// Reports instructions that no assembler writes.
 fn check(version: Version, instruction: &Instruction, start: u64, diagnostics: &mut Diagnostics) {
     if instruction.opcode() == Opcode::COMMENT {
         return;
     }
     let offset = start.saturating_add(u64::from(instruction.position).saturating_mul(4));
     let Some(row) = instruction.opcode().row(version) else {
-        let fault = Error::new(ErrorKind::Unsupported, offset, "an opcode is not known");
+        let fault = Error::new(ErrorKind::Unsupported, offset, "unknown opcode");
         diagnostics.warning("dxbc-legacy-opcode", fault.found(format!("{}", instruction.opcode().0)));
         return;
     };
     let expected = row.operands().saturating_add(usize::from(instruction.is_predicated()));
     if instruction.operands.len() != expected || !instruction.rest.is_empty() {
         let found = format!("{} and {} other tokens", instruction.operands.len(), instruction.rest.len());
-        let fault = Error::new(ErrorKind::BadValue, offset, format!("`{}` has other operands", row.mnemonic));
+        let fault = Error::new(
+            ErrorKind::BadValue,
+            offset,
+            format!("`{}` has the wrong number of operands", row.mnemonic),
+        );
         diagnostics
             .warning("dxbc-legacy-operands", fault.expected(format!("{expected} operands")).found(found));
     }
 }
 
-/// Tokens, of which some were read.
+/// A cursor over tokens.
 struct Tokens<'a> {
     bytes: &'a [u8],
-    /// In tokens.
+    /// Number of tokens already read.
     position: usize,
 }
 
@@ -173,8 +177,8 @@ impl Tokens<'_> {
         Some(token)
     }
 
-    /// The next token, which starts an instruction, and how many tokens the whole instruction has; none if they are
-    /// not all there.
+    /// Returns the next token, which starts an instruction, and the number of tokens of that instruction; `None` if
+    /// it is truncated.
     fn extent(&self, version: Version) -> Option<(u32, usize)> {
         let token = self.peek(0)?;
         let opcode = Opcode(low_half(token));
@@ -188,8 +192,8 @@ impl Tokens<'_> {
         Some((token, follow.checked_add(1)?))
     }
 
-    /// How many tokens follow an opcode token that does not tell.
-    fn count_operands(&self, row: Option<&Row>) -> usize {
+    /// Returns the number of tokens that follow an opcode token without a length.
+    fn count_operands(&self, row: Option<&OpcodeRow>) -> usize {
         match row {
             Some(row) if row.body.starts_with('u') => 2,
             Some(row) if row.values() > 0 => row.values().saturating_add(1),
@@ -204,7 +208,7 @@ impl Tokens<'_> {
     }
 }
 
-/// One instruction; none if its tokens are not all there.
+/// Decodes one instruction; `None` if it is truncated.
 fn instruction(version: Version, tokens: &mut Tokens<'_>) -> Option<Instruction> {
     let position = u32::try_from(tokens.position).unwrap_or(u32::MAX).saturating_add(1);
     let (token, length) = tokens.extent(version)?;
@@ -222,8 +226,8 @@ fn instruction(version: Version, tokens: &mut Tokens<'_>) -> Option<Instruction>
     if opcode == Opcode::DECLARE {
         instruction.values.extend(body.next());
     }
-    let values = row.map_or(0, Row::values);
-    // A definition has one operand, and a predicate if it says so; what follows them is no operand.
+    let values = row.map_or(0, OpcodeRow::values);
+    // A definition has one operand, and a predicate if it is predicated; its other tokens are values.
     let most =
         if values > 0 { 1usize.saturating_add(usize::from(instruction.is_predicated())) } else { length };
     while instruction.operands.len() < most && body.peek(0).is_some_and(|token| token & IS_OPERAND != 0) {

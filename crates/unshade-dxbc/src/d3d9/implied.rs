@@ -1,7 +1,6 @@
-//! What text implies of tokens.
-//!
-//! The assembler makes these tokens from text, and the printer asks whether they are the ones that a program has; if
-//! they are not, it writes the tokens themselves.
+//! The tokens that text implies.
+//! The assembler builds these tokens from text. The printer checks whether a program has the same ones, and writes
+//! the tokens themselves if it does not.
 
 use super::opcode::{COMPARISONS, Opcode, TABLE};
 use super::operand::{
@@ -13,36 +12,36 @@ use super::program::{Instruction, Version};
 use crate::names::name_of;
 use crate::operand::bits;
 
-/// How a texture is sampled, by the controls: the letter after the mnemonic.
+/// Sampling variants: the controls and the letter after the mnemonic.
 pub(super) const SAMPLE_CONTROLS: [(u32, &str); 3] = [(0, ""), (1, "p"), (2, "b")];
 
-/// The opcode token that a mnemonic and its controls imply, without a length.
+/// Returns the opcode token that a mnemonic and its controls imply, without a length.
 pub(super) fn opcode_token(opcode: Opcode, controls: u32, is_predicated: bool, is_co_issued: bool) -> u32 {
     u32::from(opcode.0) | controls << 16 | u32::from(is_predicated) << 28 | u32::from(is_co_issued) << 30
 }
 
-/// The first token of a declaration.
+/// Returns the first token of a declaration.
 pub(super) fn declaration_token(texture: u32, usage: u32, index: u32) -> u32 {
     IS_OPERAND | texture << 27 | index << 16 | usage
 }
 
-/// The token of what is written.
+/// Returns the token of a destination.
 pub(super) fn destination_token(register: u32, mask: u32, modifiers: u32, shift: u32) -> u32 {
     IS_OPERAND | register | mask << 16 | modifiers << 20 | shift << 24
 }
 
-/// The token of what is read.
+/// Returns the token of a source.
 pub(super) fn source_token(register: u32, swizzle: [u8; 4], modifier: u32) -> u32 {
     let [x, y, z, w] = swizzle.map(u32::from);
     IS_OPERAND | register | x << 16 | y << 18 | z << 20 | w << 22 | modifier << 24
 }
 
-/// The bits of a least precision.
+/// Returns the bits of a minimum precision.
 pub(super) fn precision_bits(precision: u32) -> u32 {
     precision << 14
 }
 
-/// The opcode that a mnemonic has in a version, by whether a comparison follows it and how many operands there are.
+/// Returns the opcode of a mnemonic in a version, by whether a comparison follows it and by its number of operands.
 pub(super) fn opcode_of(mnemonic: &str, version: Version, compares: bool, operands: usize) -> Option<Opcode> {
     match (mnemonic, compares, operands) {
         ("if", false, _) => return Some(Opcode::IF),
@@ -57,8 +56,8 @@ pub(super) fn opcode_of(mnemonic: &str, version: Version, compares: bool, operan
     known.find(|opcode| opcode.row(version).is_some_and(|row| row.mnemonic == mnemonic))
 }
 
-/// Whether the text of an instruction tells all of its tokens.
-pub(super) fn is_tellable(version: Version, instruction: &Instruction) -> bool {
+/// Returns whether the text of an instruction expresses all of its tokens.
+pub(super) fn is_expressible(version: Version, instruction: &Instruction) -> bool {
     if instruction.opcode() == Opcode::COMMENT {
         return instruction.token & !(0x7fff << 16) == u32::from(Opcode::COMMENT.0);
     }
@@ -113,21 +112,21 @@ fn has_implied_values(version: Version, instruction: &Instruction, body: &str) -
 }
 
 fn has_predicate(version: Version, instruction: &Instruction) -> bool {
-    let predicate = instruction.predicate_place(version).and_then(|place| instruction.operands.get(place));
+    let predicate = instruction.predicate_index(version).and_then(|index| instruction.operands.get(index));
     predicate
         .is_some_and(|predicate| matches!(predicate.source_modifier(), 0 | NOT) && predicate.precision() == 0)
 }
 
-/// Texture kind, usage and index that a declaration has.
+/// Returns texture kind, usage and index of a declaration.
 pub(super) fn declared(token: u32) -> (u32, u32, u32) {
     (bits(token, 27, 4), bits(token, 0, 4), bits(token, 16, 4))
 }
 
 fn has_implied_operands(version: Version, instruction: &Instruction) -> bool {
     let written = usize::from(instruction.has_destination(version));
-    instruction.operands.iter().enumerate().all(|(place, operand)| {
+    instruction.operands.iter().enumerate().all(|(index, operand)| {
         let register = register_bits(operand.kind(), operand.number());
-        let token = if place < written {
+        let token = if index < written {
             let is_known = |shift| shift == 0 || SHIFTS.iter().any(|(known, _)| *known == shift);
             let shift = Some(operand.shift()).filter(|shift| is_known(*shift));
             shift.map(|shift| {
@@ -149,14 +148,14 @@ fn has_implied_operands(version: Version, instruction: &Instruction) -> bool {
     })
 }
 
-/// Whether the text of a register that addresses another tells its token.
+/// Returns whether the text of an address register expresses its token.
 fn is_address(version: Version, token: u32) -> bool {
     let address = Operand { token, relative: None };
     let register = register_bits(address.kind(), address.number());
     token == source_token(register, address.swizzle(), 0) && has_name(version, &address)
 }
 
-/// Whether the name of the register tells its kind and number.
+/// Returns whether the name of the register expresses its kind and number.
 fn has_name(version: Version, operand: &Operand) -> bool {
     let kind = operand.kind();
     let (_, is_numbered) = kind.prefix(version);

@@ -1,17 +1,18 @@
-//! The contents of an Aon9 part: a program for feature level 9, and what its constants and samplers are taken from.
+//! The contents of an Aon9 part: a program for feature level 9, and the mappings to its constants and samplers.
 //!
 //! | offset | type | meaning |
 //! |---|---|---|
 //! | 0 | u32 | size of the part |
-//! | 4 | u32 | version token of the program, 2.0 where the program has 2.x |
-//! | 8, 12 | u32 | size of the program, where it stands |
-//! | 16 | 5 × (u16, u16) | number and place of the mappings: constants, integers, truth values, samplers, made constants |
-//! | constants | 4 × u16, 4 × u8 | buffer, first register, number, first target, conversion of each component |
-//! | integers, truth values | 4 × u16 | buffer, register, component, target |
+//! | 4 | u32 | version token of the program, 2.0 if the program has 2.x |
+//! | 8, 12 | u32 | size of the program, its offset |
+//! | 16 | 5 × (u16, u16) | number and offset of the mappings: constants, integers, booleans, samplers, runtime constants |
+//! | constants | 4 × u16, 4 × u8 | buffer, first register, count, first target, conversion of each component |
+//! | integers, booleans | 4 × u16 | buffer, register, component, target |
 //! | samplers | 4 × u8 | texture, sampler, target, 0 |
-//! | made constants | 2 × u16 | what is made, target |
+//! | runtime constants | 2 × u16 | kind, target |
 //!
-//! Source: no public description is known; told from parts that FXC made, with each field changed, beside its text.
+//! Source: no public description is known; derived from parts that FXC compiled, with each field changed, and FXC's
+//! text for them.
 
 use super::decode::decode;
 use super::program::Program;
@@ -19,54 +20,54 @@ use alloc::format;
 use alloc::vec::Vec;
 use unshade_core::{Diagnostics, Error, ErrorKind, Reader, Result};
 
-/// The fixed fields.
+/// Size of the fixed fields.
 const HEADER: usize = 36;
 
-/// A run of registers of a constant buffer that become constants of four floats.
+/// A range of constant buffer registers that maps to float constants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Constants {
-    /// The buffer.
+    /// The constant buffer.
     pub buffer: u16,
     /// The first register of the buffer.
     pub start: u16,
-    /// How many.
+    /// The number of registers.
     pub count: u16,
-    /// The first constant.
+    /// The first target constant.
     pub target: u16,
-    /// How each component is converted: 0 not, 1 truth value, 2 signed integer, 3 unsigned integer.
+    /// Conversion of each component: 0 none, 1 boolean, 2 signed integer, 3 unsigned integer.
     pub conversions: [u8; 4],
 }
 
-/// A component of a constant buffer that becomes a constant integer or truth value.
+/// A component of a constant buffer that maps to an integer or boolean constant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scalar {
-    /// The buffer.
+    /// The constant buffer.
     pub buffer: u16,
-    /// The register of the buffer.
+    /// The register in the buffer.
     pub register: u16,
     /// The component of the register.
     pub component: u16,
-    /// The constant.
+    /// The target constant.
     pub target: u16,
 }
 
-/// A texture and a sampler that become a sampler.
+/// A texture and a sampler that map to a Direct3D 9 sampler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sampler {
     /// The texture.
     pub texture: u8,
-    /// The sampler that it is read by.
+    /// The sampler that samples it.
     pub sampler: u8,
-    /// The sampler that they become.
+    /// The target sampler.
     pub target: u8,
 }
 
-/// A constant that the runtime makes.
+/// A constant that the runtime provides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Made {
-    /// What is made: 0 the offset of positions by half a pixel, 1 the number of the instance.
+pub struct RuntimeConstant {
+    /// Its kind: 0 half-pixel offset of positions, 1 instance number.
     pub kind: u16,
-    /// The constant.
+    /// The target constant.
     pub target: u16,
 }
 
@@ -75,25 +76,25 @@ pub struct Made {
 pub struct Level9 {
     /// The version token of the header.
     pub version: u32,
-    /// Where the program stands in the part, and how many bytes it has.
+    /// Offset and size of the program in the part.
     pub code: (usize, usize),
-    /// Constants of four floats.
+    /// Mappings to float constants.
     pub constants: Vec<Constants>,
-    /// Constant integers.
+    /// Mappings to integer constants.
     pub integers: Vec<Scalar>,
-    /// Constant truth values.
+    /// Mappings to boolean constants.
     pub bools: Vec<Scalar>,
-    /// Samplers.
+    /// Mappings to samplers.
     pub samplers: Vec<Sampler>,
-    /// What the runtime makes.
-    pub made: Vec<Made>,
+    /// Constants that the runtime provides.
+    pub runtime_constants: Vec<RuntimeConstant>,
 }
 
 impl Level9 {
-    /// Reads header and mappings.
+    /// Parses the header and the mappings.
     ///
     /// # Errors
-    /// [`ErrorKind::Truncated`] or [`ErrorKind::OutOfRange`] if they, or the program, are not all there.
+    /// [`ErrorKind::Truncated`] or [`ErrorKind::OutOfRange`] if the mappings or the program are truncated.
     pub fn read(data: Reader<'_>) -> Result<Self> {
         let mut header = data;
         let mut part = Self::default();
@@ -101,8 +102,8 @@ impl Level9 {
         part.version = header.u32()?;
         let (size, start) = (header.u32()?, header.u32()?);
         data.part(start.into(), size.into()).map_err(|error| error.within("program"))?;
-        let place = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-        part.code = (place(start), place(size));
+        let size_or_offset = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        part.code = (size_or_offset(start), size_or_offset(size));
         let mut list = |size: u64| {
             let (count, start) = (header.u16()?, header.u16()?);
             let entries = data.part(start.into(), size.saturating_mul(count.into()))?;
@@ -134,37 +135,37 @@ impl Level9 {
             let [texture, sampler, target, _] = entries.array()?;
             part.samplers.push(Sampler { texture, sampler, target });
         }
-        let (mut entries, count) = list(4).map_err(|error| error.within("made constants"))?;
+        let (mut entries, count) = list(4).map_err(|error| error.within("runtime constants"))?;
         for _ in 0..count {
-            part.made.push(Made { kind: entries.u16()?, target: entries.u16()? });
+            part.runtime_constants.push(RuntimeConstant { kind: entries.u16()?, target: entries.u16()? });
         }
         Ok(part)
     }
 
-    /// The program of a part.
+    /// Decodes the program of a part.
     ///
     /// # Errors
-    /// As [`decode`].
+    /// Fails as [`decode`] does.
     pub fn program(&self, data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Program> {
         decode(self.code(data)?, diagnostics).map_err(|error| error.within("program"))
     }
 
-    /// The bytes of the program in a part.
+    /// Returns the bytes of the program in a part.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] if they are not all there.
+    /// [`ErrorKind::OutOfRange`] if the program is truncated.
     pub fn code<'a>(&self, data: Reader<'a>) -> Result<Reader<'a>> {
         data.part(self.code.0 as u64, self.code.1 as u64)
     }
 
-    /// A part with another program in the place of its own; the mappings stay.
+    /// Returns the part with another program in place of its own; the mappings stay.
     ///
     /// # Errors
-    /// [`ErrorKind::BadValue`] if the program is not the last thing in the part, and as [`Program::write`].
+    /// [`ErrorKind::BadValue`] if the program is not last in the part, and as [`Program::write`].
     pub fn with_program(&self, part: &[u8], program: &Program) -> Result<Vec<u8>> {
         let (start, size) = self.code;
         if start.saturating_add(size) != part.len() || start < HEADER {
-            return Err(Error::without_offset(ErrorKind::BadValue, "the program does not end the part")
+            return Err(Error::without_offset(ErrorKind::BadValue, "the program is not last in the part")
                 .expected(format!("{}", part.len()))
                 .found(format!("{}", start.saturating_add(size))));
         }

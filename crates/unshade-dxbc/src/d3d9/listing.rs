@@ -1,4 +1,4 @@
-//! What `D3DDisassemble` of FXC writes of a program of Shader Model 1 to 3: the constants in comments, the program, the
+//! FXC's `D3DDisassemble` listing of a program of Shader Model 1 to 3: the constants in comments, the program, the
 //! instruction slots.
 
 use super::constants::ConstantTable;
@@ -11,10 +11,10 @@ use alloc::format;
 use alloc::string::String;
 use unshade_core::{Diagnostics, Escaped, TokenKind, TokenSink};
 
-/// The compiler that FXC names where it can't read the table of constants.
+/// The compiler name that FXC prints if it can't read the constant table.
 const UNREADABLE: &str = "Microsoft (R) D3DX9 Shader Disassembler";
 
-/// Writes a program that stands in a file by itself. `offset` is where.
+/// Writes the listing of a program in a file of its own. `offset` is the file offset of the program.
 pub fn print_fxc(program: &Program, offset: u64, sink: &mut dyn TokenSink, diagnostics: &mut Diagnostics) {
     let mut text = String::new();
     let table = ConstantTable::of(program);
@@ -33,7 +33,7 @@ pub fn print_fxc(program: &Program, offset: u64, sink: &mut dyn TokenSink, diagn
     print_code(program, offset, sink);
 }
 
-/// Writes a program without what stands before it, as FXC does of one in a container.
+/// Writes a program without the comments before it, as FXC does for a program in a container.
 pub fn print_code(program: &Program, offset: u64, sink: &mut dyn TokenSink) {
     let debug = DebugInfo::of(program);
     let options = Options { dialect: Dialect::Fxc, constants: None, debug: debug.as_ref(), offset };

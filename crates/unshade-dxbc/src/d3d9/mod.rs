@@ -1,5 +1,4 @@
-//! Programs of Shader Model 1 to 3: what Direct3D 9 runs, and what stands in the Aon9 parts of containers for feature
-//! level 9.
+//! Programs of Shader Model 1 to 3: Direct3D 9 programs, and those in Aon9 container parts for feature level 9.
 //!
 //! | module | thing |
 //! |---|---|
@@ -9,11 +8,11 @@
 //! | [`mod@decode`] | tokens to programs |
 //! | [`mod@print`] | programs as text: FXC's, or exact |
 //! | [`mod@assemble`] | text to programs |
-//! | [`constants`] | the table of constants |
+//! | [`constants`] | the constant table |
 //! | [`debug`] | source lines and variables |
 //! | [`level9`] | Aon9 parts of containers |
-//! | [`listing`] | what FXC writes of a whole program |
-//! | [`statistics`] | what a program is made of |
+//! | [`listing`] | FXC's listing of a whole program |
+//! | [`statistics`] | instruction statistics |
 
 pub mod assemble;
 pub mod constants;

@@ -1,14 +1,14 @@
-//! Floats as the C library of FXC writes them with `%.9g`: nine digits, which tell every float, zeros at the end left
-//! out, exponents of three digits.
+//! Floats in the `%.9g` format of FXC's C library: nine digits, which identify every float, without trailing zeros,
+//! with exponents of three digits.
 
 use alloc::format;
 use alloc::string::String;
 use core::fmt::Write;
 
-/// Digits that are written.
+/// Number of significant digits.
 const DIGITS: usize = 9;
 
-/// What is written for what is no finite number.
+/// Spellings of infinities and NaNs.
 const SPECIAL: [(u32, &str); 5] = [
     (0x7f80_0000, "1.#INF"),
     (0xff80_0000, "-1.#INF"),
@@ -41,11 +41,12 @@ pub(super) fn write_float(out: &mut String, bits: u32) {
     }
 }
 
+/// Removes trailing zeros.
 fn without_zeros(number: &str) -> &str {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
-/// The bits of a float that was written so, or in hexadecimal.
+/// Returns the bits of a float in this format or in hexadecimal.
 pub(super) fn parse_float(text: &str) -> Option<u32> {
     if let Some(digits) = text.strip_prefix("0x") {
         return u32::from_str_radix(digits, 16).ok();

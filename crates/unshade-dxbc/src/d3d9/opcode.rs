@@ -1,35 +1,33 @@
-//! The opcodes of Shader Model 1 to 3: one table, from which decoder, printer and assembler derive.
+//! The opcodes of Shader Model 1 to 3: one table that drives decoder, printer and assembler.
 //!
 //! A row has the number, the mnemonic, the versions of pixel and vertex shaders that have it, the class, the tokens
-//! that follow, the instruction slots of arithmetic and of texture units that it takes, and a line of meaning. Where
-//! versions know an opcode by other names or with other operands, it has a row for each. The tokens that follow are
-//! letters:
+//! that follow, its arithmetic and texture instruction slots, and a short description. If versions have other names
+//! or operands for an opcode, it has a row for each. The tokens that follow are letters:
 //!
 //! | letter | tokens |
 //! |---|---|
-//! | `d` | an operand that is written |
-//! | `s` | an operand that is read |
-//! | `u` | usage and texture kind of what is declared |
-//! | `f`, `i`, `b` | four floats, four integers, a truth value |
+//! | `d` | a destination operand |
+//! | `s` | a source operand |
+//! | `u` | usage and texture kind of a declaration |
+//! | `f`, `i`, `b` | four floats, four integers, a boolean |
 //!
 //! The slots are those of Shader Model 2 and 3 and of vertex shaders; in pixel shaders of version 1 an instruction
-//! takes one of arithmetic at most.
-//!
-//! Source: Microsoft's reference of the vertex and pixel shader assembly for versions, operands and meaning, the
-//! numbers of `D3DSHADER_INSTRUCTION_OPCODE_TYPE`; names and slots were seen in the text of FXC for programs that have
-//! each opcode in each version.
+//! takes at most one arithmetic slot.
+//! Sources: Microsoft's reference of the vertex and pixel shader assembly for versions, operands and meaning;
+//! `D3DSHADER_INSTRUCTION_OPCODE_TYPE` for the numbers; FXC's text for programs that have each opcode in each version
+//! for names and slots.
 
 use crate::opcode::Class;
 
-/// Versions, from the first to the last: the major version in the upper byte; `NO_VERSION` for none.
+/// A range of versions, first and last: the major version in the upper byte; `NO_VERSION` for none.
 pub type Versions = (u16, u16);
 
-/// No version at all.
+/// An empty range of versions.
 pub const NO_VERSION: Versions = (1, 0);
 
-/// A row of the table.
+/// A row of the opcode table.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct OpcodeRow {
     /// The number.
     pub number: u16,
     /// The mnemonic.
@@ -38,28 +36,28 @@ pub struct Row {
     pub pixel: Versions,
     /// The versions of vertex shaders that have it.
     pub vertex: Versions,
-    /// What sort of thing it does.
+    /// The class.
     pub class: Class,
-    /// The tokens that follow, as letters.
+    /// The tokens that follow, as letters; see the module.
     pub body: &'static str,
-    /// Slots of arithmetic and of texture instructions.
+    /// Arithmetic and texture instruction slots.
     pub slots: (u32, u32),
-    /// What it does.
+    /// A short description.
     pub meaning: &'static str,
 }
 
-impl Row {
-    /// Whether the first operand is written.
+impl OpcodeRow {
+    /// Returns whether the first operand is a destination.
     pub fn has_destination(&self) -> bool {
         self.body.starts_with(['d', 'u'])
     }
 
-    /// How many operands it has.
+    /// Returns the number of operands.
     pub fn operands(&self) -> usize {
         self.body.bytes().filter(|letter| matches!(letter, b'd' | b's')).count()
     }
 
-    /// How many tokens follow its operands.
+    /// Returns the number of value tokens after its operands.
     pub fn values(&self) -> usize {
         match self.body.as_bytes().last() {
             Some(b'f' | b'i') => 4,
@@ -85,7 +83,7 @@ macro_rules! rows {
     ($($number:literal $mnemonic:literal ($($pixel:tt)+) ($($vertex:tt)+) $class:ident $body:literal
         $arithmetic:literal $texture:literal $meaning:literal,)*) => {
         /// Every opcode, ascending by number.
-        pub const TABLE: &[Row] = &[$(Row {
+        pub const TABLE: &[OpcodeRow] = &[$(OpcodeRow {
             number: $number,
             mnemonic: $mnemonic,
             pixel: versions!($($pixel)+),
@@ -191,7 +189,7 @@ rows! {
     0xfffd "phase" (0x104..0x104) (-) Flow "" 0 0 "starts the second phase of a pixel shader of version 1.4",
 }
 
-/// A number of the table.
+/// An opcode, by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Opcode(pub u16);
 
@@ -214,9 +212,9 @@ impl Opcode {
     pub const REPEAT: Self = Self(38);
     /// `endrep`.
     pub const END_REPEAT: Self = Self(39);
-    /// `if` of a truth value.
+    /// `if` with a boolean.
     pub const IF: Self = Self(40);
-    /// `if` of a comparison.
+    /// `if` with a comparison.
     pub const IF_COMPARE: Self = Self(41);
     /// `else`.
     pub const ELSE: Self = Self(42);
@@ -224,7 +222,7 @@ impl Opcode {
     pub const END_IF: Self = Self(43);
     /// `break`.
     pub const BREAK: Self = Self(44);
-    /// `break` after a comparison.
+    /// `break` with a comparison.
     pub const BREAK_COMPARE: Self = Self(45);
     /// `texld` and `tex`.
     pub const SAMPLE: Self = Self(66);
@@ -232,16 +230,16 @@ impl Opcode {
     pub const DEFINE: Self = Self(81);
     /// `setp`.
     pub const SET_PREDICATE: Self = Self(94);
-    /// `break` after a predicate.
+    /// `break` with a predicate.
     pub const BREAK_PREDICATE: Self = Self(96);
-    /// A comment, which may be a table.
+    /// A comment, which may hold a table.
     pub const COMMENT: Self = Self(0xfffe);
     /// The end of the program.
     pub const END: Self = Self(0xffff);
 
-    /// Its row in a version: that of the version if there is one, else of the version with another kind of shader,
-    /// else the last that there is.
-    pub fn row(self, version: super::Version) -> Option<&'static Row> {
+    /// Returns its row in a version: that of the version if there is one, else that of the same version for the other
+    /// shader kind, else the last one.
+    pub fn row(self, version: super::Version) -> Option<&'static OpcodeRow> {
         let number = version.number();
         let start = TABLE.partition_point(|row| row.number < self.0);
         let rows = TABLE.get(start..)?;
@@ -251,17 +249,17 @@ impl Opcode {
         own.or_else(|| same().find(|row| has(row.pixel))).or_else(|| same().last())
     }
 
-    /// Its row in a version; none, if that version has no such opcode.
-    pub fn row_of(self, version: super::Version) -> Option<&'static Row> {
+    /// Returns its row in a version, or `None` if that version lacks the opcode.
+    pub fn row_of(self, version: super::Version) -> Option<&'static OpcodeRow> {
         let number = version.number();
-        let has = |row: &&Row| {
+        let has = |row: &&OpcodeRow| {
             let versions = if version.is_pixel() { row.pixel } else { row.vertex };
             (versions.0..=versions.1).contains(&number)
         };
         self.row(version).filter(has)
     }
 
-    /// Whether a comparison stands in its controls.
+    /// Returns whether its controls hold a comparison.
     pub fn compares(self) -> bool {
         matches!(self, Self::IF_COMPARE | Self::BREAK_COMPARE | Self::SET_PREDICATE)
     }
@@ -276,7 +274,7 @@ mod tests {
     use crate::d3d9::Version;
 
     #[test]
-    fn the_table_is_sound() {
+    fn the_table_is_consistent() {
         assert!(TABLE.is_sorted_by_key(|row| row.number));
         for row in TABLE {
             assert!(row.body.bytes().all(|letter| b"dsufib".contains(&letter)), "{}", row.mnemonic);

@@ -2,15 +2,15 @@
 //!
 //! | bits | meaning |
 //! |---|---|
-//! | 0 to 10 | number of the register |
-//! | 28 to 30, 11 to 12 | lower and upper bits of the kind of register |
-//! | 13 | addressed by another register, whose token follows from version 2 on |
-//! | 14 to 15 | least precision |
-//! | 16 to 19, 20 to 23, 24 to 27 | of what is written: components; saturated, with less precision, centroid; a shift |
-//! | 16 to 23, 24 to 27 | of what is read: which component to take for each; a modifier |
+//! | 0 to 10 | register number |
+//! | 28 to 30, 11 to 12 | lower and upper bits of the register kind |
+//! | 13 | relative addressing; the address token follows from version 2 on |
+//! | 14 to 15 | minimum precision |
+//! | 16 to 19, 20 to 23, 24 to 27 | destination: write mask; saturate, partial precision, centroid; shift |
+//! | 16 to 23, 24 to 27 | source: swizzle; modifier |
 //! | 31 | set in every operand |
 //!
-//! Source: Microsoft's reference of the Direct3D shader codes; names were seen in FXC's text for every kind of register.
+//! Sources: Microsoft's reference of the Direct3D shader codes; FXC's text for every kind of register for the names.
 
 use super::program::Version;
 use crate::operand::bits;
@@ -19,45 +19,45 @@ use core::fmt::Write;
 
 /// The bit that every operand has set.
 pub(super) const IS_OPERAND: u32 = 1 << 31;
-/// The bit of operands that another register addresses.
+/// The bit of relative addressing.
 pub(super) const IS_RELATIVE: u32 = 1 << 13;
 
-/// A kind of register.
+/// A register kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RegisterKind(pub u32);
 
 impl RegisterKind {
-    /// `r`: what a program computes with.
+    /// `r`: temporaries.
     pub const TEMPORARY: Self = Self(0);
     /// `v`: inputs.
     pub const INPUT: Self = Self(1);
-    /// `c`: constants of four floats.
+    /// `c`: float constants.
     pub const CONSTANT: Self = Self(2);
     /// `a` of vertex shaders: addresses; `t` of pixel shaders: texture coordinates.
     pub const ADDRESS: Self = Self(3);
     /// Position, fog and point size of vertex shaders before version 3.
     pub const RASTERIZER: Self = Self(4);
-    /// `oD`: colours of vertex shaders before version 3.
+    /// `oD`: colors of vertex shaders before version 3.
     pub const ATTRIBUTE: Self = Self(5);
     /// `oT`: texture coordinates of vertex shaders before version 3; `o` from then on.
     pub const OUTPUT: Self = Self(6);
-    /// `i`: constants of four integers.
+    /// `i`: integer constants.
     pub const INTEGER: Self = Self(7);
-    /// `oC`: colours that a pixel shader puts out.
+    /// `oC`: output colors of pixel shaders.
     pub const COLOR: Self = Self(8);
     /// `oDepth`.
     pub const DEPTH: Self = Self(9);
     /// `s`: samplers.
     pub const SAMPLER: Self = Self(10);
-    /// The first of three kinds for constants beyond 2047.
+    /// The first of three kinds for float constants beyond 2047.
     pub const CONSTANT_2: Self = Self(11);
     /// The last of them.
     pub const CONSTANT_4: Self = Self(13);
-    /// `b`: constant truth values.
+    /// `b`: boolean constants.
     pub const BOOL: Self = Self(14);
-    /// `aL`: the counter of a loop.
+    /// `aL`: the loop counter.
     pub const LOOP: Self = Self(15);
-    /// `x`: floats of half precision.
+    /// `x`: half-precision floats.
     pub const HALF: Self = Self(16);
     /// Position and face of a pixel.
     pub const MISCELLANEOUS: Self = Self(17);
@@ -66,7 +66,7 @@ impl RegisterKind {
     /// `p`: predicates.
     pub const PREDICATE: Self = Self(19);
 
-    /// The letters before the number in a version, and whether there is a number.
+    /// Returns the prefix of its names in a version, and whether a number follows.
     pub fn prefix(self, version: Version) -> (&'static str, bool) {
         match self {
             Self::TEMPORARY => ("r", true),
@@ -91,11 +91,11 @@ impl RegisterKind {
         }
     }
 
-    /// How many kinds there are room for.
+    /// Number of kinds that a token can encode.
     pub const COUNT: u32 = 32;
 }
 
-/// Registers that have names of their own.
+/// Registers with special names.
 const NAMED: [(RegisterKind, u32, &str); 5] = [
     (RegisterKind::RASTERIZER, 0, "oPos"),
     (RegisterKind::RASTERIZER, 1, "oFog"),
@@ -104,7 +104,7 @@ const NAMED: [(RegisterKind, u32, &str); 5] = [
     (RegisterKind::MISCELLANEOUS, 1, "vFace"),
 ];
 
-/// How many constants a kind of register for constants has.
+/// Number of constants per constant register kind.
 const CONSTANTS: u32 = 2048;
 
 /// An operand.
@@ -112,34 +112,34 @@ const CONSTANTS: u32 = 2048;
 pub struct Operand {
     /// Its token.
     pub token: u32,
-    /// The token of the register that addresses it, from version 2 on.
+    /// The token of its address register, from version 2 on.
     pub relative: Option<u32>,
 }
 
 impl Operand {
-    /// The kind of register.
+    /// Returns the register kind.
     pub fn kind(&self) -> RegisterKind {
         RegisterKind(bits(self.token, 28, 3) | bits(self.token, 11, 2) << 3)
     }
 
-    /// The number of the register.
+    /// Returns the register number.
     pub fn number(&self) -> u32 {
         bits(self.token, 0, 11)
     }
 
-    /// Whether another register addresses it.
+    /// Returns whether it is relatively addressed.
     pub fn is_relative(&self) -> bool {
         self.token & IS_RELATIVE != 0
     }
 
-    /// The register that addresses it, in a version: in version 1 always the first address.
+    /// Returns its address register in a version: in version 1 always `a0.x`.
     pub fn address(&self, version: Version) -> Option<Self> {
         let first = if version.has_lengths() { None } else { Some(FIRST_ADDRESS) };
         let token = self.relative.or(first.filter(|_| self.is_relative()))?;
         Some(Self { token, relative: None })
     }
 
-    /// The constant that it is, if it is one of four floats.
+    /// Returns the number of the float constant, if it is one.
     pub fn constant(&self) -> Option<u32> {
         let kind = self.kind();
         match kind {
@@ -151,32 +151,32 @@ impl Operand {
         }
     }
 
-    /// The least precision: 1 for 16 bits, 2 for 10 bits, 0 for that of the register.
+    /// Returns the minimum precision: 1 for 16 bits, 2 for 10 bits, 0 for that of the register.
     pub fn precision(&self) -> u32 {
         bits(self.token, 14, 2)
     }
 
-    /// The components that are written, one bit each.
+    /// Returns the write mask of a destination.
     pub fn mask(&self) -> u32 {
         bits(self.token, 16, 4)
     }
 
-    /// What is done with what is written, one bit each: saturated, with less precision, centroid.
+    /// Returns the modifiers of a destination, one bit each: saturate, partial precision, centroid.
     pub fn result_modifiers(&self) -> u32 {
         bits(self.token, 20, 4)
     }
 
-    /// By which power of two what is written is multiplied: four bits, with a sign.
+    /// Returns the shift of a destination: a signed 4-bit power of two.
     pub fn shift(&self) -> u32 {
         bits(self.token, 24, 4)
     }
 
-    /// The components that are read, in their order.
+    /// Returns the swizzle of a source.
     pub fn swizzle(&self) -> [u8; 4] {
         [16, 18, 20, 22].map(|shift| u8::try_from(bits(self.token, shift, 2)).unwrap_or(0))
     }
 
-    /// What is done with what is read.
+    /// Returns the modifier of a source.
     pub fn source_modifier(&self) -> u32 {
         bits(self.token, 24, 4)
     }
@@ -196,7 +196,7 @@ impl Operand {
         }
     }
 
-    /// The bits of kind and number of the register that has a name.
+    /// Returns the kind and number bits of the register with a name.
     pub fn parse_register(name: &str, version: Version) -> Option<u32> {
         if let Some((kind, number, _)) = NAMED.iter().find(|(_, _, known)| *known == name) {
             return Some(register_bits(*kind, *number));
@@ -219,18 +219,18 @@ impl Operand {
     }
 }
 
-/// The token of the first address register, its first component.
+/// The token of `a0.x`.
 const FIRST_ADDRESS: u32 = IS_OPERAND | 3 << 28;
 
-/// The bits of a register's kind and number, those aside that every operand has.
+/// Returns the kind and number bits of a register, without the bit that every operand has.
 pub fn register_bits(kind: RegisterKind, number: u32) -> u32 {
     bits(kind.0, 0, 3) << 28 | bits(kind.0, 3, 2) << 11 | bits(number, 0, 11)
 }
 
-/// The components as they are.
+/// The swizzle `xyzw`.
 pub(super) const IDENTITY: [u8; 4] = [0, 1, 2, 3];
 
-/// What is done with what is read, by number: what stands before and after the register.
+/// Source modifiers, by number: the text before and after the register.
 pub(super) const SOURCE_MODIFIERS: [(&str, &str); 14] = [
     ("", ""),
     ("-", ""),
@@ -248,17 +248,17 @@ pub(super) const SOURCE_MODIFIERS: [(&str, &str); 14] = [
     ("!", ""),
 ];
 
-/// What is done with what is written: the bit and the suffix of the mnemonic, in the order in which they are written.
+/// Destination modifiers: the bit and the suffix of the mnemonic, in the order of the text.
 pub(super) const RESULT_MODIFIERS: [(u32, &str); 3] = [(1, "sat"), (2, "pp"), (4, "centroid")];
 
-/// Shifts of what is written: the number and the suffix of the mnemonic.
+/// Destination shifts: the number and the suffix of the mnemonic.
 pub(super) const SHIFTS: [(u32, &str); 6] =
     [(1, "x2"), (2, "x4"), (3, "x8"), (13, "d8"), (14, "d4"), (15, "d2")];
 
-/// Least precisions, by number.
+/// Minimum precisions, by number.
 pub(super) const PRECISIONS: crate::names::Names = &["", "min16f", "min2_8f"];
 
-/// What declared registers are used for, by number.
+/// Usages of declared registers, by number.
 pub const USAGES: crate::names::Names = &[
     "position",
     "blendweight",
@@ -276,5 +276,5 @@ pub const USAGES: crate::names::Names = &[
     "sample",
 ];
 
-/// Kinds of textures, by number.
+/// Texture kinds, by number.
 pub const TEXTURES: crate::names::Names = &["", "", "2d", "cube", "volume"];

@@ -1,15 +1,13 @@
-//! Programs of Shader Model 1 to 3 as text: FXC's, or so that it can be assembled again.
-//!
-//! FXC's text leaves out comments, lengths and bits without meaning. The exact dialect writes comments as their tokens,
-//! and in the place of an instruction whose text does not tell its tokens, these (`tokens 0x02000001 …`).
-//!
-//! Source: the text of FXC for programs that have each opcode, operand and control in each version.
+//! Prints programs of Shader Model 1 to 3, as FXC does or so that they assemble to the same tokens.
+//! FXC's text omits comments, lengths and bits without a meaning. The exact dialect writes comments as their tokens.
+//! It replaces an instruction by its tokens (`tokens 0x02000001 …`) if the text would not express all of them.
+//! Source: FXC's text for programs that have each opcode, operand and control in each version.
 
 use super::constants::ConstantTable;
 use super::debug::DebugInfo;
 use super::implied::{self, SAMPLE_CONTROLS, declared};
 use super::number::write_float;
-use super::opcode::{COMPARISONS, Opcode, Row};
+use super::opcode::{COMPARISONS, Opcode, OpcodeRow};
 use super::operand::{
     IDENTITY, Operand, PRECISIONS, RESULT_MODIFIERS, SHIFTS, SOURCE_MODIFIERS, TEXTURES, USAGES,
     register_bits,
@@ -22,16 +20,16 @@ use core::fmt::Write;
 use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
 
-/// How a program is written.
+/// Print options.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
-    /// Whose text it is.
+    /// The dialect.
     pub dialect: Dialect,
-    /// What names constants in comments.
+    /// Names of constants, for comments.
     pub constants: Option<&'a ConstantTable>,
-    /// What tells source lines and variables.
+    /// Source lines and variables.
     pub debug: Option<&'a DebugInfo>,
-    /// The file offset of the program, for the ranges that the sink is told.
+    /// The file offset of the program, for the ranges that the sink receives.
     pub offset: u64,
 }
 
@@ -79,13 +77,13 @@ struct Printer<'s> {
     sink: &'s mut dyn TokenSink,
     options: Options<'s>,
     version: Version,
-    /// How many blocks are open.
+    /// Number of open blocks.
     depth: usize,
 }
 
-/// How deep lines are indented at most: blocks of hostile programs may never end.
+/// Maximum indentation: blocks of hostile programs may never end.
 const MAX_INDENT: usize = 500;
-/// Tokens on a line of a comment.
+/// Tokens per line of a comment.
 const TOKENS_A_LINE: usize = 8;
 
 impl Printer<'_> {
@@ -100,7 +98,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What follows the instructions: an end that is not as usual, and bytes after it.
+    /// Writes what follows the instructions: an unusual end token, and the bytes after it.
     fn end(&mut self, program: &Program) {
         self.depth = 0;
         let mut text = String::new();
@@ -111,8 +109,8 @@ impl Printer<'_> {
                 let _ = writeln!(text, "    end 0x{token:08x}");
             }
         }
-        for (place, line) in program.trailing.chunks(TOKENS_A_LINE).enumerate() {
-            text.push_str(if place == 0 { "    trailing" } else { "     " });
+        for (position, line) in program.trailing.chunks(TOKENS_A_LINE).enumerate() {
+            text.push_str(if position == 0 { "    trailing" } else { "     " });
             for byte in line {
                 let _ = write!(text, " 0x{byte:02x}");
             }
@@ -153,7 +151,7 @@ impl Printer<'_> {
     fn instruction(&mut self, instruction: &Instruction) {
         if self.options.dialect == Dialect::Exact {
             let is_comment = instruction.opcode() == Opcode::COMMENT;
-            if !implied::is_tellable(self.version, instruction) {
+            if !implied::is_expressible(self.version, instruction) {
                 return self.bare_tokens(instruction);
             }
             if is_comment {
@@ -163,7 +161,7 @@ impl Printer<'_> {
         self.operation(instruction);
     }
 
-    /// A comment as its tokens, with its tag as letters.
+    /// Writes a comment as its tokens, with its tag as letters.
     fn comment(&mut self, instruction: &Instruction) {
         self.put(TokenKind::Keyword, "comment");
         let tag = instruction.values.first().map(|tag| tag.to_le_bytes());
@@ -180,8 +178,8 @@ impl Printer<'_> {
 
     fn tokens(&mut self, tokens: &[u32]) {
         let mut text = String::new();
-        for (place, line) in tokens.chunks(TOKENS_A_LINE).enumerate() {
-            if place > 0 {
+        for (position, line) in tokens.chunks(TOKENS_A_LINE).enumerate() {
+            if position > 0 {
                 text.push_str("\n     ");
             }
             for token in line {
@@ -191,10 +189,10 @@ impl Printer<'_> {
         self.put(TokenKind::Number, &text);
     }
 
-    /// An instruction as its tokens, and what FXC would write of it.
+    /// Writes an instruction as its tokens, with FXC's text in a comment.
     fn bare_tokens(&mut self, instruction: &Instruction) {
         let mut tokens = alloc::vec::Vec::new();
-        // Its length may be too great for its opcode token, but its tokens are all there.
+        // The error is that its length does not fit the opcode token; its tokens are all there.
         let _ = instruction.write(self.version, &mut tokens);
         self.put(TokenKind::Keyword, "tokens");
         self.tokens(&tokens);
@@ -213,8 +211,8 @@ impl Printer<'_> {
             self.put(TokenKind::Punctuation, "+ ");
         }
         let is_definition = row.is_some_and(|row| row.values() > 0);
-        let place = instruction.predicate_place(self.version);
-        if let Some(predicate) = place.and_then(|place| instruction.operands.get(place)) {
+        let position = instruction.predicate_index(self.version);
+        if let Some(predicate) = position.and_then(|position| instruction.operands.get(position)) {
             self.put(TokenKind::Punctuation, if predicate.source_modifier() == NOT { "(!" } else { "(" });
             self.register(predicate, Link::Reference);
             self.swizzle(predicate);
@@ -227,7 +225,7 @@ impl Printer<'_> {
         let written: alloc::vec::Vec<bool> = (0..instruction.operands.len().min(1)).map(is_written).collect();
         let mut separator = " ";
         for (number, operand) in instruction.operands.iter().enumerate() {
-            if Some(number) == place {
+            if Some(number) == position {
                 continue;
             }
             self.put(TokenKind::Punctuation, separator);
@@ -241,14 +239,15 @@ impl Printer<'_> {
         self.values(instruction, row);
     }
 
-    /// Whether the first operand is shown as one that is written. FXC takes that of `break` with a predicate for one.
+    /// Returns whether the first operand is shown as a destination. FXC treats that of `break` with a predicate as
+    /// one.
     fn first_is_written(&self, instruction: &Instruction) -> bool {
         let is_taken =
             self.options.dialect == Dialect::Fxc && instruction.opcode() == Opcode::BREAK_PREDICATE;
         is_taken || instruction.has_destination(self.version)
     }
 
-    fn mnemonic(&mut self, instruction: &Instruction, row: Option<&Row>) {
+    fn mnemonic(&mut self, instruction: &Instruction, row: Option<&OpcodeRow>) {
         let mut text = String::from(row.map_or("???", |row| row.mnemonic));
         let controls = instruction.controls();
         match instruction.opcode() {
@@ -275,7 +274,7 @@ impl Printer<'_> {
         self.put(TokenKind::Keyword, &text);
     }
 
-    /// What is declared, as a suffix.
+    /// Appends the usage of a declaration, as a suffix.
     fn usage(&self, instruction: &Instruction, text: &mut String) {
         let (texture, usage, index) = declared(instruction.values.first().copied().unwrap_or(0));
         if texture != 0 {
@@ -329,7 +328,7 @@ impl Printer<'_> {
         self.put(TokenKind::Register, &text);
     }
 
-    /// The register, told by kind and number, and in brackets what addresses it.
+    /// Writes the register, linked by kind and number, and its address register in brackets.
     fn register(&mut self, operand: &Operand, link: fn(u64) -> Link) {
         let mut text = String::new();
         operand.write_register(self.version, &mut text);
@@ -343,13 +342,13 @@ impl Printer<'_> {
         }
     }
 
-    /// The name of a constant or sampler, as a comment.
+    /// Writes the name of a constant or sampler, as a comment.
     fn name(&mut self, operand: &Operand) {
         let Some(name) = self.options.constants.and_then(|table| table.name_of(operand)) else { return };
         self.put(TokenKind::Comment, &alloc::format!(" /*{name}*/"));
     }
 
-    fn values(&mut self, instruction: &Instruction, row: Option<&Row>) {
+    fn values(&mut self, instruction: &Instruction, row: Option<&OpcodeRow>) {
         let Some(letter) = row.filter(|row| row.values() > 0).and_then(|row| row.body.bytes().last()) else {
             return;
         };
@@ -371,8 +370,8 @@ impl Printer<'_> {
     }
 }
 
-/// The modifier of what is read that negates a predicate, the only one that a predicate has.
+/// The source modifier that negates a predicate.
 pub(super) const NOT: u32 = 13;
 
-/// The token that ends a program.
+/// The end token.
 pub(super) const END: u32 = 0xffff;

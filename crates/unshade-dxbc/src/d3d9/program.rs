@@ -1,22 +1,22 @@
-//! Programs of Shader Model 1 to 3, as they stand in a file.
+//! The structure of programs of Shader Model 1 to 3.
 //!
 //! | token | bits | meaning |
 //! |---|---|---|
 //! | version | 0 to 7, 8 to 15, 16 to 31 | minor, major; `0xffff` pixel shader, `0xfffe` vertex shader, `0x4c50` and `0x4c56` functions of a library for these |
-//! | opcode | 0 to 15, 16 to 23, 24 to 27, 28, 30 | opcode, controls, how many tokens follow (from version 2 on), predicated, at the same time as the one before |
-//! | comment | 0 to 15, 16 to 30 | `0xfffe`, how many tokens follow |
+//! | opcode | 0 to 15, 16 to 23, 24 to 27, 28, 30 | opcode, controls, number of tokens that follow (from version 2 on), predicated, co-issued |
+//! | comment | 0 to 15, 16 to 30 | `0xfffe`, number of tokens that follow |
 //! | end | 0 to 15 | `0xffff` |
 //!
 //! Source: Microsoft's reference of the Direct3D shader codes.
 
-use super::opcode::{Opcode, Row};
+use super::opcode::{Opcode, OpcodeRow};
 use super::operand::Operand;
 use crate::operand::bits;
 use alloc::format;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Result};
 
-/// Kinds of programs, by the upper half of the version token.
+/// Program kinds, by the upper half of the version token.
 pub(super) const KINDS: [(u32, &str); 4] =
     [(0xffff, "ps"), (0xfffe, "vs"), (0x4c50, "lib_4_0_ps"), (0x4c56, "lib_4_0_vs")];
 
@@ -25,12 +25,12 @@ pub(super) const KINDS: [(u32, &str); 4] =
 pub struct Version(pub u32);
 
 impl Version {
-    /// Whether a token is the version token of a pixel or vertex shader of version 1 to 3.
-    pub fn is_one(self) -> bool {
+    /// Returns whether a token is the version token of a pixel or vertex shader of version 1 to 3.
+    pub fn is_valid(self) -> bool {
         KINDS.iter().any(|(kind, _)| *kind == self.0 >> 16) && (1..=3).contains(&self.major())
     }
 
-    /// Whether it is of a pixel or vertex shader, in a version that hardware had.
+    /// Returns whether it is a released version of a pixel or vertex shader.
     pub fn is_released(self) -> bool {
         match self.0 >> 16 {
             0xffff => matches!(self.number(), 0x101..=0x104 | 0x200 | 0x201 | 0x300),
@@ -39,33 +39,33 @@ impl Version {
         }
     }
 
-    /// Whether it is of a pixel shader; if not, it is of a vertex shader.
+    /// Returns whether it is a pixel shader; otherwise it is a vertex shader.
     pub fn is_pixel(self) -> bool {
         matches!(self.0 >> 16, 0xffff | 0x4c50)
     }
 
-    /// Whether it is of a function in a library, which has no file of its own.
+    /// Returns whether it is a library function, which has no file of its own.
     pub fn is_library(self) -> bool {
         matches!(self.0 >> 16, 0x4c50 | 0x4c56)
     }
 
-    /// The major version.
+    /// Returns the major version.
     pub fn major(self) -> u32 {
         bits(self.0, 8, 8)
     }
 
-    /// The minor version: 1 for 2.x, 255 for what only software runs.
+    /// Returns the minor version: 1 for 2.x, 255 for software versions.
     pub fn minor(self) -> u32 {
         bits(self.0, 0, 8)
     }
 
-    /// Major and minor version in a byte each.
+    /// Returns major and minor version in one byte each.
     #[allow(clippy::cast_possible_truncation)]
     pub fn number(self) -> u16 {
         self.0 as u16
     }
 
-    /// Whether opcode tokens tell how many tokens follow; else the operands are told by their highest bit.
+    /// Returns whether opcode tokens hold the number of tokens that follow; otherwise the highest bit marks operands.
     pub fn has_lengths(self) -> bool {
         self.major() >= 2
     }
@@ -89,60 +89,60 @@ pub struct Program {
     pub version: Version,
     /// The instructions and comments.
     pub instructions: Vec<Instruction>,
-    /// The token that ends it; none if the bytes end before.
+    /// The token that ends it; `None` if the bytes end before one.
     pub end: Option<u32>,
-    /// The bytes after that, or after the last instruction that could be read.
+    /// The bytes after the end token, or after the last instruction that could be decoded.
     pub trailing: Vec<u8>,
 }
 
 /// An instruction, a declaration or a comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instruction {
-    /// Where it stands in the program, in tokens.
+    /// Its position in the program, in tokens.
     pub position: u32,
-    /// The opcode token. The length is renewed when the program is written.
+    /// The opcode token. Its length is updated when the program is written.
     pub token: u32,
-    /// The operands in the order of the tokens; a predicate stands after what is written.
+    /// The operands in token order; a predicate follows the destination.
     pub operands: Vec<Operand>,
     /// Usage and texture kind of a declaration, the values of a definition, the contents of a comment.
     pub values: Vec<u32>,
-    /// Tokens of the instruction that its opcode has no use for.
+    /// Tokens that the opcode has no use for.
     pub rest: Vec<u32>,
 }
 
 impl Instruction {
-    /// The opcode.
+    /// Returns the opcode.
     #[allow(clippy::cast_possible_truncation)]
     pub fn opcode(&self) -> Opcode {
         Opcode(self.token as u16)
     }
 
-    /// The controls: a comparison, how a texture is sampled.
+    /// Returns the controls: a comparison, or the sampling variant.
     pub fn controls(&self) -> u32 {
         bits(self.token, 16, 8)
     }
 
-    /// Whether a predicate decides.
+    /// Returns whether it is predicated.
     pub fn is_predicated(&self) -> bool {
         bits(self.token, 28, 1) == 1
     }
 
-    /// Whether it is done at the same time as the one before.
+    /// Returns whether it is co-issued with the instruction before.
     pub fn is_co_issued(&self) -> bool {
         bits(self.token, 30, 1) == 1
     }
 
-    /// Whether the first operand is written; so FXC takes it for opcodes that it does not know.
+    /// Returns whether the first operand is a destination. FXC assumes so for unknown opcodes.
     pub fn has_destination(&self, version: Version) -> bool {
-        self.opcode().row(version).is_none_or(Row::has_destination)
+        self.opcode().row(version).is_none_or(OpcodeRow::has_destination)
     }
 
-    /// The place of the predicate among the operands, if there is one.
-    pub fn predicate_place(&self, version: Version) -> Option<usize> {
+    /// Returns the index of the predicate among the operands, if it has one.
+    pub fn predicate_index(&self, version: Version) -> Option<usize> {
         self.is_predicated().then(|| usize::from(self.has_destination(version)))
     }
 
-    /// How many tokens it has.
+    /// Returns its size in tokens.
     pub fn size_in_tokens(&self) -> u64 {
         let relative = self.operands.iter().filter(|operand| operand.relative.is_some()).count();
         let counts = [self.operands.len(), relative, self.values.len(), self.rest.len()];
@@ -152,7 +152,7 @@ impl Instruction {
     /// Appends its tokens.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] if it is longer than an opcode token can say.
+    /// [`ErrorKind::OutOfRange`] if it is too long for the length field of its opcode token.
     pub fn write(&self, version: Version, out: &mut Vec<u32>) -> Result<()> {
         let start = out.len();
         out.push(self.token);
@@ -188,10 +188,10 @@ impl Instruction {
 }
 
 impl Program {
-    /// The bytes of the program.
+    /// Encodes the program.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfRange`] if an instruction is longer than an opcode token can say.
+    /// [`ErrorKind::OutOfRange`] if an instruction is too long for the length field of its opcode token.
     pub fn write(&self) -> Result<Vec<u8>> {
         let mut tokens = Vec::from([self.version.0]);
         for (number, instruction) in self.instructions.iter().enumerate() {
@@ -204,7 +204,7 @@ impl Program {
         Ok(bytes)
     }
 
-    /// The contents of the first comment that starts with a tag, the tag left out.
+    /// Returns the first comment with a tag.
     pub fn comment(&self, tag: &[u8; 4]) -> Option<&Instruction> {
         let tag = u32::from_le_bytes(*tag);
         let comments = self.instructions.iter().filter(|one| one.opcode() == Opcode::COMMENT);

@@ -1,8 +1,7 @@
-//! What a program of Shader Model 1 to 3 is made of, counted.
-//!
-//! Instruction slots are counted as FXC counts them: each opcode takes those of its row, `exp`, `log` and `frc` of
-//! vertex shaders of version 1.1 as many as the macros that they are. A predicate takes one more, and what is done at the
-//! same time as the instruction before one less. In pixel shaders of version 1 nothing takes more than one.
+//! Instruction statistics of a program of Shader Model 1 to 3.
+//! Instruction slots are counted as FXC counts them: each opcode takes those of its row; `exp`, `log` and `frc` of
+//! vertex shaders of version 1.1 take those of the macros that they are. A predicate adds one slot, and co-issue
+//! saves one. In pixel shaders of version 1 no instruction takes more than one.
 
 use super::opcode::{Opcode, TABLE};
 use super::operand::RegisterKind;
@@ -13,30 +12,30 @@ use alloc::vec::Vec;
 /// Slots of the macros of vertex shaders of version 1.1: `exp`, `log`, `frc`.
 const MACROS: [(u16, u32); 3] = [(14, 10), (15, 10), (19, 3)];
 
-/// The counts.
+/// Statistics of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Instructions, without declarations and comments.
+    /// Number of instructions, without declarations and comments.
     pub instructions: u32,
-    /// Slots of arithmetic.
+    /// Arithmetic instruction slots.
     pub arithmetic_slots: u32,
-    /// Slots of texture units.
+    /// Texture instruction slots.
     pub texture_slots: u32,
-    /// Temporary registers: the highest that is named, and one.
+    /// Number of temporary registers: the highest number in use, plus one.
     pub temporaries: u32,
-    /// Instructions and declarations by class, those with any, in the order of the classes.
+    /// Instructions and declarations by class, without empty classes, in the order of the classes.
     pub classes: Vec<(Class, u32)>,
     /// Instructions and declarations by mnemonic, most frequent first.
     pub opcodes: Vec<(&'static str, u32)>,
 }
 
 impl Statistics {
-    /// Counts a program.
+    /// Counts the instructions of a program.
     pub fn of(program: &Program) -> Self {
         let mut statistics = Self::default();
         let mut by_name: Vec<(&'static str, u32)> = Vec::new();
         let mut by_class = Class::NAMED.map(|(class, _)| (class, 0u32));
-        let mut places = alloc::vec![None; TABLE.len()];
+        let mut name_indices = alloc::vec![None; TABLE.len()];
         for instruction in &program.instructions {
             statistics.slots(program.version, instruction);
             let Some(row) = instruction.opcode().row(program.version) else { continue };
@@ -45,16 +44,16 @@ impl Statistics {
                 *count = count.saturating_add(1);
             }
             let number = TABLE.partition_point(|known| known.number < row.number);
-            let Some(place) = places.get_mut(number) else { continue };
-            let place = *place.get_or_insert_with(|| {
+            let Some(position) = name_indices.get_mut(number) else { continue };
+            let position = *position.get_or_insert_with(|| {
                 by_name.push((row.mnemonic, 0));
                 by_name.len().wrapping_sub(1)
             });
-            if let Some((_, count)) = by_name.get_mut(place) {
+            if let Some((_, count)) = by_name.get_mut(position) {
                 *count = count.saturating_add(1);
             }
         }
-        // `if` and `break` are several opcodes each.
+        // `if` and `break` have several opcodes each.
         for (name, count) in by_name {
             match statistics.opcodes.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, sum)) => *sum = sum.saturating_add(count),
@@ -66,7 +65,7 @@ impl Statistics {
         statistics
     }
 
-    /// All slots.
+    /// Returns the number of all slots.
     pub fn slots_in_all(&self) -> u32 {
         self.arithmetic_slots.saturating_add(self.texture_slots)
     }
@@ -96,8 +95,8 @@ impl Statistics {
         if let Some((_, slots)) = expanded.filter(|_| has_macros) {
             arithmetic = *slots;
         }
-        let place = instruction.predicate_place(version);
-        let has_predicate = place.is_some_and(|place| place < instruction.operands.len());
+        let position = instruction.predicate_index(version);
+        let has_predicate = position.is_some_and(|position| position < instruction.operands.len());
         arithmetic = arithmetic.saturating_add(u32::from(has_predicate));
         if is_old_pixel {
             arithmetic = arithmetic.min(1);

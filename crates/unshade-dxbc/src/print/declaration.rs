@@ -1,6 +1,6 @@
-//! Declarations and custom data as text.
+//! Prints declarations and custom data.
 
-use super::number::{Looks, write_float, write_value};
+use super::number::{ImmediateFormat, write_float, write_value};
 use super::operand::Context;
 use super::{Dialect, Printer};
 use crate::decode::operands_of;
@@ -9,7 +9,7 @@ use crate::names::{
     ACCESS_PATTERNS, DOMAINS, FIRST_PATCH, GLOBAL_FLAGS, INTERPOLATIONS, OUTPUT_PRIMITIVES, PARTITIONINGS,
     PATCHES, PRIMITIVES, SAMPLER_MODES, SYSTEM_VALUES, TOPOLOGIES, VIEW_FLAGS, is_multisampled, name_of,
 };
-use crate::opcode::{Controls, Opcode, Row};
+use crate::opcode::{Controls, Opcode, OpcodeRow};
 use crate::operand::bits;
 use crate::program::{Extension, Instruction, return_types};
 use alloc::string::String;
@@ -22,11 +22,11 @@ pub(crate) const COMMENT: u32 = 0;
 pub(crate) const IMMEDIATE_CONSTANT_BUFFER: u32 = 3;
 const SHADER_MESSAGE: u32 = 4;
 
-/// What FXC writes where a number has no name.
+/// FXC's text for a number without a name.
 const UNKNOWN: &str = "???";
 
 impl Printer<'_> {
-    pub(super) fn declaration(&mut self, instruction: &Instruction, row: &Row) {
+    pub(super) fn declaration(&mut self, instruction: &Instruction, row: &OpcodeRow) {
         self.put(TokenKind::Keyword, row.mnemonic);
         let token = instruction.token;
         match row.controls {
@@ -72,8 +72,8 @@ impl Printer<'_> {
         }
     }
 
-    /// What the control bits say, as words before the fields.
-    fn controls(&mut self, token: u32, row: &Row) {
+    /// Writes the control bits, as words before the fields.
+    fn controls(&mut self, token: u32, row: &OpcodeRow) {
         let mut text = String::new();
         match row.controls {
             Controls::GlobalFlags => self.global_flags(token),
@@ -109,7 +109,7 @@ impl Printer<'_> {
         let mut named =
             GLOBAL_FLAGS.iter().filter(|(bit, _)| bits(token, *bit, 1) == 1).map(|(_, name)| *name);
         let Some(first) = named.next() else {
-            // FXC forgets the space here.
+            // FXC omits the space here.
             self.put(TokenKind::Attribute, if self.dialect() == Dialect::Fxc { "none" } else { " none" });
             return;
         };
@@ -121,8 +121,8 @@ impl Printer<'_> {
         }
     }
 
-    fn fields(&mut self, instruction: &Instruction, row: &Row) {
-        // A declaration whose fields could not be told apart has all of its tokens in the rest.
+    fn fields(&mut self, instruction: &Instruction, row: &OpcodeRow) {
+        // A declaration whose fields could not be decoded has all of its tokens in the rest.
         let mut operands = instruction.operands.iter();
         let mut values = instruction.values.iter().copied();
         let mut separator = "";
@@ -132,7 +132,8 @@ impl Printer<'_> {
                 b'o' => {
                     if let Some(operand) = operands.next() {
                         let position = Position::Declared { ranges: self.version().has_spaces() };
-                        let context = Context { position, looks: Looks::Integer, converted_to: None };
+                        let context =
+                            Context { position, format: ImmediateFormat::Integer, converted_to: None };
                         self.put(TokenKind::Punctuation, separator);
                         self.operand(operand, context);
                     }
@@ -149,7 +150,7 @@ impl Printer<'_> {
                 b'j' => self.interface(&instruction.values),
                 _ => {
                     let Some(value) = values.next() else { continue };
-                    // The return types stand before the operand.
+                    // The return types come before the operand.
                     if letter == b'y' {
                         continue;
                     }
@@ -198,7 +199,7 @@ impl Printer<'_> {
         }
     }
 
-    fn sampler_mode(&mut self, instruction: &Instruction, row: &Row) {
+    fn sampler_mode(&mut self, instruction: &Instruction, row: &OpcodeRow) {
         let mode = name_of(SAMPLER_MODES, bits(instruction.token, 11, 4));
         if let (Controls::Sampler, Some(mode)) = (row.controls, mode) {
             self.put(TokenKind::Punctuation, ", ");
@@ -216,7 +217,7 @@ impl Printer<'_> {
         else {
             return;
         };
-        // FXC shows at least one component and at most four.
+        // FXC shows at least one and at most four components.
         let shown = if self.dialect() == Dialect::Fxc { components.clamp(1, 4) } else { components };
         let mut text = String::new();
         let _ = write!(text, "x{register}[{count}]");
@@ -246,8 +247,8 @@ impl Printer<'_> {
     fn list(&mut self, prefix: &str, numbers: &[u32]) {
         self.put(TokenKind::Punctuation, "{");
         let mut text = String::new();
-        for (place, number) in numbers.iter().enumerate() {
-            if place > 0 {
+        for (position, number) in numbers.iter().enumerate() {
+            if position > 0 {
                 self.put(TokenKind::Punctuation, ", ");
             }
             let _ = write!(text, "{prefix}{number}");
@@ -291,11 +292,11 @@ impl Printer<'_> {
                 self.put(TokenKind::Space, ",\n                              ");
             }
             text.push_str("{ ");
-            for (place, value) in vector.iter().enumerate() {
-                if place > 0 {
+            for (position, value) in vector.iter().enumerate() {
+                if position > 0 {
                     text.push_str(", ");
                 }
-                write_value(&mut text, *value, Looks::Guessed, self.dialect());
+                write_value(&mut text, *value, ImmediateFormat::Guessed, self.dialect());
             }
             text.push('}');
             self.put_text(TokenKind::Number, &mut text);
@@ -303,7 +304,7 @@ impl Printer<'_> {
         self.put(TokenKind::Punctuation, " }");
     }
 
-    /// A comment: the characters up to the first NUL, the last one being taken for one.
+    /// Writes a comment: the characters up to the first NUL, or up to the last character if there is none.
     fn comment(&mut self, values: &[u32]) {
         let mut characters = bytes_of(values);
         characters.pop();
@@ -313,7 +314,7 @@ impl Printer<'_> {
         self.put(TokenKind::Comment, &text);
     }
 
-    /// A message that the program prints: number, form, length of the text, operands and their length, text.
+    /// Writes a shader message: number, format, length of the text, operand count and length, operands, text.
     fn message(&mut self, values: &[u32]) -> Option<()> {
         let [id, form, _, count, length, rest @ ..] = values else { return None };
         let (operands, text) = rest.split_at_checked(usize::try_from(*length).ok()?)?;
@@ -346,12 +347,12 @@ impl Printer<'_> {
     }
 }
 
-/// What FXC writes for custom data that it does not know.
+/// FXC's text for unknown custom data.
 const UNDECIPHERABLE: &str = "undecipherable custom data";
-/// Numbers of messages.
+/// Numbers of shader messages.
 const PRINT: u32 = 0x0020_0102;
 const FAIL: u32 = 0x0020_0103;
-/// The form of messages whose text has places for operands.
+/// The format of messages whose text has placeholders for operands.
 const FORMATTED: u32 = 1;
 
 fn bytes_of(values: &[u32]) -> Vec<u8> {

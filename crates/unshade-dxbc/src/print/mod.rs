@@ -1,10 +1,8 @@
-//! Programs of Shader Model 4 to 5.1 as text.
-//!
-//! Two dialects: [`Dialect::Fxc`] is what `D3DDisassemble` of FXC writes, to the byte. It loses digits and leaves some
-//! bits out, so [`Dialect::Exact`] writes floats with the digits that they need and, where the text implies other
-//! tokens than there are, the tokens themselves in angle brackets. [`crate::assemble()`] reads both.
-//!
-//! Source: the text of FXC for programs that have each opcode, operand and control.
+//! Prints programs of Shader Model 4 to 5.1.
+//! There are two dialects. [`Dialect::Fxc`] is byte for byte what `D3DDisassemble` of FXC writes. It loses digits and
+//! omits some bits. [`Dialect::Exact`] writes floats with all the digits they need and, where the text implies other
+//! tokens than those of the program, the tokens themselves in angle brackets. [`crate::assemble()`] reads both.
+//! Source: FXC's text for programs that have each opcode, operand and control.
 
 mod declaration;
 pub(crate) mod number;
@@ -15,48 +13,48 @@ pub(crate) use declaration::IMMEDIATE_CONSTANT_BUFFER;
 use crate::decode::Instructions;
 use crate::implied::{self, Position};
 use crate::names::{MASKS, RETURN_TYPES, UNKNOWN_DIMENSION, UNKNOWN_RETURN_TYPE, name_of};
-use crate::opcode::{Class, Controls, Opcode, Row};
+use crate::opcode::{Class, Controls, Opcode, OpcodeRow};
 use crate::operand::{Components, OperandKind, bits};
 use crate::program::{Extension, Instruction, Program, Version};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::fmt::Write;
-use number::Looks;
+use number::ImmediateFormat;
 use operand::Context;
 use unshade_core::token::{Link, Token};
 use unshade_core::{TokenKind, TokenSink};
 
-/// Whose text is written.
+/// A dialect of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// FXC's, to the byte.
+    /// FXC's, byte for byte.
     Fxc,
-    /// The same, but with all that the assembler needs to give the same tokens again.
+    /// FXC's, plus everything the assembler needs to give the same tokens again.
     Exact,
 }
 
-/// Names the operand of an instruction by its place, where a name is known.
+/// Returns the name of an operand of an instruction by its index, if it is known.
 pub type OperandNames<'a> = &'a dyn Fn(&Instruction, usize) -> Option<String>;
 
-/// What is told of instructions beside them, such as source lines and variables, by their place in tokens.
+/// Text to print around instructions, such as source lines and variables, by their position in tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// What stands before the line of an instruction: whole lines of comments.
+    /// Whole lines before the line of an instruction.
     pub before: BTreeMap<u32, String>,
-    /// What stands at its end.
+    /// Text at the end of the line.
     pub after: BTreeMap<u32, String>,
 }
 
-/// How a program is written.
+/// Print options.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
-    /// Whose text it is.
+    /// The dialect.
     pub dialect: Dialect,
-    /// What names operands in comments.
+    /// Names of operands, for comments.
     pub names: Option<OperandNames<'a>>,
-    /// What is told of instructions.
+    /// Text to print around instructions.
     pub notes: Option<&'a Notes>,
-    /// The file offset of the program, for the ranges that the sink is told.
+    /// The file offset of the program, for the ranges that the sink receives.
     pub offset: u64,
 }
 
@@ -91,8 +89,8 @@ pub fn print(program: &Program, options: Options<'_>, sink: &mut dyn TokenSink) 
     printer.finish();
 }
 
-/// Writes a program as [`print()`] does with [`Dialect::Fxc`], but straight from its tokens, so that it is not kept:
-/// of what stands in that text nothing depends on what follows it.
+/// Writes a program as [`print()`] does with [`Dialect::Fxc`], but streams it from its tokens without storing it: no
+/// part of that text depends on what follows it.
 ///
 /// ```
 /// use unshade_core::{Diagnostics, Reader};
@@ -137,22 +135,22 @@ struct Printer<'s> {
     sink: &'s mut dyn TokenSink,
     options: Options<'s>,
     version: Version,
-    /// How many blocks are open.
+    /// Number of open blocks.
     depth: usize,
-    /// What the next register is told by.
+    /// The cross-reference of the next register.
     link: Option<Link>,
-    /// For the text of a token, made once for all of them.
+    /// A reused buffer for the text of a token.
     scratch: String,
-    /// Whether the sink keeps nothing but text, so that it may be given many tokens as one.
+    /// Whether the sink keeps only text, so that it may receive many tokens as one.
     is_plain: bool,
-    /// The tokens that such a sink was not given yet.
+    /// Text that such a sink has not received yet.
     gathered: String,
 }
 
-/// How deep lines are indented at most: blocks of hostile programs may never end.
+/// Maximum indentation: blocks of hostile programs may never end.
 const MAX_INDENT: usize = 500;
 
-/// So much text is gathered for a sink that keeps nothing else.
+/// Size from which gathered text goes to the sink.
 const GATHERED: usize = 8 << 10;
 
 impl<'s> Printer<'s> {
@@ -162,7 +160,7 @@ impl<'s> Printer<'s> {
         Self { sink, options, version, depth: 0, link: None, scratch, is_plain, gathered }
     }
 
-    /// Gives the sink what was gathered.
+    /// Passes the gathered text to the sink.
     fn finish(&mut self) {
         if !self.gathered.is_empty() {
             self.sink.put(TokenKind::Text, &self.gathered);
@@ -189,7 +187,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Puts a text and empties it.
+    /// Writes a token and clears its text.
     fn put_text(&mut self, kind: TokenKind, text: &mut String) {
         if text.is_empty() {
             return;
@@ -211,7 +209,7 @@ impl Printer<'_> {
         self.scratch = text;
     }
 
-    /// The kind of program and its version.
+    /// Writes the profile.
     fn head(&mut self) {
         let (major, minor) = self.version.model();
         let mut text = String::new();
@@ -222,7 +220,7 @@ impl Printer<'_> {
         self.put_text(TokenKind::Keyword, &mut text);
     }
 
-    /// The first two tokens, where the text implies others.
+    /// Writes the first two tokens if the text implies others.
     fn unusual_head(&mut self, program: &Program) {
         if self.dialect() == Dialect::Exact && program.has_unusual_head() {
             let mut text = String::new();
@@ -275,14 +273,14 @@ impl Printer<'_> {
     }
 
     fn instruction(&mut self, instruction: &Instruction) {
-        if self.dialect() == Dialect::Exact && !is_tellable(self.version, instruction) {
+        if self.dialect() == Dialect::Exact && !is_expressible(self.version, instruction) {
             return self.bare_tokens(instruction);
         }
         match instruction.opcode().row() {
             Some(row) if row.controls == Controls::CustomData => self.custom_data(instruction),
             Some(row) if row.class == Class::Declaration => self.declaration(instruction, row),
             Some(row) => self.operation(instruction, row),
-            // FXC writes nothing but the space after the mnemonic, where it does not fail.
+            // FXC writes only the space after the mnemonic, if it does not fail.
             None if self.dialect() == Dialect::Fxc => self.put(TokenKind::Keyword, " "),
             None => {
                 let mut text = String::new();
@@ -294,7 +292,7 @@ impl Printer<'_> {
         self.rest(instruction);
     }
 
-    fn operation(&mut self, instruction: &Instruction, row: &Row) {
+    fn operation(&mut self, instruction: &Instruction, row: &OpcodeRow) {
         let extension = instruction.extension();
         let mut text = core::mem::take(&mut self.scratch);
         text.clear();
@@ -359,7 +357,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The name of a dimension.
+    /// Returns the name of a dimension.
     fn dimension_name(&self, dimension: u32) -> &'static str {
         let unknown = if self.dialect() == Dialect::Fxc { UNKNOWN_DIMENSION } else { "unknown" };
         name_of(crate::names::DIMENSIONS, dimension).unwrap_or(unknown)
@@ -367,8 +365,8 @@ impl Printer<'_> {
 
     fn return_types(&mut self, types: [u32; 4]) {
         let mut text = String::from("(");
-        for (place, number) in types.into_iter().enumerate() {
-            if place > 0 {
+        for (position, number) in types.into_iter().enumerate() {
+            if position > 0 {
                 text.push(',');
             }
             let _ = match (name_of(RETURN_TYPES, number), self.dialect()) {
@@ -381,7 +379,7 @@ impl Printer<'_> {
         self.put_text(TokenKind::Type, &mut text);
     }
 
-    fn sync(&mut self, instruction: &Instruction, row: &Row) {
+    fn sync(&mut self, instruction: &Instruction, row: &OpcodeRow) {
         if row.controls != Controls::Sync {
             return;
         }
@@ -399,8 +397,8 @@ impl Printer<'_> {
         }
     }
 
-    /// The opcode's tokens, where the text implies others.
-    fn opcode_tokens(&mut self, instruction: &Instruction, row: Option<&Row>, extension: &Extension) {
+    /// Writes the opcode's tokens if the text implies others.
+    fn opcode_tokens(&mut self, instruction: &Instruction, row: Option<&OpcodeRow>, extension: &Extension) {
         let token = instruction.token_without_length();
         let implied = row.map(|row| {
             let extended = u32::from(*extension != Extension::default()) << 31;
@@ -421,7 +419,7 @@ impl Printer<'_> {
         self.put_text(TokenKind::Attribute, &mut text);
     }
 
-    /// A call of an interface's function.
+    /// Writes a call of an interface function.
     fn call(&mut self, instruction: &Instruction) {
         if let Some(operand) = instruction.operands.first() {
             self.operand(operand, Context::INDEX);
@@ -432,38 +430,38 @@ impl Printer<'_> {
         self.operand_name(instruction, 0);
     }
 
-    fn operands(&mut self, instruction: &Instruction, row: &Row) {
+    fn operands(&mut self, instruction: &Instruction, row: &OpcodeRow) {
         let target = row
             .body
             .starts_with('d')
             .then(|| instruction.operands.first().map_or(0, crate::operand::Operand::precision));
-        for (place, (operand, letter)) in instruction.operands.iter().zip(row.operand_letters()).enumerate() {
-            if place > 0 {
+        for (index, (operand, letter)) in instruction.operands.iter().zip(row.operand_letters()).enumerate() {
+            if index > 0 {
                 self.put(TokenKind::Punctuation, ", ");
             }
             let converts =
-                u32::try_from(place).is_ok_and(|place| bits(u32::from(row.converts), place, 1) == 1);
+                u32::try_from(index).is_ok_and(|index| bits(u32::from(row.converts), index, 1) == 1);
             let position = if letter == b'd' { Position::Destination } else { Position::Source };
             let converted_to = target.filter(|_| converts);
-            self.operand(operand, Context { position, looks: Looks::of(letter), converted_to });
-            self.operand_name(instruction, place);
+            self.operand(operand, Context { position, format: ImmediateFormat::of(letter), converted_to });
+            self.operand_name(instruction, index);
         }
     }
 
-    /// The name of an operand, as a comment.
-    fn operand_name(&mut self, instruction: &Instruction, place: usize) {
-        let Some(name) = self.options.names.and_then(|names| names(instruction, place)) else { return };
+    /// Writes the name of an operand, as a comment.
+    fn operand_name(&mut self, instruction: &Instruction, index: usize) {
+        let Some(name) = self.options.names.and_then(|names| names(instruction, index)) else { return };
         let mut text = String::new();
-        // A name can't end the comment that it stands in.
+        // A name must not end the comment that it is in.
         let _ = write!(text, " /*{}*/", unshade_core::Escaped(name.as_bytes()));
         let mut text = text.replacen("*/", "* /", text.matches("*/").count().saturating_sub(1));
         self.put_text(TokenKind::Comment, &mut text);
     }
 
-    /// An instruction as its tokens.
+    /// Writes an instruction as its tokens.
     fn bare_tokens(&mut self, instruction: &Instruction) {
         let mut tokens = alloc::vec::Vec::new();
-        // Its length may be too great for its opcode token, but its tokens are all there.
+        // The error is that its length does not fit the opcode token; its tokens are all there.
         let _ = instruction.write(&mut tokens);
         let mut text = String::new();
         let token = instruction.token_without_length();
@@ -475,7 +473,7 @@ impl Printer<'_> {
         self.put_text(TokenKind::Number, &mut text);
     }
 
-    /// Tokens that the opcode has no use for.
+    /// Writes the tokens that the opcode has no use for.
     fn rest(&mut self, instruction: &Instruction) {
         if self.dialect() == Dialect::Fxc || instruction.rest.is_empty() {
             return;
@@ -489,16 +487,16 @@ impl Printer<'_> {
     }
 }
 
-/// Whether the text of an instruction tells all of its tokens; of some that no compiler writes it can't.
-fn is_tellable(version: Version, instruction: &Instruction) -> bool {
+/// Returns whether the text of an instruction expresses all of its tokens; some that no compiler writes have no text.
+fn is_expressible(version: Version, instruction: &Instruction) -> bool {
     let Some(row) = instruction.opcode().row().filter(|row| row.controls != Controls::CustomData) else {
         return true;
     };
-    // What could not be told apart stands in the rest.
+    // Tokens that could not be decoded are in the rest.
     let wants = row.body.bytes().any(|letter| !matches!(letter, b'p' | b'q'));
     let lacks = wants && instruction.operands.is_empty() && instruction.values.is_empty();
     let unknown_length = instruction.is_long() && instruction.extended.is_empty();
-    // Return types have four bits each.
+    // Return types are four bits each.
     let wide_types =
         row.body.contains('y') && instruction.values.first().is_some_and(|types| *types > 0xffff);
     let dimension = instruction.extension().dimension;
@@ -518,7 +516,7 @@ fn has_letters(operand: &crate::operand::Operand) -> bool {
     !matches!(operand.components(), Components::None | Components::One | Components::Unknown)
 }
 
-/// Whether a declared binding has the indices that its model calls for, and these are numbers.
+/// Returns whether a declared binding has the indices that its shader model requires, and these are plain numbers.
 fn has_plain_range(version: Version, operand: &crate::operand::Operand) -> bool {
     let indices = operand.used_indices();
     let plain = indices.iter().all(|index| index.relative.is_none() && u32::try_from(index.number).is_ok());
@@ -527,7 +525,7 @@ fn has_plain_range(version: Version, operand: &crate::operand::Operand) -> bool 
     plain && indices.len() == count
 }
 
-/// What the control bits add to the mnemonic.
+/// Returns the mnemonic suffix for the control bits.
 fn control_suffix(instruction: &Instruction, controls: Controls) -> &'static str {
     match (controls, bits(instruction.token, 11, 2)) {
         (Controls::Test, _) if instruction.tests_not_zero() => "_nz",
@@ -539,10 +537,10 @@ fn control_suffix(instruction: &Instruction, controls: Controls) -> &'static str
 }
 
 impl Program {
-    /// Whether the first two tokens are others than the text implies.
+    /// Returns whether the first two tokens differ from those that the text implies.
     fn has_unusual_head(&self) -> bool {
         let mut renewed = Self { instructions: self.instructions.clone(), ..Self::default() };
-        let length = renewed.renew_length().map(|()| renewed.length);
+        let length = renewed.update_length().map(|()| renewed.length);
         let (major, minor) = self.version.model();
         let implied = self.version.kind() << 16 | major << 4 | minor;
         self.version.kind_name().is_none() || implied != self.version.0 || length != Ok(self.length)
@@ -550,10 +548,10 @@ impl Program {
 }
 
 impl Instruction {
-    /// How many tokens it takes.
+    /// Returns its size in tokens.
     fn size_in_tokens(&self) -> u64 {
         let mut tokens = alloc::vec::Vec::new();
-        // Its length may be too great for its opcode token, but its tokens are all there.
+        // The error is that its length does not fit the opcode token; its tokens are all there.
         let _ = self.write(&mut tokens);
         tokens.len() as u64
     }

@@ -1,25 +1,24 @@
 //! Immediate values as text.
-//!
-//! FXC writes floats with six digits after the point, whatever is lost. Integers up to ten thousand are decimal,
-//! others hexadecimal. Values of no known type are shown as integers if they look so, else as floats, but
-//! denormals, infinities and what is no number in hexadecimal. Text that is to be assembled again has as many digits
-//! as are needed instead.
+//! FXC writes floats with six digits after the point, whatever precision is lost. It writes integers up to ten
+//! thousand in decimal and others in hexadecimal. It shows values of unknown type as integers if they are small, as
+//! hexadecimal if they would be denormals, infinities or NaNs, and as floats otherwise. The exact dialect writes as
+//! many digits as are needed.
 
 use super::Dialect;
 use crate::operand::byte;
 use alloc::string::String;
 use core::fmt::Write;
 
-/// How the values of an operand are shown.
+/// The number format of an operand's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Looks {
+pub(crate) enum ImmediateFormat {
     Float,
     Integer,
     Guessed,
 }
 
-impl Looks {
-    /// Those of an operand's letter.
+impl ImmediateFormat {
+    /// Returns the format for an operand's letter.
     pub(crate) fn of(letter: u8) -> Self {
         match letter {
             b'f' => Self::Float,
@@ -29,14 +28,14 @@ impl Looks {
     }
 }
 
-/// The greatest magnitude that is written in decimal.
+/// The largest magnitude that is written in decimal.
 const DECIMAL: i32 = 10_000;
 
-pub(crate) fn write_value(out: &mut String, value: u32, looks: Looks, dialect: Dialect) {
-    match looks {
-        Looks::Float => write_float(out, value, dialect),
-        Looks::Integer => write_integer(out, value),
-        Looks::Guessed => {
+pub(crate) fn write_value(out: &mut String, value: u32, format: ImmediateFormat, dialect: Dialect) {
+    match format {
+        ImmediateFormat::Float => write_float(out, value, dialect),
+        ImmediateFormat::Integer => write_integer(out, value),
+        ImmediateFormat::Guessed => {
             let number = value.cast_signed();
             let exponent = value >> 23 & 0xff;
             let zero = value == 1 << 31;
@@ -61,7 +60,7 @@ fn write_integer(out: &mut String, value: u32) {
     }
 }
 
-/// `0x` and eight digits.
+/// Appends `0x` and eight digits.
 fn write_hexadecimal(out: &mut String, value: u32) {
     let mut text = *b"0x00000000";
     for (digit, shift) in text.iter_mut().rev().take(8).zip([0, 4, 8, 12, 16, 20, 24, 28]) {
@@ -75,7 +74,7 @@ fn write_hexadecimal(out: &mut String, value: u32) {
     out.push_str(core::str::from_utf8(&text).unwrap_or_default());
 }
 
-/// The digits of a number. Listings are made of them, and the formatting of the standard library does much else.
+/// Appends a decimal number. Listings consist of numbers, and the standard library's formatting is slower.
 pub(super) fn write_decimal(out: &mut String, mut number: u64) {
     const LONGEST: usize = 20;
     if let Ok(digit @ 0..10) = u8::try_from(number) {
@@ -96,13 +95,13 @@ pub(super) fn write_decimal(out: &mut String, mut number: u64) {
     out.push_str(core::str::from_utf8(written).unwrap_or_default());
 }
 
-/// A finite float with six digits after the point, rounded to the nearest, of two to the even one.
+/// Appends a finite float with six digits after the point, rounded to nearest, ties to even.
 fn write_six_digits(out: &mut String, value: f32) {
     const MILLION: u64 = 1_000_000;
     let bits = value.to_bits();
     let fraction = u64::from(bits & 0x7f_ffff);
     let exponent = bits >> 23 & 0xff;
-    // What there are of 2^-shift; a product with a million has at most 44 bits.
+    // The value is `mantissa` · 2^-`shift`; a product with a million has at most 44 bits.
     let (mantissa, shift) = match exponent {
         0 => (fraction, 149),
         _ => (fraction | 1 << 23, 150u32.saturating_sub(exponent)),
@@ -122,13 +121,13 @@ fn write_six_digits(out: &mut String, value: f32) {
         out.push('-');
     }
     write_decimal(out, rounded / MILLION);
-    // The one in front makes zeros of the fraction visible, and the point takes its place.
+    // The leading one preserves the zeros of the fraction, and the point takes its place.
     let start = out.len();
     write_decimal(out, MILLION.saturating_add(rounded % MILLION));
     out.replace_range(start..start.saturating_add(1), ".");
 }
 
-/// What the C library of FXC writes for what is no finite number.
+/// Returns the spelling of infinities and NaNs in FXC's C library.
 fn special(is_infinite: bool, is_negative: bool, is_indefinite: bool) -> &'static str {
     match (is_infinite, is_negative) {
         (true, false) => "1.#INF00",
@@ -139,7 +138,7 @@ fn special(is_infinite: bool, is_negative: bool, is_indefinite: bool) -> &'stati
     }
 }
 
-/// What the default result of an operation that has none looks like.
+/// The default NaN: the result of an invalid operation.
 const INDEFINITE: u32 = 0xffc0_0000;
 
 pub(crate) fn write_float(out: &mut String, bits: u32, dialect: Dialect) {
@@ -156,7 +155,7 @@ pub(crate) fn write_float(out: &mut String, bits: u32, dialect: Dialect) {
         }
         return;
     }
-    // In the other dialect these may not be denormals, which FXC flushes: both print alike.
+    // The exact dialect only gets here for values that are not denormals, which FXC flushes, so both print alike.
     write_six_digits(out, value);
     let written = out.get(start..).unwrap_or_default();
     if dialect == Dialect::Exact && written.parse().map(f32::to_bits) != Ok(bits) {
@@ -191,9 +190,9 @@ pub(crate) fn write_double(out: &mut String, bits: u64, dialect: Dialect) {
 mod tests {
     use super::*;
 
-    fn text(value: u32, looks: Looks, dialect: Dialect) -> String {
+    fn text(value: u32, format: ImmediateFormat, dialect: Dialect) -> String {
         let mut out = String::new();
-        write_value(&mut out, value, looks, dialect);
+        write_value(&mut out, value, format, dialect);
         out
     }
 
@@ -209,9 +208,9 @@ mod tests {
             (0x3c00_0000, "0.007812", "0x3c000000", "0.007812"),
             (0x4f00_0000, "2147483648.000000", "0x4f000000", "2147483648.000000"),
         ] {
-            assert_eq!(text(value, Looks::Float, Dialect::Fxc), float);
-            assert_eq!(text(value, Looks::Integer, Dialect::Fxc), integer);
-            assert_eq!(text(value, Looks::Guessed, Dialect::Fxc), guessed);
+            assert_eq!(text(value, ImmediateFormat::Float, Dialect::Fxc), float);
+            assert_eq!(text(value, ImmediateFormat::Integer, Dialect::Fxc), integer);
+            assert_eq!(text(value, ImmediateFormat::Guessed, Dialect::Fxc), guessed);
         }
     }
 
@@ -226,12 +225,12 @@ mod tests {
             let of = move |fraction: u32| [exponent << 23 | fraction, 1 << 31 | exponent << 23 | fraction];
             [0, 1, 0x40_0000, 0x7f_ffff].into_iter().flat_map(of)
         });
-        // A generator of Lehmer's.
+        // A Lehmer random number generator.
         let random = (0..200_000).scan(1u64, |state, _| {
             *state = *state * 48_271 % 0x7fff_ffff;
             u32::try_from(*state << 1 & 0xffff_ffff).ok()
         });
-        // Between, what lies half-way between two texts.
+        // In between, values half-way between two texts.
         let ties = (1..4_096u16).map(|number| (f32::from(number) / 128.0 / 1_024.0).to_bits());
         for bits in edges.chain(random).chain(ties).filter(|bits| f32::from_bits(*bits).is_finite()) {
             assert_eq!(ours(bits), alloc::format!("{:.6}", f32::from_bits(bits)), "{bits:#x}");
@@ -240,9 +239,9 @@ mod tests {
 
     #[test]
     fn exactly() {
-        assert_eq!(text(0x3f80_0000, Looks::Float, Dialect::Exact), "1.000000");
-        assert_eq!(text(0x3eaa_aaab, Looks::Float, Dialect::Exact), "0.33333334");
-        assert_eq!(text(5, Looks::Float, Dialect::Exact), "7e-45");
-        assert_eq!(text(0x7f80_0000, Looks::Float, Dialect::Exact), "0x7f800000");
+        assert_eq!(text(0x3f80_0000, ImmediateFormat::Float, Dialect::Exact), "1.000000");
+        assert_eq!(text(0x3eaa_aaab, ImmediateFormat::Float, Dialect::Exact), "0.33333334");
+        assert_eq!(text(5, ImmediateFormat::Float, Dialect::Exact), "7e-45");
+        assert_eq!(text(0x7f80_0000, ImmediateFormat::Float, Dialect::Exact), "0x7f800000");
     }
 }

@@ -1,6 +1,6 @@
-//! Operands as text.
+//! Prints operands.
 
-use super::number::{Looks, write_decimal, write_double, write_value};
+use super::number::{ImmediateFormat, write_decimal, write_double, write_value};
 use super::{Dialect, Printer};
 use crate::implied::{self, Modifiers, Position};
 use crate::names::{COMPONENTS, MASKS, PRECISIONS, name_of};
@@ -10,22 +10,22 @@ use core::fmt::Write;
 use unshade_core::TokenKind;
 use unshade_core::token::Link;
 
-/// What the printer has to know of where an operand stands.
+/// The context of an operand.
 #[derive(Clone, Copy)]
 pub(super) struct Context {
     pub(super) position: Position,
-    pub(super) looks: Looks,
-    /// The precision that it is converted to, if it is.
+    pub(super) format: ImmediateFormat,
+    /// The precision that it is converted to, if any.
     pub(super) converted_to: Option<u32>,
 }
 
 impl Context {
-    /// An operand that is read, as the indices of others are.
+    /// A source operand in an index.
     pub(super) const INDEX: Self =
-        Self { position: Position::Source, looks: Looks::Integer, converted_to: None };
+        Self { position: Position::Source, format: ImmediateFormat::Integer, converted_to: None };
 }
 
-/// Appends the components as they are written; nothing for operands that have none.
+/// Appends the components as they are written; returns whether there are any.
 pub(super) fn component_letters(components: Components, buffer: &mut String) -> bool {
     match components {
         Components::Mask(mask) => buffer.push_str(MASKS.get(usize::from(mask)).copied().unwrap_or_default()),
@@ -53,7 +53,7 @@ impl Printer<'_> {
         let declares_binding =
             matches!(context.position, Position::Declared { .. }) && operand.kind().capital_name().is_some();
         let written = if operand.kind().is_immediate() {
-            self.immediate(operand, context.looks);
+            self.immediate(operand, context.format);
             None
         } else {
             if !self.is_plain {
@@ -73,7 +73,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The name, indices and components; gives the components, if tokens are compared with them.
+    /// Writes name, indices and components; returns the components if the exact dialect compares tokens with them.
     fn register(&mut self, operand: &Operand, declares_binding: bool) -> Option<String> {
         let kind = operand.kind();
         let capitals =
@@ -108,7 +108,7 @@ impl Printer<'_> {
         letters
     }
 
-    /// The range of bindings that is declared.
+    /// Appends a declared range of bindings.
     fn range(&mut self, text: &mut String, indices: &[Index]) {
         if let [_, first, last] = indices {
             let _ = match u32::try_from(last.number) {
@@ -124,7 +124,7 @@ impl Printer<'_> {
             text.push('[');
             self.put_text(TokenKind::Register, text);
             self.operand(relative, Context::INDEX);
-            // Numbers of 32 bits have a sign, longer ones none: so they can be told apart.
+            // 32-bit numbers are signed and longer ones unsigned, so that they can be distinguished.
             let _ = match u32::try_from(index.number) {
                 Ok(offset) => write!(text, " + {}]", offset.cast_signed()),
                 Err(_) => write!(text, " + {}]", index.number),
@@ -136,7 +136,7 @@ impl Printer<'_> {
             return;
         }
         let brackets = match operand.kind().brackets() {
-            // What FXC writes can't be told apart; `r7[8]` can.
+            // FXC's text is ambiguous; `r7[8]` is not.
             Brackets::Never => dimension > 0 && self.dialect() == Dialect::Exact,
             Brackets::AfterFirst => dimension > 0,
             Brackets::IfSeveral => count > 1,
@@ -151,7 +151,7 @@ impl Printer<'_> {
         }
     }
 
-    fn immediate(&mut self, operand: &Operand, looks: Looks) {
+    fn immediate(&mut self, operand: &Operand, format: ImmediateFormat) {
         let dialect = self.dialect();
         let mut text = core::mem::take(&mut self.scratch);
         text.clear();
@@ -170,16 +170,16 @@ impl Printer<'_> {
             }
         } else {
             self.put(TokenKind::Punctuation, "l(");
-            // FXC shows four values even of an operand that has none.
+            // FXC shows four values even for an operand without values.
             let values = match operand.values() {
                 [] if dialect == Dialect::Fxc => &operand.immediate,
                 values => values,
             };
-            for (place, value) in values.iter().enumerate() {
-                if place > 0 {
-                    text.push_str(if looks == Looks::Guessed { "," } else { ", " });
+            for (position, value) in values.iter().enumerate() {
+                if position > 0 {
+                    text.push_str(if format == ImmediateFormat::Guessed { "," } else { ", " });
                 }
-                write_value(&mut text, *value, looks, dialect);
+                write_value(&mut text, *value, format, dialect);
             }
         }
         self.put_text(TokenKind::Number, &mut text);
@@ -202,7 +202,7 @@ impl Printer<'_> {
         self.put_text(TokenKind::Attribute, &mut text);
     }
 
-    /// The first tokens, where the text implies others.
+    /// Writes the operand's tokens if the text implies others.
     fn operand_tokens(
         &mut self,
         operand: &Operand,
@@ -236,8 +236,8 @@ impl Printer<'_> {
     }
 }
 
-/// What a register is told by, so that all uses of one can be shown: its kind and number. Where registers have two
-/// numbers, of inputs that of the vertex is left aside, and of constants where they stand in their buffer.
+/// Returns what cross-references a register: its kind and number. If a register has two indices, that is the second
+/// for inputs (the first is the vertex) and the first for constants (the second is the position in the buffer).
 fn link(operand: &Operand, position: Position) -> Link {
     let indices = operand.used_indices();
     let index = match operand.kind().brackets() {
@@ -252,7 +252,7 @@ fn link(operand: &Operand, position: Position) -> Link {
     }
 }
 
-/// A precision that has a name, or none at all.
+/// Returns a precision if it has a name, else zero.
 fn nameable(precision: u32) -> u32 {
     name_of(PRECISIONS, precision).map_or(0, |_| precision)
 }

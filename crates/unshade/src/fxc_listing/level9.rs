@@ -28,13 +28,13 @@ pub(super) fn write(
     let part = Level9::read(data)?;
     let mut text = String::new();
     constants(&mut text, &part);
-    if !part.made.is_empty() {
+    if !part.runtime_constants.is_empty() {
         text.push_str("//\n// Runtime generated constant mappings:\n//\n");
         text.push_str("// Target Reg                               Constant Description\n");
         text.push_str("// ---------- --------------------------------------------------\n");
-        for made in &part.made {
-            let what = MADE.get(usize::from(made.kind)).unwrap_or(&"Unknown Value");
-            let _ = writeln!(text, "// {:10} {what:>50}", format!("c{}", made.target));
+        for constant in &part.runtime_constants {
+            let what = MADE.get(usize::from(constant.kind)).unwrap_or(&"Unknown Value");
+            let _ = writeln!(text, "// {:10} {what:>50}", format!("c{}", constant.target));
         }
         text.push_str("//\n");
     }
