@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use unshade::program::Program;
+use unshade::nv_units::Nvidia;
 use unshade::view::nvidia::{NvidiaView, kernel_rows, kernels};
 use unshade_core::escape::is_plain;
 use unshade_core::outline::Coverage;
@@ -62,14 +62,14 @@ pub fn exercise(data: &[u8]) -> Vec<String> {
             return Vec::new();
         }
         entries(&fatbin);
-        (Program::Fatbin(fatbin), verify::fatbin(&fatbin))
+        (Nvidia::Fatbin(fatbin), verify::fatbin(&fatbin))
     } else if let Ok(cubin) = Cubin::read(reader) {
         functions(&cubin);
         let findings = verify::cubin(&cubin);
-        (Program::Cubin(cubin), findings)
+        (Nvidia::Cubin(cubin), findings)
     } else {
         let ptx = Ptx::new(reader);
-        (Program::Ptx(ptx), verify::ptx(&ptx))
+        (Nvidia::Ptx(ptx), verify::ptx(&ptx))
     };
     program.outline(&mut coverage);
     let mut faults = coverage.finish(reader.range().end);
@@ -114,7 +114,7 @@ fn functions(cubin: &Cubin<'_>) {
 }
 
 /// What the program shows.
-fn views(program: &Program<'_>) {
+fn views(program: &Nvidia<'_>) {
     let mut diagnostics = Diagnostics::new();
     let _ = NvidiaView::new(program, &mut diagnostics);
     let mut rows = 0;

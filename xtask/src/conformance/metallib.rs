@@ -15,7 +15,7 @@ use unshade::load_check::{self, LibraryFacts, Outcome};
 use unshade::metallib::tag::Tags;
 use unshade::metallib::verify::Check;
 use unshade::metallib::{Library, Universal};
-use unshade::program::Program;
+use unshade::opened::Opened;
 
 use crate::{corpus, sh};
 
@@ -81,11 +81,11 @@ pub(crate) fn collect() -> Result<Vec<PathBuf>> {
 }
 
 /// Opens what [`collect`] found.
-pub(crate) fn open(data: &[u8]) -> Result<Program<'_>, Error> {
+pub(crate) fn open(data: &[u8]) -> Result<Opened<'_>, Error> {
     if data.starts_with(&unshade::metallib::universal::MAGIC.to_be_bytes()) {
-        Universal::parse(data).map(Program::Universal)
+        Universal::parse(data).map(Opened::Universal)
     } else {
-        Library::parse(data).map(Program::Library)
+        Library::parse(data).map(Opened::Library)
     }
 }
 
@@ -111,7 +111,7 @@ fn read_file(path: &Path) -> Counts {
     counts
 }
 
-fn read_program(name: &str, program: &Program<'_>, size: u64, counts: &mut Counts) {
+fn read_program(name: &str, program: &Opened<'_>, size: u64, counts: &mut Counts) {
     let mut coverage = Coverage::starting_at(0);
     program.outline(&mut coverage);
     counts.unknown_bytes += coverage.unknown_bytes();
@@ -119,7 +119,7 @@ fn read_program(name: &str, program: &Program<'_>, size: u64, counts: &mut Count
         counts.faults.push(format!("{name}: {} bytes of unknown meaning", coverage.unknown_bytes()));
     }
     counts.faults.extend(coverage.finish(size).into_iter().map(|fault| format!("{name}: {fault}")));
-    counts.universal += u64::from(matches!(program, Program::Universal(_)));
+    counts.universal += u64::from(matches!(program, Opened::Universal(_)));
     let mut diagnostics = Diagnostics::new();
     for named in program.libraries(&mut diagnostics) {
         read_library(&named.library, &mut diagnostics, counts);

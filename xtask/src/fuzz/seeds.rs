@@ -16,6 +16,7 @@ use unshade::sass::isa;
 use unshade::sass::listing::Function;
 use unshade::sass::table::Isa;
 use unshade::sass_code::Code;
+use unshade::sass_listing::instruction_set;
 
 use crate::sh;
 
@@ -152,7 +153,8 @@ fn bitcode(library: &Library<'_>) -> Vec<Vec<u8>> {
 fn of_cubin(file: &[u8], words: usize, part: fn(&'static Isa, &[u8]) -> Vec<u8>) -> Vec<Vec<u8>> {
     let mut diagnostics = Diagnostics::new();
     let Ok(cubin) = Cubin::read(Reader::new(file)) else { return Vec::new() };
-    let Some(code) = Code::new(&cubin, &mut diagnostics) else { return Vec::new() };
+    let Some(isa) = instruction_set(&cubin) else { return Vec::new() };
+    let code = Code::new(&cubin, isa);
     let isa = code.isa();
     let functions = code.functions(&|_| true, &mut diagnostics);
     let runs = functions.iter().flat_map(|function| function.bytes().chunks(words * isa.word_bytes));

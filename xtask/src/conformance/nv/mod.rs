@@ -25,6 +25,7 @@ use unshade::sass::control_flow::FunctionExit;
 use unshade::sass::isa;
 use unshade::sass::listing::Word;
 use unshade::sass_code::Code;
+use unshade::sass_listing::instruction_set;
 
 use self::oracle::{ElfText, Scratch, Tool};
 use crate::{corpus, sh};
@@ -236,7 +237,8 @@ impl Counts {
             return;
         }
         let mut diagnostics = Diagnostics::new();
-        let Some(code) = Code::new(cubin, &mut diagnostics) else { return };
+        let Some(isa) = instruction_set(cubin) else { return };
+        let code = Code::new(cubin, isa);
         for function in code.functions(&|_| true, &mut diagnostics) {
             let words = function.words();
             let row = self.code.entry(cubin.arch()).or_default();
