@@ -3,6 +3,9 @@
 //! | module | thing |
 //! |---|---|
 //! | [`bitstream`] | blocks, records and abbreviations |
+//! | [`outline`] | what every bit of a file is, also as `llvm-bcanalyzer` prints it |
+//! | [`facts`] | what a module says of itself, and its functions |
+//! | [`verify`] | whether a file is sound |
 //! | [`module`] | a module and what it declares |
 //! | [`types`], [`attributes`], [`constants`], [`metadata`], [`global`] | its tables |
 //! | [`body`], [`instruction`], [`value`] | the inside of a function |
@@ -37,6 +40,7 @@ macro_rules! readers {
 }
 
 readers! {
+    mod analyzer_names;
     pub mod attributes;
     pub mod bitstream;
     mod blocks;
@@ -46,6 +50,7 @@ readers! {
     pub mod control_flow;
     pub mod data_layout;
     pub mod debug_info;
+    pub mod facts;
     pub mod global;
     mod hash;
     pub mod ids;
@@ -53,12 +58,15 @@ readers! {
     pub mod metadata;
     mod md5;
     pub mod module;
+    pub mod outline;
+    mod sha1;
     pub mod source_map;
     pub mod statistics;
     pub mod summary;
     pub mod types;
     pub mod uses;
     pub mod value;
+    pub mod verify;
 }
 
 mod attribute_names;

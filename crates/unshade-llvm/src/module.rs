@@ -30,8 +30,14 @@ pub struct Module<'a> {
     /// Where the module's block stands in the stream, in bits.
     position: usize,
     abbreviations: Abbreviations,
+    /// Where the module starts in the stream, in bits: its identification block, if it has one.
+    pub(crate) start: usize,
     /// What wrote the file, from its identification block; empty if there is none.
     pub producer: Vec<u8>,
+    /// The generation of the format, from its identification block; LLVM refuses all but 0.
+    pub epoch: Option<u64>,
+    /// The hash that the module states of itself: the SHA-1 of its block and of the names in it.
+    pub hash: Option<[u32; 5]>,
     /// The version of the module's records: from 1 on operands are relative, from 2 on names are in a table.
     pub version: u32,
     /// The target triple.
@@ -80,7 +86,11 @@ pub struct Module<'a> {
     pub(crate) extra: Vec<Value>,
     /// Where what its summary is read from stands.
     pub(crate) summary_parts: crate::summary::Parts,
-    /// The string table.
+    /// The string table, if the stream has one.
+    pub(crate) string_table: Option<Blob<'a>>,
+    /// The table of symbols for linkers, if the stream has one for its modules.
+    pub(crate) symbol_table: Option<Blob<'a>>,
+    /// The bytes of the string table.
     pub(crate) strings: &'a [u8],
     /// What was wrong.
     pub diagnostics: Diagnostics,
@@ -156,9 +166,18 @@ impl<'a> Module<'a> {
     }
 
     fn read(stream: &'a [u8], base: u64, found: Found<'a>) -> Result<Self> {
-        let strings = found.strings.unwrap_or_default();
-        let (producer, position) = (found.producer, found.position);
-        let mut module = Self { stream, base, producer, strings, position, ..Self::default() };
+        let mut module = Self {
+            stream,
+            base,
+            position: found.position,
+            start: found.start,
+            producer: found.producer,
+            epoch: found.epoch,
+            strings: found.strings.map(|strings| strings.bytes).unwrap_or_default(),
+            string_table: found.strings,
+            symbol_table: found.symbols,
+            ..Self::default()
+        };
         let mut cursor = module.cursor_at_module();
         cursor.enter_block(blocks::MODULE)?;
         let read = module.read_module(&mut cursor);
@@ -293,6 +312,7 @@ impl<'a> Module<'a> {
             code::COMDAT => self.take_comdat(values),
             code::HASH => {
                 self.summary_parts.set_hash(values);
+                self.hash = Some(crate::summary::hash_of(values));
                 Some(())
             }
             // Libraries to link, positions of tables: nothing that is printed.
@@ -553,6 +573,18 @@ impl<'a> Module<'a> {
         }
     }
 
+    /// The value of a module flag, such as `Dwarf Version`, if it is an integer.
+    pub fn flag(&self, name: &[u8]) -> Option<u64> {
+        self.named(b"llvm.module.flags").iter().find_map(|&flag| {
+            let mut operands = self.node_operands(flag).skip(1);
+            let (key, value) = (operands.next()??, operands.next()??);
+            match self.metadata.get(value)? {
+                Metadata::Value { value, .. } if self.metadata_string(key)? == name => self.integer(None, value),
+                _ => None,
+            }
+        })
+    }
+
     /// What compiled the module, from `!llvm.ident`.
     pub fn ident(&self) -> Option<&[u8]> {
         let &node = self.named(b"llvm.ident").first()?;
@@ -573,8 +605,19 @@ pub struct Modules<'a> {
 #[derive(Clone, Debug)]
 struct Found<'a> {
     position: usize,
+    start: usize,
     producer: Vec<u8>,
-    strings: Option<&'a [u8]>,
+    epoch: Option<u64>,
+    strings: Option<Blob<'a>>,
+    symbols: Option<Blob<'a>>,
+}
+
+/// The content of a block that is one blob.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blob<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Its file offset.
+    pub(crate) offset: u64,
 }
 
 impl<'a> Modules<'a> {
@@ -585,8 +628,10 @@ impl<'a> Modules<'a> {
         let stream = bytes.get(range).unwrap_or_default();
         let mut cursor = Cursor::new(stream, base);
         let mut found: Vec<Found<'a>> = Vec::new();
-        let mut producer = Vec::new();
+        let mut identification = None;
+        let mut symbols = None;
         while !cursor.at_end() {
+            let at = cursor.position();
             let block = match cursor.advance_entry() {
                 Ok(Entry::Block(block)) => block,
                 // Padding, or a damaged tail: what was found before it stands.
@@ -599,16 +644,23 @@ impl<'a> Modules<'a> {
             };
             let outcome = match block {
                 blocks::MODULE => {
+                    let Identification { start, producer, epoch } =
+                        identification.take().unwrap_or(Identification { start: at, ..Default::default() });
                     let position = cursor.position();
-                    found.push(Found { position, producer: core::mem::take(&mut producer), strings: None });
+                    found.push(Found { position, start, producer, epoch, strings: None, symbols: None });
                     cursor.skip_block()
                 }
-                blocks::STRTAB => read_strings(&mut cursor).map(|strings| {
+                blocks::STRTAB => read_blob(&mut cursor, blocks::STRTAB).map(|strings| {
                     for module in found.iter_mut().rev().take_while(|module| module.strings.is_none()) {
                         module.strings = Some(strings);
+                        module.symbols = symbols;
                     }
+                    symbols = None;
                 }),
-                blocks::IDENTIFICATION => read_identification(&mut cursor).map(|name| producer = name),
+                blocks::SYMTAB => read_blob(&mut cursor, blocks::SYMTAB).map(|blob| symbols = Some(blob)),
+                blocks::IDENTIFICATION => {
+                    read_identification(&mut cursor, at).map(|known| identification = Some(known))
+                }
                 _ => cursor.skip_block(),
             };
             match outcome {
@@ -639,25 +691,36 @@ impl<'a> Iterator for Modules<'a> {
 
 impl ExactSizeIterator for Modules<'_> {}
 
-fn read_strings<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
+/// Reads a block that holds a blob.
+fn read_blob<'a>(cursor: &mut Cursor<'a>, block: u32) -> Result<Blob<'a>> {
     let data = cursor.data();
-    let mut strings: &[u8] = &[];
-    for_records(cursor, blocks::STRTAB, |record| {
+    let mut blob = Blob { bytes: &[], offset: cursor.offset() };
+    let base = cursor.base();
+    for_records(cursor, block, |record| {
         if record.code == 1 {
-            strings = data.get(record.blob.clone()).unwrap_or_default();
+            blob.bytes = data.get(record.blob.clone()).unwrap_or_default();
+            blob.offset = base.saturating_add(record.blob.start as u64);
         }
     })?;
-    Ok(strings)
+    Ok(blob)
 }
 
-fn read_identification(cursor: &mut Cursor<'_>) -> Result<Vec<u8>> {
-    let mut producer = Vec::new();
-    for_records(cursor, blocks::IDENTIFICATION, |record| {
-        if record.code == 1 {
-            producer = text(&record.values);
-        }
+/// What an identification block says, and where it starts in the stream.
+#[derive(Default)]
+struct Identification {
+    start: usize,
+    producer: Vec<u8>,
+    epoch: Option<u64>,
+}
+
+fn read_identification(cursor: &mut Cursor<'_>, start: usize) -> Result<Identification> {
+    let mut identification = Identification { start, ..Identification::default() };
+    for_records(cursor, blocks::IDENTIFICATION, |record| match record.code {
+        1 => identification.producer = text(&record.values),
+        2 => identification.epoch = record.values.first().copied(),
+        _ => {}
     })?;
-    Ok(producer)
+    Ok(identification)
 }
 
 /// Calls `take` for every record of a block.

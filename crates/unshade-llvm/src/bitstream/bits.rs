@@ -6,7 +6,7 @@
 
 /// A position in the bits of a stream. Loops work on a copy of it, which stays in registers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BitReader<'a> {
+pub(crate) struct BitReader<'a> {
     data: &'a [u8],
     /// Bits that were loaded and not taken.
     window: u64,
@@ -17,17 +17,17 @@ pub(super) struct BitReader<'a> {
 }
 
 impl<'a> BitReader<'a> {
-    pub(super) fn new(data: &'a [u8], position: usize) -> Self {
+    pub(crate) fn new(data: &'a [u8], position: usize) -> Self {
         Self { data, window: 0, available: 0, next: position }
     }
 
-    pub(super) fn data(&self) -> &'a [u8] {
+    pub(crate) fn data(&self) -> &'a [u8] {
         self.data
     }
 
     /// The next bit's position, which is past the end if that many bits were read.
     #[inline(always)]
-    pub(super) fn position(&self) -> usize {
+    pub(crate) fn position(&self) -> usize {
         self.next.wrapping_sub(self.available as usize)
     }
 
@@ -39,18 +39,18 @@ impl<'a> BitReader<'a> {
 
     /// How many bits are left.
     #[inline(always)]
-    pub(super) fn remaining(&self) -> usize {
+    pub(crate) fn remaining(&self) -> usize {
         self.end().saturating_sub(self.position())
     }
 
     /// Whether bits past the end were read.
     #[inline(always)]
-    pub(super) fn overrun(&self) -> bool {
+    pub(crate) fn overrun(&self) -> bool {
         self.position() > self.end()
     }
 
     /// Goes to a bit, or to the end if it is not there.
-    pub(super) fn seek(&mut self, position: usize) {
+    pub(crate) fn seek(&mut self, position: usize) {
         *self = Self::new(self.data, position.min(self.end()));
     }
 
@@ -70,7 +70,7 @@ impl<'a> BitReader<'a> {
 
     /// A number of at most 57 bits.
     #[inline(always)]
-    pub(super) fn small(&mut self, width: u32) -> u64 {
+    pub(crate) fn small(&mut self, width: u32) -> u64 {
         if self.available < width {
             self.refill();
         }
@@ -82,7 +82,7 @@ impl<'a> BitReader<'a> {
 
     /// A number of at most 64 bits.
     #[inline(always)]
-    pub(super) fn fixed(&mut self, width: u32) -> u64 {
+    pub(crate) fn fixed(&mut self, width: u32) -> u64 {
         if width <= 57 {
             self.small(width)
         } else {
@@ -93,7 +93,7 @@ impl<'a> BitReader<'a> {
 
     /// A number in groups of `width` bits, at most 32, the top bit of each saying that another follows.
     #[inline(always)]
-    pub(super) fn variable(&mut self, width: u32) -> u64 {
+    pub(crate) fn variable(&mut self, width: u32) -> u64 {
         if width < 2 {
             // Width 0 is written for a literal zero; width 1 has no room for a value.
             self.small(width);
@@ -120,7 +120,7 @@ impl<'a> BitReader<'a> {
     }
 
     /// Goes on to a multiple of 32 bits.
-    pub(super) fn align(&mut self) {
+    pub(crate) fn align(&mut self) {
         // The last block of a stream of odd size may end where the padding is cut off.
         if !self.overrun() {
             self.seek(self.position().saturating_add(31) & !31);

@@ -12,10 +12,15 @@
 //!
 //! No length that a file claims is ever allocated before it was read.
 
+mod abbreviation;
 mod bits;
 
+pub use abbreviation::Abbreviations;
+pub(crate) use abbreviation::{Definition, Scalar, Tail};
+pub(crate) use bits::BitReader;
+
+use abbreviation::char6;
 use alloc::vec::Vec;
-use bits::BitReader;
 use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Result};
 
@@ -26,11 +31,6 @@ pub const WRAPPER_MAGIC: [u8; 4] = [0xDE, 0xC0, 0x17, 0x0B];
 
 /// The block that describes abbreviations of other blocks.
 const BLOCKINFO: u32 = 0;
-/// How many abbreviations a file may define in all: real files have a few dozen.
-const MAX_ABBREVIATIONS: usize = 1 << 16;
-/// How many operands one abbreviation may have.
-const MAX_ABBREVIATION_OPERANDS: u64 = 1 << 12;
-
 /// Where the stream of a file lies: after the wrapper, if there is one, and no longer than the wrapper says.
 ///
 /// # Errors
@@ -58,72 +58,6 @@ pub fn locate(bytes: &[u8], base: u64) -> Result<Range<usize>> {
             Err(Error::new(ErrorKind::BadMagic, base.saturating_add(start as u64), "no bitcode in the wrapper"))
         }
         None => Err(outside()),
-    }
-}
-
-/// An operand of an abbreviation that stands for one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scalar {
-    Literal(u64),
-    Fixed(u32),
-    Variable(u32),
-    Char6,
-}
-
-impl Scalar {
-    #[inline(always)]
-    fn read(self, bits: &mut BitReader<'_>) -> u64 {
-        match self {
-            Scalar::Literal(value) => value,
-            Scalar::Fixed(width) => bits.fixed(width),
-            Scalar::Variable(width) => bits.variable(width),
-            Scalar::Char6 => u64::from(char6(bits.small(6))),
-        }
-    }
-}
-
-/// An operand of an abbreviation.
-enum Operand {
-    Scalar(Scalar),
-    /// The operand after this one is the element.
-    Array,
-    Blob,
-}
-
-/// What may follow the scalars of an abbreviation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tail {
-    None,
-    Array(Scalar),
-    Blob,
-}
-
-/// One abbreviation: its scalars are a range of [`Abbreviations::scalars`].
-#[derive(Clone, Copy, Debug)]
-struct Definition {
-    start: u32,
-    end: u32,
-    tail: Tail,
-}
-
-/// All abbreviations that were met, and those that `BLOCKINFO` assigns to blocks.
-#[derive(Clone, Debug, Default)]
-pub struct Abbreviations {
-    scalars: Vec<Scalar>,
-    definitions: Vec<Definition>,
-    block_info: Vec<(u32, Vec<u32>)>,
-}
-
-impl Abbreviations {
-    fn of_block(&self, block: u32) -> &[u32] {
-        self.block_info.iter().find(|(id, _)| *id == block).map_or(&[], |(_, list)| list)
-    }
-
-    fn add_to_block(&mut self, block: u32, definition: u32) {
-        match self.block_info.iter_mut().find(|(id, _)| *id == block) {
-            Some((_, list)) => list.push(definition),
-            None => self.block_info.push((block, alloc::vec![definition])),
-        }
     }
 }
 
@@ -241,6 +175,22 @@ impl<'a> Cursor<'a> {
     /// The next bit's position.
     pub fn position(&self) -> usize {
         self.bits.position()
+    }
+
+    /// The file offset of the stream.
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The first bit of the record that [`Cursor::advance_entry`] announced.
+    pub(crate) fn record_position(&self) -> usize {
+        self.position().saturating_sub(self.width as usize)
+    }
+
+    /// The first bit of the block that [`Cursor::advance_entry`] announced, if its id is one of LLVM's.
+    pub(crate) fn block_position(&self) -> usize {
+        // The id takes eight bits.
+        self.record_position().saturating_sub(8)
     }
 
     /// The file offset of the byte that holds the next bit.
@@ -434,62 +384,9 @@ impl<'a> Cursor<'a> {
     }
 
     fn define_abbreviation(&mut self) -> Result<u32> {
-        let count = self.bits.variable(5);
-        if count > MAX_ABBREVIATION_OPERANDS || self.abbreviations.definitions.len() >= MAX_ABBREVIATIONS {
-            return Err(self.fault(ErrorKind::Limit, "too many abbreviations"));
-        }
-        if self.abbreviations.definitions.is_empty() {
-            // As many as most files have.
-            self.abbreviations.definitions.reserve(32);
-            self.abbreviations.scalars.reserve(96);
-        }
-        let position = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
-        let start = position(self.abbreviations.scalars.len());
-        let mut tail = Tail::None;
-        let mut left = count;
-        while left > 0 {
-            left = left.wrapping_sub(1);
-            match (self.operand()?, left) {
-                (Operand::Scalar(scalar), _) => self.abbreviations.scalars.push(scalar),
-                (Operand::Array, 1) => {
-                    left = 0;
-                    let Operand::Scalar(element) = self.operand()? else {
-                        return Err(self.fault(ErrorKind::BadValue, "array of arrays in an abbreviation"));
-                    };
-                    tail = Tail::Array(element);
-                }
-                (Operand::Blob, 0) => tail = Tail::Blob,
-                _ => return Err(self.fault(ErrorKind::BadValue, "array or blob that does not end an abbreviation")),
-            }
-        }
-        let end = position(self.abbreviations.scalars.len());
-        self.abbreviations.definitions.push(Definition { start, end, tail });
-        Ok(position(self.abbreviations.definitions.len().saturating_sub(1)))
-    }
-
-    /// One operand of an abbreviation that is being defined.
-    fn operand(&mut self) -> Result<Operand> {
-        let operand = if self.bits.fixed(1) == 1 {
-            Operand::Scalar(Scalar::Literal(self.bits.variable(8)))
-        } else {
-            match self.bits.fixed(3) {
-                1 => Operand::Scalar(Scalar::Fixed(self.width_of_operand(64)?)),
-                2 => Operand::Scalar(Scalar::Variable(self.width_of_operand(32)?)),
-                3 => Operand::Array,
-                4 => Operand::Scalar(Scalar::Char6),
-                5 => Operand::Blob,
-                _ => return Err(self.fault(ErrorKind::BadValue, "unknown encoding in an abbreviation")),
-            }
-        };
-        self.check()?;
-        Ok(operand)
-    }
-
-    fn width_of_operand(&mut self, most: u64) -> Result<u32> {
-        let width = self.bits.variable(5);
-        match u32::try_from(width) {
-            Ok(width_u32) if width <= most => Ok(width_u32),
-            _ => Err(self.fault(ErrorKind::BadValue, "operand of an abbreviation is too wide")),
+        match self.abbreviations.define(&mut self.bits) {
+            Ok(definition) => Ok(definition),
+            Err((kind, message)) => Err(self.fault(kind, message)),
         }
     }
 
@@ -522,11 +419,11 @@ impl<'a> Cursor<'a> {
     fn read_abbreviated(&mut self, id: u32, record: &mut Record) -> Result<()> {
         let index = usize::try_from(id).unwrap_or(usize::MAX).wrapping_sub(4);
         let abbreviations = &self.abbreviations;
-        let definition = self.current.get(index).and_then(|&at| abbreviations.definitions.get(at as usize));
-        let Some(&Definition { start, end, tail }) = definition else {
+        let definition = self.current.get(index).and_then(|&at| abbreviations.definition(at));
+        let Some(definition) = definition else {
             return Err(self.fault(ErrorKind::BadValue, "record with an unknown abbreviation"));
         };
-        let scalars = abbreviations.scalars.get(start as usize..end as usize).unwrap_or_default();
+        let (scalars, tail) = (abbreviations.scalars(definition), definition.tail);
         let mut bits = self.bits;
         match scalars.split_first() {
             Some((first, rest)) => {
@@ -578,12 +475,6 @@ impl<'a> Cursor<'a> {
         self.bits.align();
         self.check()
     }
-}
-
-/// The characters of a `char6`.
-fn char6(value: u64) -> u8 {
-    const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
-    LETTERS.get((value & 63) as usize).copied().unwrap_or(b'_')
 }
 
 #[cfg(test)]

@@ -38,7 +38,6 @@ use crate::attribute_names::Order;
 use crate::body::FunctionBody;
 use crate::data_layout::DataLayout;
 use crate::ids::TypeId;
-use crate::metadata::Metadata;
 use crate::module::Module;
 use crate::source_map::{Setting, SourceMap};
 use alloc::borrow::Cow;
@@ -58,6 +57,7 @@ use unshade_core::{Diagnostics, Error, ErrorKind, TokenKind, TokenSink};
 pub use links::Entity;
 pub use one_function::function;
 pub use single::{TypeNames, block_labels, dxil_operation, plain_constant};
+pub(crate) use text::push_name;
 
 /// Whose text is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -182,16 +182,7 @@ enum Bodies<'m, 'a> {
 /// Says that LLVM would drop debug info that is printed here, as its version is not the one of today.
 fn note_debug_version(module: &Module<'_>, findings: &mut Diagnostics) {
     const CURRENT: u64 = 3;
-    let version = module.named(b"llvm.module.flags").iter().find_map(|&flag| {
-        let mut operands = module.node_operands(flag).skip(1);
-        let (name, value) = (operands.next()??, operands.next()??);
-        match module.metadata.get(value)? {
-            Metadata::Value { value, .. } if module.metadata_string(name)? == b"Debug Info Version" => {
-                module.integer(None, value)
-            }
-            _ => None,
-        }
-    });
+    let version = module.flag(b"Debug Info Version");
     if let Some(version) = version.filter(|&version| version != CURRENT) {
         let error = Error::without_offset(ErrorKind::Unsupported, "debug info of a version that LLVM drops")
             .expected("3")
