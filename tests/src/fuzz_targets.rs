@@ -84,6 +84,42 @@ pub fn bitcode(data: &[u8]) {
     }
 }
 
+/// A bitcode file: an outline that names every bit once, the text of it, a check whose rules are known, and facts.
+pub fn bitcode_file(data: &[u8]) {
+    use unshade_core::outline::Coverage;
+    use unshade_core::{Diagnostics, Reader};
+    use unshade_llvm::facts::{ModuleFacts, Wrapper, functions};
+    use unshade_llvm::{outline, verify};
+    let mut diagnostics = Diagnostics::new();
+    let mut coverage = Coverage::starting_at(0x40);
+    let contents = outline::bitcode(Reader::at(data, 0x40), &mut coverage, &mut diagnostics);
+    assert!(coverage.unknown_bytes() == 0 || !diagnostics.is_empty(), "unknown bytes without a finding");
+    assert_eq!(coverage.own_bits(), 0, "bits that no field has");
+    let faults = coverage.finish(0x40 + data.len() as u64);
+    assert!(faults.is_empty(), "{faults:#?}");
+    assert_eq!(contents, outline::contents(Reader::at(data, 0x40)));
+    let mut text = String::new();
+    let mut analyzer = outline::Analyzer::new(&mut text);
+    outline::bitcode(Reader::new(data), &mut analyzer, &mut diagnostics);
+    analyzer.finish().expect("a string takes all text");
+    for finding in &verify::bitcode(Reader::new(data)) {
+        let known = verify::RULES.iter().any(|(rule, _)| *rule == finding.rule);
+        assert!(known || finding.rule.starts_with("llvm-"), "no such rule: {}", finding.rule);
+        assert!(finding.error.to_string().chars().all(unshade_core::escape::is_plain), "shown raw");
+    }
+    Wrapper::read(data);
+    for module in unshade_llvm::Module::parse_all(data, 0).into_iter().flatten().take(4).flatten() {
+        let facts = ModuleFacts::new(&module);
+        let list = functions(&module);
+        assert_eq!(facts.definitions + facts.declarations, list.len());
+        let mut body = unshade_llvm::FunctionBody::default();
+        for function in list.iter().filter(|function| function.body.is_some()).take(16) {
+            let size = unshade_llvm::facts::body_size(&module, function.index, &mut body);
+            assert!(size.is_ok(), "a body that is there can be read");
+        }
+    }
+}
+
 /// What follows from a module besides its text.
 fn analysis(module: &unshade_llvm::Module<'_>) {
     use unshade::view::{ControlFlowView, Tally};
@@ -601,6 +637,7 @@ pub const ALL: &[Target] = &[
     ("sources", sources),
     ("carve", carve),
     ("bitcode", bitcode),
+    ("bitcode_file", bitcode_file),
     ("dxcontainer", dxcontainer),
     ("dxil", dxil),
     ("psv0", psv0),

@@ -63,14 +63,37 @@ pub struct Field<'a> {
     pub value: Value<'a>,
     /// What the value means, in words; may be empty. Already safe to show.
     pub meaning: Cow<'a, str>,
-    /// The bytes of the file.
+    /// The bytes of the file. Where [`Field::bits`] is set, those that hold its bits: neighbours may share a byte.
     pub range: Range<u64>,
+    /// The bits of the file, where the field is not made of whole bytes: bit 0 is the least significant one of byte 0.
+    pub bits: Option<Range<u64>>,
 }
 
 impl<'a> Field<'a> {
     /// A field without a meaning in words.
     pub fn new(name: impl Into<Cow<'a, str>>, value: Value<'a>, range: Range<u64>) -> Self {
-        Self { name: name.into(), value, meaning: Cow::Borrowed(""), range }
+        Self { name: name.into(), value, meaning: Cow::Borrowed(""), range, bits: None }
+    }
+
+    /// A field without a meaning in words that is made of bits. Its range is that of the bytes that hold them; the range
+    /// of a field of no bits is empty.
+    ///
+    /// ```
+    /// use unshade_core::{Field, Value};
+    ///
+    /// assert_eq!(Field::of_bits("width", Value::Number(3), 30..34).range, 3..5);
+    /// assert_eq!(Field::of_bits("literal", Value::Number(1), 34..34).range, 4..4);
+    /// ```
+    pub fn of_bits(name: impl Into<Cow<'a, str>>, value: Value<'a>, bits: Range<u64>) -> Self {
+        let start = bits.start >> 3;
+        let end = if bits.is_empty() { start } else { bits.end.div_ceil(8) };
+        Self { bits: Some(bits), ..Self::new(name, value, start..end) }
+    }
+
+    /// The bits of the field: [`Field::bits`], or those of its bytes.
+    pub fn bit_range(&self) -> Range<u64> {
+        let whole = || self.range.start.saturating_mul(8)..self.range.end.saturating_mul(8);
+        self.bits.clone().unwrap_or_else(whole)
     }
 
     /// A group, whose value is its children.
@@ -217,39 +240,65 @@ impl OutlineSink for TreeBuilder {
     }
 }
 
-/// Counts which bytes an outline attributes, without keeping the outline.
+/// Counts which bits an outline attributes, without keeping the outline.
 ///
 /// It holds the *top-level* promise that a dump makes: the roots follow each other without a gap or an overlap, and
-/// children lie inside of their parents in order.
+/// children lie inside of their parents in order. [`Coverage::own_bits`] counts what of a parent no child covers, for
+/// formats of which nothing may be left over.
 #[derive(Debug, Default)]
 pub struct Coverage {
-    /// End of the last sibling at each open level, and the end of the level's parent.
-    levels: Vec<(u64, u64)>,
-    /// Where the next root has to start.
+    levels: Vec<Level>,
+    /// The bit at which the next root has to start.
     next: u64,
-    /// Bytes in fields whose name is [`UNKNOWN`].
+    /// Bits in fields whose name is [`UNKNOWN`].
     unknown: u64,
+    /// Bits of parents outside of their children.
+    own: u64,
     faults: Vec<String>,
+}
+
+/// An open field. All positions are in bits.
+#[derive(Debug)]
+struct Level {
+    /// The end of the last child; the start of the field if it has none.
+    previous: u64,
+    end: u64,
+    /// Bits between children.
+    gaps: u64,
+    has_children: bool,
 }
 
 /// The name of a field that nobody has described.
 pub const UNKNOWN: &str = "unknown";
 
+/// A position in bits as a byte and, where it is inside of one, the bit.
+fn place(bit: u64) -> String {
+    match bit & 7 {
+        0 => format!("{:#x}", bit >> 3),
+        inside => format!("{:#x} bit {inside}", bit >> 3),
+    }
+}
+
 impl Coverage {
     /// Starts at the file offset where the outline has to begin.
     pub fn starting_at(offset: u64) -> Self {
-        Self { next: offset, ..Self::default() }
+        Self { next: offset.saturating_mul(8), ..Self::default() }
     }
 
-    /// How many bytes were attributed to fields named [`UNKNOWN`].
+    /// Number of bytes in fields named [`UNKNOWN`]; parts of a byte count as one in all.
     pub fn unknown_bytes(&self) -> u64 {
-        self.unknown
+        self.unknown.div_ceil(8)
+    }
+
+    /// Number of bits that belong to a field with children and to none of the children.
+    pub fn own_bits(&self) -> u64 {
+        self.own
     }
 
     /// Gaps, overlaps and fields outside of their parent, in words, if `end` is where the file ends. Empty is right.
     pub fn finish(mut self, end: u64) -> Vec<String> {
-        if self.next != end {
-            self.fault(format!("outline ends at {:#x}, the file at {end:#x}", self.next));
+        if self.next != end.saturating_mul(8) {
+            self.fault(format!("outline ends at {}, the file at {end:#x}", place(self.next)));
         }
         self.faults
     }
@@ -263,37 +312,41 @@ impl Coverage {
 
 impl OutlineSink for Coverage {
     fn open(&mut self, field: Field<'_>) {
-        let Range { start, end } = field.range;
+        let Range { start, end } = field.bit_range();
         if field.name == UNKNOWN {
             self.unknown = self.unknown.saturating_add(end.saturating_sub(start));
         }
         match self.levels.last_mut() {
             None => {
                 if start != self.next {
-                    let next = self.next;
+                    let next = place(self.next);
+                    let start = place(start);
                     self.fault(format!(
-                        "{}: starts at {start:#x}, the one before it ended at {next:#x}",
+                        "{}: starts at {start}, the one before it ended at {next}",
                         field.name
                     ));
                 }
                 self.next = end;
             }
-            Some((previous, limit)) => {
-                let (at, limit) = (*previous, *limit);
-                *previous = end;
+            Some(parent) => {
+                let (at, limit) = (parent.previous, parent.end);
+                parent.gaps = parent.gaps.saturating_add(start.saturating_sub(at));
+                parent.has_children = true;
+                parent.previous = end;
                 if start < at || end > limit || start > end {
-                    self.fault(format!(
-                        "{}: {start:#x}..{end:#x} is not inside of {at:#x}..{limit:#x}",
-                        field.name
-                    ));
+                    let [start, end, at, limit] = [start, end, at, limit].map(place);
+                    self.fault(format!("{}: {start}..{end} is not inside of {at}..{limit}", field.name));
                 }
             }
         }
-        self.levels.push((start, end));
+        self.levels.push(Level { previous: start, end, gaps: 0, has_children: false });
     }
 
     fn close(&mut self) {
-        self.levels.pop();
+        if let Some(level) = self.levels.pop().filter(|level| level.has_children) {
+            let rest = level.end.saturating_sub(level.previous);
+            self.own = self.own.saturating_add(level.gaps).saturating_add(rest);
+        }
     }
 }
 
@@ -316,6 +369,24 @@ mod tests {
         assert_eq!(walk(&[(0, 3), (4, 8)], (2, 2)), 2);
         assert_eq!(walk(&[(0, 8)], (6, 9)), 1);
         assert_eq!(walk(&[(0, 7)], (6, 6)), 1);
+    }
+
+    #[test]
+    fn coverage_counts_bits() {
+        let walk = |children: &[(u64, u64)]| {
+            let mut coverage = Coverage::starting_at(1);
+            coverage.open(Field::group("root", 1..3));
+            for &(start, end) in children {
+                coverage.leaf(Field::of_bits("child", Value::None, start..end));
+            }
+            coverage.close();
+            (coverage.own_bits(), coverage.finish(3).len())
+        };
+        assert_eq!(walk(&[]), (0, 0));
+        assert_eq!(walk(&[(8, 11), (11, 11), (11, 24)]), (0, 0));
+        assert_eq!(walk(&[(8, 11), (12, 23)]), (2, 0));
+        assert_eq!(walk(&[(8, 12), (11, 24)]), (0, 1));
+        assert_eq!(walk(&[(8, 25)]), (0, 1));
     }
 
     #[test]

@@ -51,7 +51,7 @@ fn header(container: &Container<'_>, sink: &mut dyn OutlineSink) {
     let mut leaf = |name: Cow<'_, str>, value: Value<'_>, size: u64, meaning: Cow<'_, str>| {
         let range = at..at.saturating_add(size);
         at = range.end;
-        sink.leaf(Field { name, value, meaning, range });
+        sink.leaf(Field::new(name, value, range).meaning(meaning));
     };
     let digest = match header.digest.sign() {
         Some(sign) => sign,
@@ -116,12 +116,8 @@ fn emit(data: &Reader<'_>, mut spans: Vec<Span>, fault: Option<&str>, sink: &mut
         }
         rest(data, at..shown.start, None, sink);
         at = shown.start;
-        let field = Field {
-            name: span.name,
-            value: value(span.value, data, &shown),
-            meaning: span.meaning.into(),
-            range: shown.clone(),
-        };
+        let field =
+            Field::new(span.name, value(span.value, data, &shown), shown.clone()).meaning(span.meaning);
         if span.group {
             sink.open(field);
             open.push(shown.end);

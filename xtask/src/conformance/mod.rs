@@ -21,7 +21,7 @@ use anyhow::Result;
 #[command(
     after_help = "Files come from `cargo xtask corpus` and from the folder in UNSHADE_CORPUS. Of bitcode, the \
                         sets c and llvm-tests need `cargo xtask corpus --set c` and `--set llvm-tests`, clang-14 \
-                        and clang-19. Containers are compared with obj2yaml and yaml2obj 19, 22 and 24, as \
+                        and clang-19, and bitcode-dump needs llvm-bcanalyzer-19. Containers are compared with obj2yaml and yaml2obj 19, 22 and 24, as \
                         `yaml2obj-24` and so on, on PATH or in the folders of UNSHADE_LLVM_BIN; of nv, folders \
                         with cuobjdump come from UNSHADE_CUDA_TOOLS and PATH. What is not there is said and left \
                         out.\n\nExamples:\n  cargo xtask conformance metallib\n  cargo xtask conformance dx\n  \
@@ -50,6 +50,8 @@ pub(crate) struct Args {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
     Bitcode,
+    /// The outline of bitcode beside llvm-bcanalyzer.
+    BitcodeDump,
     /// C of NVIDIA's machine code.
     Decompile,
     /// Kernels of TensorFlow's and CNTK's in the emulator and as C.
@@ -74,6 +76,7 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<()> {
     match args.format {
         Format::Bitcode => bitcode::run(&args.set, args.sample),
+        Format::BitcodeDump => bitcode::dump::run(args.sample),
         Format::Decompile => decompile::run(args.sample, args.failures.as_deref()),
         Format::DecompileNvrtc => decompile::nvrtc::run(args.sample, args.failures.as_deref()),
         Format::DecompileRun => decompile::agree::run(args.sample, args.failures.as_deref()),

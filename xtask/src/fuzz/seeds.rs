@@ -38,10 +38,11 @@ const fn target(name: &'static str, parts: Parts, whole: bool) -> Target {
     Target { name, parts, whole }
 }
 
-const TARGETS: [Target; 12] = [
+const TARGETS: [Target; 13] = [
     target("reflection", |file| of_library(file, reflections), true),
     target("sources", |file| of_library(file, sources), true),
     target("bitcode", |file| of_library(file, bitcode), true),
+    target("bitcode_file", |file| of_library(file, bitcode), true),
     target("psv0", |file| of_container(file, b"PSV0"), false),
     target("rdat", |file| of_container(file, b"RDAT"), false),
     target("dxbc_tokens", token_programs, false),

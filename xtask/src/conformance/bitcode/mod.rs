@@ -6,13 +6,16 @@
 //! | [`oracle`] | the other programs, and the memory of what they said |
 //! | [`ours`] | our text, made where a panic or an endless loop does no harm |
 //! | [`mod@compare`] | one set beside one other program |
+//! | [`dump`], [`generated`] | the outline beside `llvm-bcanalyzer`, also of C that is generated |
 //! | [`server`] | running a program many times at the cost of one start |
 //! | [`report`] | the lines that are printed, and the bars |
 
 mod air;
 mod c_files;
 mod compare;
+pub(crate) mod dump;
 mod dxil;
+mod generated;
 mod llvm_tests;
 mod oracle;
 mod ours;
