@@ -1,5 +1,5 @@
-//! DXContainers and YAML that somebody made to do harm: each is refused or read, soon and in memory that is in proportion
-//! to it, and the fault is named.
+//! DXContainers and YAML that somebody made to do harm: each is refused or read, soon and in memory that is in
+//! proportion to it, and the fault is named.
 
 mod counting;
 
@@ -52,7 +52,7 @@ fn fixture(name: &str) -> Vec<u8> {
     found.unwrap_or_else(|| panic!("no fixture {name}")).data
 }
 
-/// A container of these parts.
+/// Returns a container of these parts.
 fn container(parts: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
     let mut file = DxFile::default();
     for (name, bytes) in parts {
@@ -69,7 +69,7 @@ fn get(data: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(data[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// Where the bytes of a part start.
+/// Returns where the bytes of a part start.
 fn part_start(data: &[u8], name: &[u8; 4]) -> usize {
     let container = Container::parse(data).expect("a sound container");
     container.find(name).expect("the part").offset as usize + 8
@@ -364,7 +364,7 @@ fn yaml_that_expands_or_names_what_is_impossible() {
             part("  - Name: ABCD\n    Size: many\n"),
             "line 6, column 11: wrong kind of value",
         ),
-        ("a part twice", part("  - Name: ABCD\n    Name: ABCD\n"), "line 6, column 5: key stands twice"),
+        ("a part twice", part("  - Name: ABCD\n    Name: ABCD\n"), "line 6, column 5: duplicate key"),
         (
             "an unknown key",
             part("  - Name: ABCD\n    Colour: red\n"),
@@ -376,7 +376,7 @@ fn yaml_that_expands_or_names_what_is_impossible() {
         (
             "a quote without an end",
             format!("Parts: \"{}", "a".repeat(1_000_000)),
-            "line 1, column 8: quote is not closed",
+            "line 1, column 8: unclosed quote",
         ),
     ] {
         let error =
