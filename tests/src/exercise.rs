@@ -139,7 +139,7 @@ pub fn reflection(reflection: &Reflection<'_>) {
 /// Decodes the payload of an `RBUF` that stands at `base` in a file, and returns the faults of its outline; `None` if
 /// it is no reflection.
 pub fn reflection_payload(data: &[u8], base: u64) -> Option<Vec<String>> {
-    let found = Reflection::parse(data, base).ok()?;
+    let found = Reflection::parse_at(data, base).ok()?;
     reflection(&found);
     let mut coverage = Coverage::starting_at(base);
     found.outline(&mut coverage, &mut Diagnostics::new());

@@ -1,9 +1,9 @@
 //! Every kind of edit of a Metal library, each held against every rule: our own check of the result finds nothing, what
 //! was not touched is the same, reflections decode, and the second reader, which shares nothing with ours, agrees.
 //!
-//! The tests run these on fixtures and on the real files at hand, `cargo xtask conformance metallib-write` on many more.
-//! Few real libraries have sources, reflections or install names. `Edit::prepare` gives one to those that have none, so
-//! that what is edited is made of real modules all the same.
+//! The tests run these on fixtures and on the real files at hand, `cargo xtask conformance metallib-write` on many
+//! more. Few real libraries have sources, reflections or install names. `Edit::prepare` gives one to those that have
+//! none, so that what is edited is made of real modules all the same.
 
 use crate::plain_reader::{self, PlainFunction, PlainLibrary};
 use std::borrow::Cow;
@@ -12,7 +12,7 @@ use std::ops::AddAssign;
 use unshade::build;
 use unshade_core::Severity;
 use unshade_metallib::edit::Strip;
-use unshade_metallib::file::{OwnedArchive, OwnedReflection, OwnedSources, SectionData, SourcePlace};
+use unshade_metallib::file::{OwnedArchive, OwnedReflection, OwnedSources, SectionData, SourceLocation};
 use unshade_metallib::reflection::schema::{self, NodeType, Version};
 use unshade_metallib::reflection::tables::{OwnedTable, Value};
 use unshade_metallib::reflection::{NodeId, NodeList};
@@ -90,7 +90,7 @@ pub const EDITS: &[Edit] = &[
 ];
 
 impl Subject {
-    /// A library to be edited.
+    /// Returns a library to be edited.
     ///
     /// # Panics
     /// If it is none, or breaks a rule.
@@ -104,7 +104,7 @@ impl Subject {
         LibraryFile::parse(&self.data).unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
-    /// The same library with what an edit needs.
+    /// Returns the same library with what an edit needs.
     fn prepared(&self, prepare: fn(&mut LibraryFile<'_>)) -> Self {
         let mut file = self.parse();
         prepare(&mut file);
@@ -131,7 +131,7 @@ impl Subject {
     }
 }
 
-/// What a check finds, but for notes.
+/// Returns what a check finds, but for notes.
 fn findings(data: &[u8]) -> Vec<String> {
     let library = Library::parse(data).expect("a library");
     let findings = verify::library(&library);
@@ -139,7 +139,7 @@ fn findings(data: &[u8]) -> Vec<String> {
     serious.map(|finding| format!("{}: {}", finding.rule, finding.error)).collect()
 }
 
-/// The functions of a library that were there before, by name.
+/// Returns the functions of a library that were there before, by name.
 fn by_name(library: &PlainLibrary) -> BTreeMap<&[u8], &PlainFunction> {
     library.functions.iter().map(|function| (function.name.as_slice(), function)).collect()
 }
@@ -390,7 +390,7 @@ fn add_sources(file: &mut LibraryFile<'_>) {
 fn add_debug_paths(file: &mut LibraryFile<'_>) {
     for (index, function) in file.functions.iter_mut().enumerate() {
         let path = Cow::Borrowed(&b"/src/scale.metal"[..]);
-        function.private.location = Some(SourcePlace { line: index as u32 + 1, path });
+        function.private.location = Some(SourceLocation { line: index as u32 + 1, path });
         function.private.dependencies = vec![Cow::Borrowed(b"/build/scale.air")];
     }
 }
