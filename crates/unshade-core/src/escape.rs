@@ -83,8 +83,8 @@ impl fmt::Debug for Escaped<'_> {
     }
 }
 
-/// Returns whether a character can be shown as it is: no control character, none that changes the direction of text,
-/// none that is invisible, no private use.
+/// Returns whether a character can be shown unescaped: not a control character, bidirectional control, invisible or
+/// private-use character.
 pub fn is_plain(c: char) -> bool {
     !c.is_control()
         && !matches!(u32::from(c),
