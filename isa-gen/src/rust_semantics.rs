@@ -1,4 +1,4 @@
-//! What operations do, as constants of `unshade-sass`.
+//! Generates the semantics of operations as constants of `unshade-sass`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -6,14 +6,14 @@ use std::fmt::Write;
 use crate::lower::{BACKEND, Code, NATIVE, Step, Value};
 use crate::model::Isa;
 
-/// The slot of tests of an instruction's form.
+/// The slot for tests of an instruction's form.
 const FORM: &str = "form";
 
 /// The slot of the modifier that pops the reconvergence stack.
 const JOIN: &str = "join";
 
-/// The slots that programs name, each once: the texts of every generation begin with them, so that a slot has the same number
-/// in all.
+/// Returns the distinct slots that programs use. The texts of every generation begin with them, so that a slot has the
+/// same number in all generations.
 pub(crate) fn slots(isa: &Isa) -> Vec<&str> {
     let mut slots = BTreeSet::from([FORM, JOIN]);
     isa.programs.iter().for_each(|program| steps_slots(&program.steps, &mut slots));
@@ -51,7 +51,7 @@ fn value_slot(value: &Value) -> Option<&str> {
     }
 }
 
-/// The module `semantics` of the generated tables.
+/// Generates the module `semantics`.
 pub fn semantics(isa: &Isa) -> String {
     let mut out = String::from(
         "// Written by `cargo xtask codegen` from isa/nvidia. Do not edit.\n\nuse crate::semantics::table::{Class, Code, \
@@ -65,7 +65,8 @@ pub fn semantics(isa: &Isa) -> String {
         "/// The slots that are named here by their number; the texts of each instruction set begin with these.\n\
          #[cfg(test)]\npub(crate) static SLOTS: [&str; {}] = {slots:?};\n\n\
          /// The number of the slot of tests of an instruction's form.\npub(crate) const FORM: u16 = {};\n\n\
-         /// The number of the slot of the modifier that pops the reconvergence stack.\npub(crate) const JOIN: u16 = {};\n",
+         /// The number of the slot of the modifier that pops the reconvergence stack.\npub(crate) const JOIN: u16 =
+         /// {};\n",
         slots.len(),
         number(FORM),
         number(JOIN),
@@ -108,7 +109,8 @@ pub fn semantics(isa: &Isa) -> String {
     out
 }
 
-/// Nested steps one after the other: a test says how many follow that are its own, and at their end how many to leave out.
+/// Flattens nested steps: a test has the number of steps in its body, and the body ends with the number of steps to
+/// skip.
 fn flatten(step: &Step, number: &impl Fn(&str) -> usize, out: &mut Vec<String>) {
     let nested = |steps: &[Step]| {
         let mut inner = Vec::new();

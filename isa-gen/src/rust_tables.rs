@@ -1,4 +1,4 @@
-//! The static tables of `unshade-sass`, as Rust source.
+//! Generates the static tables of `unshade-sass` as Rust source.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use crate::model::{Access, Bits, Encoding, Flow, Generation, Isa, Operand, Part,
 
 const HEAD: &str = "// Written by `cargo xtask codegen` from isa/nvidia. Do not edit.\n\n";
 
-/// The table of operations and of modifiers.
+/// Generates the tables of operations and modifiers.
 pub fn operations(isa: &Isa) -> String {
     let mut out = String::from(HEAD);
     out.push_str("use crate::table::{Flow, Modifier, Operation, Role};\n\n");
@@ -52,7 +52,7 @@ pub fn operations(isa: &Isa) -> String {
         out.push_str("] },\n");
     }
     out.push_str("];\n\n");
-    // The second of a pair that begins with the last of 255 registers is R256, which no chip has.
+    // A pair that begins with the last of 255 registers would include R256, which no chip has.
     let names: Vec<String> = (0..=256).map(|number| format!("\"R{number}\"")).collect();
     array(&mut out, "pub(crate) ", "REGISTERS", "&str", &names, 16);
     let numbers: Vec<String> = (0..256).map(|number| format!("\"{number:#x}\"")).collect();
@@ -60,8 +60,8 @@ pub fn operations(isa: &Isa) -> String {
     out
 }
 
-/// The number in the set that an operation declares of a value of the set that an encoding uses: by name, or else by
-/// spelling.
+/// Maps a value of the modifier used by an encoding to the value of the modifier declared by the operation, by name or
+/// otherwise by spelling. Returns its number.
 pub fn declared_number(isa: &Isa, declared: usize, bound: usize, value: usize) -> usize {
     if declared == bound {
         return value;
@@ -72,7 +72,7 @@ pub fn declared_number(isa: &Isa, declared: usize, bound: usize, value: usize) -
     by_name.or_else(|| values.iter().position(|other| other.spelling == entry.spelling)).unwrap_or(value)
 }
 
-/// The value that a modifier has where an encoding does not choose: the one that goes without saying, or the first.
+/// Returns the value of a modifier in encodings that do not select one: the value with an empty spelling, or the first.
 pub fn default_number(isa: &Isa, modifier: usize) -> usize {
     isa.modifiers[modifier]
         .values
@@ -81,7 +81,7 @@ pub fn default_number(isa: &Isa, modifier: usize) -> usize {
         .unwrap_or(0)
 }
 
-/// The first word that an operation prints.
+/// Returns the first word of an operation's text.
 pub fn mnemonic(operation: &crate::model::Operation) -> &str {
     let text = operation.forms.first().and_then(|form| {
         form.template.iter().find_map(|piece| match piece {
@@ -92,7 +92,7 @@ pub fn mnemonic(operation: &crate::model::Operation) -> &str {
     text.and_then(|text| text.split(['.', ' ', '[']).next()).unwrap_or(&operation.name)
 }
 
-/// The module of a generation.
+/// Generates the module of a generation.
 pub fn generation(isa: &Isa, generation: &Generation) -> String {
     let mut tables = Tables::new(isa);
     let encodings: Vec<String> =
@@ -150,7 +150,7 @@ fn array(out: &mut String, visible: &str, name: &str, ty: &str, entries: &[Strin
     out.push_str("];\n\n");
 }
 
-/// For each value of the index bits the encodings that may match, the more special first.
+/// Returns, for each value of the index bits, the encodings that may match, most specific first.
 fn buckets(generation: &Generation) -> (Vec<usize>, Vec<usize>) {
     let index = Bits { ranges: generation.index.clone(), ..Bits::default() };
     let mut by_bucket: Vec<Vec<usize>> = vec![Vec::new(); 1 << index.width()];
@@ -167,7 +167,7 @@ fn buckets(generation: &Generation) -> (Vec<usize>, Vec<usize>) {
     let mut seen: HashMap<Vec<usize>, usize> = HashMap::new();
     for mut list in by_bucket {
         list.sort_by_key(|number| core::cmp::Reverse(generation.encodings[*number].mask.count_ones()));
-        // Lists end with a mark, so that equal ones are kept once.
+        // Lists end with a marker, so that equal lists are stored once.
         let start = *seen.entry(list.clone()).or_insert_with(|| {
             let start = candidates.len();
             candidates.extend(&list);
@@ -179,14 +179,14 @@ fn buckets(generation: &Generation) -> (Vec<usize>, Vec<usize>) {
     (starts, candidates)
 }
 
-/// An array whose entries are written once, and lists of them that are written once.
+/// An array of distinct entries.
 #[derive(Default)]
-struct Shared {
+struct DistinctEntries {
     entries: Vec<String>,
     index: HashMap<String, usize>,
 }
 
-impl Shared {
+impl DistinctEntries {
     fn add(&mut self, entry: String) -> usize {
         let entries = &mut self.entries;
         *self.index.entry(entry).or_insert_with_key(|entry| {
@@ -196,15 +196,15 @@ impl Shared {
     }
 }
 
-/// Runs of an array that may be the same for several encodings.
+/// An array of sequences, in which equal sequences are stored once.
 #[derive(Default)]
-struct Runs {
+struct SharedSequences {
     entries: Vec<String>,
     index: HashMap<Vec<String>, usize>,
 }
 
-impl Runs {
-    /// Where the run begins, and its length, as the tables have it.
+impl SharedSequences {
+    /// Returns the start and length of the sequence, adding it if necessary.
     fn add(&mut self, run: Vec<String>) -> String {
         let length = run.len();
         let entries = &mut self.entries;
@@ -220,10 +220,10 @@ struct Tables<'a> {
     isa: &'a Isa,
     texts: Vec<String>,
     text_index: HashMap<String, usize>,
-    pieces: Runs,
-    lists: Runs,
-    fields: Shared,
-    operands: Shared,
+    pieces: SharedSequences,
+    lists: SharedSequences,
+    fields: DistinctEntries,
+    operands: DistinctEntries,
     orders: Vec<u16>,
     order_index: HashMap<Vec<u16>, usize>,
 }
@@ -234,10 +234,10 @@ impl<'a> Tables<'a> {
             isa,
             texts: Vec::new(),
             text_index: HashMap::new(),
-            pieces: Runs::default(),
-            lists: Runs::default(),
-            fields: Shared::default(),
-            operands: Shared::default(),
+            pieces: SharedSequences::default(),
+            lists: SharedSequences::default(),
+            fields: DistinctEntries::default(),
+            operands: DistinctEntries::default(),
             orders: Vec::new(),
             order_index: HashMap::new(),
         };
@@ -370,7 +370,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// The table of reference pages.
+/// Generates the table of reference pages.
 pub fn reference(pages: &[(String, String)]) -> String {
     let mut out = String::from(HEAD);
     let _ =
@@ -382,7 +382,7 @@ pub fn reference(pages: &[(String, String)]) -> String {
     out
 }
 
-/// The examples of a generation: `WORD ADDRESS TEXT` in hexadecimal, a line each.
+/// Generates the examples of a generation: one line `WORD ADDRESS TEXT` each, in hexadecimal.
 pub fn examples(generation: &Generation) -> String {
     let mut out = String::new();
     for example in generation.encodings.iter().flat_map(|encoding| &encoding.examples) {
