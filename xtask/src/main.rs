@@ -1,6 +1,7 @@
-//! The one entry to every check and development job of this repository: `cargo xtask COMMAND`.
+//! The single entry point for all checks and development tasks of this repository: `cargo xtask COMMAND`.
 //!
-//! One file (or folder) per command; [`sh`] holds what they share: finding the workspace, running programs.
+//! There is one file (or folder) per command; [`sh`] has shared functions for finding the workspace and running
+//! programs.
 
 mod bench;
 mod ci;
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Checks and development jobs of unshade.
+/// Checks and development tasks of unshade.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Cli {
@@ -26,21 +27,21 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure the program beside its peers, on the same input in turn.
+    /// Measure unshade, alternating with other programs on the same input.
     Bench(bench::Args),
     #[command(hide = true)]
     PeakMemory(bench::PeakMemoryArgs),
     /// Run every check: formatting, lints, documentation, tests.
     Ci(ci::Args),
-    /// Write what is made from the tables of instruction sets.
+    /// Generate files from the tables of instruction sets.
     Codegen(codegen::Args),
-    /// Compare what is read with what is known to be right, over every real file at hand.
+    /// Compare results with references, for every real file available.
     Conformance(conformance::Args),
-    /// Download and verify the public packages whose GPU programs the conformance run reads.
+    /// Download and verify the public packages with GPU programs for the conformance checks.
     Corpus(corpus::Args),
     /// Fuzz the parsers with coverage feedback, on the stable toolchain.
     Fuzz(fuzz::Args),
-    /// Put the page together for a static host, with the module that it runs.
+    /// Build the page and its WebAssembly module for a static host.
     Web(web::Args),
     /// Test the page of the Explorer in Chromium.
     WebTest(web_test::Args),

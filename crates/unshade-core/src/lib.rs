@@ -1,18 +1,18 @@
-//! What the format crates of `unshade` share, and no more:
+//! Types that all format crates of `unshade` share:
 //!
-//! | module | thing |
+//! | module | contents |
 //! |---|---|
 //! | [`reader`] | a cursor over bytes that knows its absolute file offset |
-//! | [`error`] | an error of one word: what, where, expected, found, what to do |
-//! | [`diagnostic`] | findings that do not stop a reader, with a severity and a rule's name |
+//! | [`error`] | a pointer-sized error: what, where, expected, found, what to do |
+//! | [`diagnostic`] | findings that do not stop a parser, with a severity and the name of a rule |
 //! | [`outline`] | the tree of fields of a file: name, value, meaning, byte range |
 //! | [`token`] | text as a stream of tokens, for plain text, colour, JSON and pages alike |
 //! | [`graph`] | directed graphs: dominators and loops |
 //! | [`yaml`] | documents as trees of nodes, and typed values in them |
-//! | [`bytes`] | text and bytes that are owned |
-//! | [`escape`] | showing names that come from files |
+//! | [`bytes`] | owned text and bytes of a file |
+//! | [`escape`] | escapes for names that come from files |
 //! | [`fourcc`] | four-character codes |
-//! | [`open_enum!`] | numbers with names, where a number without a name survives |
+//! | [`open_enum!`] | enumerations that keep values without a name |
 //!
 //! The crate is `no_std`, has no dependencies and no `unsafe`.
 #![no_std]

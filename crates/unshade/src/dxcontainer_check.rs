@@ -12,7 +12,6 @@
 use crate::disassembly::{TokenSource, has_token_program, token_programs};
 use crate::dxil::{DxilModule, EntryPoint, Resource, ResourceClass, SignatureElement, main_part};
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 use unshade_core::{Diagnostics, Error, ErrorKind, Escaped};
 use unshade_dxcontainer::container::Part;
 use unshade_dxcontainer::program::{ProgramHeader, ProgramVersion, bitcode};
@@ -125,7 +124,7 @@ impl<'c, 'a> Check<'c, 'a> {
         let expected: [Vec<Row>; 3] = entry.signatures.each_ref().map(|elements| rows_of_module(elements));
         for (name, expected) in SIGNATURES.iter().zip(expected) {
             let Some((part, PartData::Signature(found))) = self.part(name) else { continue };
-            if let Some(words) = difference(expected, rows_of_part(&found)) {
+            if let Some(words) = difference(expected, rows_of_part(&found), shown_row) {
                 self.differ("dx-signature", &part, "elements are not those of the module's signature", words);
             }
         }
@@ -146,11 +145,11 @@ impl<'c, 'a> Check<'c, 'a> {
         if let (Some(threads), Some(found), true) = (threads, psv0.info.threads, has_groups)
             && threads != found
         {
-            let words = [format!("{threads:?}"), format!("{found:?}")];
+            let words = [threads, found].map(|[x, y, z]| format!("{x} x {y} x {z}"));
             self.differ("dx-psv", &part, "threads of a group are not those of the module", words);
         }
         let expected = self.dxil.resources.iter().filter(|resource| resource.count != Some(0)).map(bound);
-        if let Some(words) = difference(expected.collect(), bound_by_psv0(&psv0)) {
+        if let Some(words) = difference(expected.collect(), bound_by_psv0(&psv0), shown_bound) {
             self.differ("dx-psv", &part, "resources are not those of the module", words);
         }
     }
@@ -246,13 +245,35 @@ fn bound_by_psv0(psv0: &Psv0) -> Vec<Bound> {
     psv0.resources.iter().map(bound).collect()
 }
 
-/// What is expected and what is found, in words, where they differ but for their order.
-fn difference<T: Ord + Debug>(mut expected: Vec<T>, mut found: Vec<T>) -> Option<[String; 2]> {
+/// Formats a row of a signature for messages.
+fn shown_row((name, index, stream, place): &Row) -> String {
+    let place = match place {
+        Some((register, mask)) => format!("register {register}, mask {mask:#x}"),
+        None => "no register".into(),
+    };
+    format!("{}{index} (stream {stream}, {place})", Escaped(name))
+}
+
+/// Formats the registers of a resource for messages.
+fn shown_bound((letter, space, first, last): &Bound) -> String {
+    match last {
+        &u32::MAX => format!("{letter}{first} and following in space {space}"),
+        last if last == first => format!("{letter}{first} in space {space}"),
+        last => format!("{letter}{first} to {letter}{last} in space {space}"),
+    }
+}
+
+/// Describes the first difference of two lists, ignoring order: what is expected, and what is found.
+fn difference<T: Ord>(
+    mut expected: Vec<T>,
+    mut found: Vec<T>,
+    shown: fn(&T) -> String,
+) -> Option<[String; 2]> {
     expected.sort();
     found.sort();
     let one = expected.iter().zip(&found).find(|(one, other)| one != other);
     match one {
-        Some((expected, found)) => Some([format!("{expected:?}"), format!("{found:?}")]),
+        Some((expected, found)) => Some([shown(expected), shown(found)]),
         None if expected.len() == found.len() => None,
         None => Some([expected.len(), found.len()].map(|count| count.to_string())),
     }
@@ -268,5 +289,27 @@ fn words(features: &FeatureInfo) -> String {
         format!("{:#x}", features.flags)
     } else {
         format!("{:#x} ({})", features.flags, known.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_readable() {
+        let row = |mask| vec![(b"SV_Position".to_vec(), 0, 0, Some((1, mask)))];
+        assert_eq!(
+            difference(row(0xf), row(0x7), shown_row).unwrap(),
+            [
+                "SV_Position0 (stream 0, register 1, mask 0xf)",
+                "SV_Position0 (stream 0, register 1, mask 0x7)"
+            ]
+        );
+        let bound = |last| vec![('t', 2, 3, last)];
+        assert_eq!(
+            difference(bound(5), bound(u32::MAX), shown_bound).unwrap(),
+            ["t3 to t5 in space 2", "t3 and following in space 2"]
+        );
     }
 }

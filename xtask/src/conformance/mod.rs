@@ -1,4 +1,4 @@
-//! `cargo xtask conformance FORMAT`: reads every real file at hand and prints counts; fails if one is not read right.
+//! `cargo xtask conformance FORMAT`: processes every real file available and prints counts; fails if a result is wrong.
 
 mod bitcode;
 mod decompile;
@@ -29,24 +29,24 @@ use anyhow::Result;
                         xtask conformance bitcode --set dxil --set c"
 )]
 pub(crate) struct Args {
-    /// What to read.
+    /// The format to check.
     #[arg(value_enum)]
     format: Format,
-    /// Compare only this set (bitcode); may be given several times [default: all].
+    /// Only compare this set (bitcode); may be repeated [default: all].
     #[arg(long, value_enum, value_name = "SET")]
     set: Vec<bitcode::Set>,
-    /// Compare only so many modules of a set (bitcode), kernels (emulate), or every N-th function (decompile).
+    /// Only compare this many modules per set (bitcode), kernels (emulate), or every N-th function (decompile).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
-    /// Make so many random cases (decompile-random) [default: 10000].
+    /// Number of random cases (decompile-random) [default: 10000].
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
-    /// Write what fails into this folder (decompile).
+    /// Write failures to this folder (decompile).
     #[arg(long, value_name = "DIR")]
     failures: Option<std::path::PathBuf>,
 }
 
-/// The formats that are compared.
+/// The checks.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Format {
     Bitcode,
@@ -54,16 +54,16 @@ enum Format {
     BitcodeDump,
     /// C of NVIDIA's machine code.
     Decompile,
-    /// Kernels of TensorFlow's and CNTK's in the emulator and as C.
+    /// Run kernels of TensorFlow and CNTK in the emulator and as C.
     DecompileRun,
-    /// C of kernels of TensorFlow's and CNTK's, compiled by NVRTC.
+    /// Decompile kernels of TensorFlow and CNTK and compile the C with NVRTC.
     DecompileNvrtc,
-    /// Random kernels in the emulator and as C.
+    /// Run random kernels in the emulator and as C.
     DecompileRandom,
     Dxbc,
     #[value(alias = "dx")]
     Dxcontainer,
-    /// Kernels of TensorFlow's, run for sm_30 and for sm_35.
+    /// Run kernels of TensorFlow for sm_30 and sm_35.
     Emulate,
     Metallib,
     MetallibWrite,

@@ -154,6 +154,7 @@ fn says_unknown(meaning: &str) -> bool {
     meaning.contains("(unknown)")
         || meaning.contains("nobody has described")
         || meaning.contains("not described")
+        || meaning.contains("undocumented")
 }
 
 impl Survey {

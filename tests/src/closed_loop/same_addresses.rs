@@ -1,7 +1,8 @@
-//! C of kernels, run on memory at the addresses that the emulator has it at, so that pointers are the same numbers:
-//! `cuda/cuda_case.h`.
+//! Runs the C of kernels on memory at the same addresses as in the emulator, so that pointers have the same values
+//! (`cuda/cuda_case.h`).
 //!
-//! Many kernels are one program. A kernel that crashes takes the program with it, so after a failure each is run by itself.
+//! Many kernels form one program. A crashing kernel crashes the whole program, so after a failure each kernel is run
+//! separately.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,69 +11,69 @@ use std::process::Command;
 
 use unshade_emulate::{Argument, DevicePointer, Grid};
 
-/// Memory: where each piece begins, and what is in it.
+/// Memory regions: the start and the contents of each.
 pub type Memory = Vec<(DevicePointer, Vec<u8>)>;
 
-/// A kernel as C, what it is given, and what has to come out.
+/// A kernel as C, its inputs, and the expected results.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Its name in the C.
+    /// The name in the C.
     pub name: String,
     /// The C.
     pub text: String,
     /// Blocks and threads.
     pub grid: Grid,
-    /// The memory before.
+    /// The memory before the run.
     pub before: Memory,
-    /// What it is called with.
+    /// The arguments.
     pub arguments: Vec<Argument>,
-    /// The memory afterwards, as the emulator has it.
+    /// The memory after the run in the emulator.
     pub after: Memory,
-    /// By so many units in the last place floats may differ.
+    /// Allowed difference of floats, in units in the last place.
     pub units: u64,
-    /// Whether what is at this offset of a piece of memory can be a float.
+    /// Whether the value at this offset of a memory region can be a float.
     pub is_float: fn(usize) -> bool,
 }
 
-/// How the C did.
+/// The result of running the C.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The same memory.
+    /// The memory is identical.
     Same,
-    /// The same but for the last bits of floats, or for which bits what is not a number has.
+    /// The memory is identical except for the last bits of floats, or the bits of NaNs.
     Near,
-    /// Another; what differs first, or why it could not be run.
+    /// The memory differs, or the C could not be run; the first difference, or the reason.
     Wrong(String),
 }
 
-/// A folder in which programs are compiled.
-pub struct Workshop {
+/// Compiles and runs programs in a folder.
+pub struct HostCompiler {
     folder: PathBuf,
     optimisation: &'static str,
 }
 
-impl Workshop {
-    /// Gets the headers ready. The folder has to be there.
+impl HostCompiler {
+    /// Precompiles the headers. The folder must exist.
     ///
     /// # Errors
-    /// If there is no g++, or the folder can't be written.
+    /// If there is no g++, or the folder can't be written to.
     pub fn new(folder: &Path, optimisation: &'static str) -> Result<Self, String> {
-        let workshop = Self { folder: folder.to_owned(), optimisation };
+        let compiler = Self { folder: folder.to_owned(), optimisation };
         for header in ["cuda_host.h", "cuda_case.h"] {
             let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda").join(header);
             fs::copy(from, folder.join(header)).map_err(|error| format!("{header}: {error}"))?;
         }
-        let mut command = workshop.compiler();
+        let mut command = compiler.command();
         command.args(["-x", "c++-header"]).arg(folder.join("cuda_case.h"));
         let output = command.arg("-o").arg(folder.join("cuda_case.h.gch")).output();
         match output {
-            Ok(output) if output.status.success() => Ok(workshop),
+            Ok(output) if output.status.success() => Ok(compiler),
             Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
             Err(error) => Err(format!("g++ is needed: {error}")),
         }
     }
 
-    fn compiler(&self) -> Command {
+    fn command(&self) -> Command {
         let mut command = Command::new("g++");
         command.args(["-std=c++14", self.optimisation, "-w", "-fwrapv", "-fno-strict-aliasing"]);
         command.args(["-frounding-math", "-ffp-contract=off", "-fno-math-errno"]);
@@ -82,50 +83,50 @@ impl Workshop {
         command
     }
 
-    /// Compiles kernels into one program, and runs and compares each; what the compiler refuses is left out and told.
-    /// `number` tells programs apart that are made at once.
+    /// Compiles kernels into one program, runs them and compares the results. Kernels that do not compile are left out
+    /// and reported. `number` distinguishes concurrent programs.
     pub fn run(&self, cases: &[Case], number: usize) -> Vec<Verdict> {
         let program = self.folder.join(format!("program{number}"));
         let mut verdicts: Vec<Option<Verdict>> = vec![None; cases.len()];
-        let left = |verdicts: &[Option<Verdict>]| -> Vec<usize> {
+        let pending = |verdicts: &[Option<Verdict>]| -> Vec<usize> {
             (0..cases.len()).filter(|index| verdicts.get(*index).is_some_and(Option::is_none)).collect()
         };
         loop {
-            let chosen = left(&verdicts);
+            let chosen = pending(&verdicts);
             let some: Vec<&Case> = chosen.iter().filter_map(|index| cases.get(*index)).collect();
             if some.is_empty() {
                 break;
             }
-            let refused = match self.compile(&some, &program) {
+            let errors = match self.compile(&some, &program) {
                 Ok(()) => {
                     for (index, verdict) in chosen.iter().zip(run_program(&some, &program)) {
                         verdicts[*index] = Some(verdict);
                     }
                     break;
                 }
-                Err(said) => said,
+                Err(errors) => errors,
             };
             let mut is_known = false;
-            for line in refused.lines().filter(|line| line.contains("error")) {
+            for line in errors.lines().filter(|line| line.contains("error")) {
                 let number =
                     line.strip_prefix('k').and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
                 if let Some(index) = number.and_then(|number| chosen.get(number))
                     && verdicts[*index].is_none()
                 {
-                    verdicts[*index] = Some(Verdict::Wrong(format!("g++ refuses it: {line}")));
+                    verdicts[*index] = Some(Verdict::Wrong(format!("g++ reports: {line}")));
                     is_known = true;
                 }
             }
             if !is_known {
                 for index in chosen {
-                    verdicts[index] = Some(Verdict::Wrong(format!("g++ fails: {refused}")));
+                    verdicts[index] = Some(Verdict::Wrong(format!("g++ fails: {errors}")));
                 }
             }
         }
         verdicts.into_iter().map(|verdict| verdict.unwrap_or(Verdict::Same)).collect()
     }
 
-    /// Makes a program, or tells what the compiler said.
+    /// Compiles a program. The error is the compiler's output.
     fn compile(&self, cases: &[&Case], program: &Path) -> Result<(), String> {
         let mut text = String::from("#include \"cuda_case.h\"\n");
         for (index, case) in cases.iter().enumerate() {
@@ -145,7 +146,7 @@ impl Workshop {
         );
         let source = program.with_extension("cpp");
         fs::write(&source, text).map_err(|error| error.to_string())?;
-        let mut command = self.compiler();
+        let mut command = self.command();
         let output = command.arg("-I").arg(&self.folder).arg(&source).arg("-o").arg(program).output();
         let output = output.map_err(|error| format!("g++ is needed: {error}"))?;
         if output.status.success() {
@@ -155,19 +156,19 @@ impl Workshop {
     }
 }
 
-/// Runs all kernels of a program; after a failure each by itself.
+/// Runs all kernels of a program; after a failure, each one separately.
 fn run_program(cases: &[&Case], program: &Path) -> Vec<Verdict> {
     if let Ok(verdicts) = run_some(cases, program, 0) {
         return verdicts;
     }
     let each = (0..).zip(cases).map(|(index, case)| match run_some(&[*case], program, index) {
         Ok(mut found) => found.pop().unwrap_or(Verdict::Same),
-        Err(said) => Verdict::Wrong(said),
+        Err(error) => Verdict::Wrong(error),
     });
     each.collect()
 }
 
-/// Runs cases that are kernels of a program from a number on.
+/// Runs the cases that are the kernels of a program from number `first`.
 fn run_some(cases: &[&Case], program: &Path, first: usize) -> Result<Vec<Verdict>, String> {
     let (input, output) = (program.with_extension("input"), program.with_extension("output"));
     let failed = |error: std::io::Error| error.to_string();
@@ -175,15 +176,15 @@ fn run_some(cases: &[&Case], program: &Path, first: usize) -> Result<Vec<Verdict
     fs::write(&input, encode(cases, first)).map_err(failed)?;
     let ran = Command::new(program).arg(&input).arg(&output).output().map_err(failed)?;
     if !ran.status.success() {
-        let said = String::from_utf8_lossy(&ran.stderr);
-        return Err(format!("the C fails: {} {}", ran.status, said.trim()));
+        let output = String::from_utf8_lossy(&ran.stderr);
+        return Err(format!("the C fails: {} {}", ran.status, output.trim()));
     }
     let found = fs::read(&output).map_err(failed)?;
     let mut rest = found.as_slice();
     Ok(cases.iter().map(|case| compare(case, &mut rest)).collect())
 }
 
-/// As `run_placed` of the header reads it.
+/// Encodes the input of `run_placed` in the header.
 fn encode(cases: &[&Case], first: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let number =
@@ -211,12 +212,12 @@ fn encode(cases: &[&Case], first: usize) -> Vec<u8> {
     out
 }
 
-/// Takes a case's memory off the results.
+/// Consumes the memory of a case from the results, and compares it.
 fn compare(case: &Case, rest: &mut &[u8]) -> Verdict {
     let mut verdict = Verdict::Same;
     for (pointer, expected) in &case.after {
         let Some((found, after)) = rest.split_at_checked(expected.len()) else {
-            return Verdict::Wrong("its memory ends early".into());
+            return Verdict::Wrong("results end early".into());
         };
         *rest = after;
         if found == expected.as_slice() || matches!(verdict, Verdict::Wrong(_)) {
@@ -226,7 +227,7 @@ fn compare(case: &Case, rest: &mut &[u8]) -> Verdict {
             if left == right {
                 continue;
             }
-            match unlike(left, right, case.units, (case.is_float)(8 * index)) {
+            match value_difference(left, right, case.units, (case.is_float)(8 * index)) {
                 None => verdict = Verdict::Near,
                 Some(what) => {
                     let at = pointer.0.wrapping_add(8 * index as u64);
@@ -243,8 +244,8 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
-/// What is different of 8 bytes, if it is not the end of a float.
-fn unlike(expected: &[u8], found: &[u8], units: u64, is_float: bool) -> Option<String> {
+/// Describes the difference of 8 bytes, unless it is an allowed difference of floats.
+fn value_difference(expected: &[u8], found: &[u8], units: u64, is_float: bool) -> Option<String> {
     let is_near = |a: u64, b: u64, width: u32| {
         let nan = |bits: u64| {
             if width == 32 { f32::from_bits(bits as u32).is_nan() } else { f64::from_bits(bits).is_nan() }
@@ -273,15 +274,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn floats_may_differ_at_their_end() {
+    fn floats_may_differ_in_their_last_bits() {
         let words = |a: f32, b: u32| [a.to_le_bytes(), b.to_le_bytes()].concat();
         let more = |units: f32| words(1.0 + units * f32::EPSILON, 7);
-        assert_eq!(unlike(&words(1.0, 7), &more(1.0), 4, true), None);
-        assert!(unlike(&words(1.0, 7), &more(1.0), 0, true).is_some());
-        assert!(unlike(&words(1.0, 7), &more(1.0), 4, false).is_some());
-        assert!(unlike(&words(1.0, 7), &more(9.0), 4, true).is_some());
-        assert_eq!(unlike(&words(f32::NAN, 7), &words(-f32::NAN, 7), 0, true), None);
+        assert_eq!(value_difference(&words(1.0, 7), &more(1.0), 4, true), None);
+        assert!(value_difference(&words(1.0, 7), &more(1.0), 0, true).is_some());
+        assert!(value_difference(&words(1.0, 7), &more(1.0), 4, false).is_some());
+        assert!(value_difference(&words(1.0, 7), &more(9.0), 4, true).is_some());
+        assert_eq!(value_difference(&words(f32::NAN, 7), &words(-f32::NAN, 7), 0, true), None);
         let double = |value: f64| value.to_le_bytes();
-        assert_eq!(unlike(&double(1.0), &double(1.0 + f64::EPSILON), 4, true), None);
+        assert_eq!(value_difference(&double(1.0), &double(1.0 + f64::EPSILON), 4, true), None);
     }
 }

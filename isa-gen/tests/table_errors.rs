@@ -1,4 +1,4 @@
-//! What is wrong with a table is found, and told with its line.
+//! Errors in a table are found and reported with their line.
 
 const OPERATIONS: &str = "\
 modifier rnd \"How it is rounded.\"
@@ -22,7 +22,7 @@ layout all
   guard=guard(value@0..2,not@3) d=gpr@4..11 a=gpr@12..19
 ";
 
-/// The messages about a table with these rows.
+/// Returns the errors in a table with these rows.
 fn faults(rows: &str) -> Vec<String> {
     let text = format!("{HEAD}{rows}");
     match isa_gen::load(("operations.isa", OPERATIONS), &[("test.isa", &text)]) {
@@ -38,7 +38,7 @@ fn found(rows: &str, message: &str) {
 }
 
 #[test]
-fn a_sound_table() {
+fn a_valid_table() {
     let rows = "ADD all 1010 | rnd@20 ignore@21..27\n  example 0xa0102037 ADD.RZ R3, R2\n";
     assert_eq!(faults(rows), [""; 0]);
 }
@@ -47,20 +47,20 @@ fn a_sound_table() {
 fn bits() {
     found(
         "ADD all 1010 | rnd@19 ignore@20..27\n",
-        "test.isa:8: ADD : 'a.value' claims bits 19 that are taken",
+        "test.isa:8: ADD : 'a.value' overlaps other fields in bits 19",
     );
-    found("ADD all 1010 | rnd@20\n", "bits 21..27 are claimed by nobody");
-    found("ADD all 1010 | rnd@20 ignore@21..32\n", "bits 32 are outside of the word");
-    found("ADD all 1010 | rnd@20 ignore@21..27 8=3\n", "the value does not fit");
+    found("ADD all 1010 | rnd@20\n", "bits 21..27 belong to no field");
+    found("ADD all 1010 | rnd@20 ignore@21..32\n", "bits 32 are outside the word");
+    found("ADD all 1010 | rnd@20 ignore@21..27 8=3\n", "value does not fit");
 }
 
 #[test]
-fn two_rows_for_a_word() {
+fn two_rows_that_match_a_word() {
     found(
         "ADD all 1010 | rnd@20 ignore@21..27\nADD all 101. | rnd@20 27=1 ignore@21..26+28\n",
-        "match the same words, and neither is the more special",
+        "match the same words, and neither is more specific",
     );
-    // One that fixes all that the other does, and more, is preferred.
+    // An encoding that fixes all the bits of the other, and more, is preferred.
     assert_eq!(
         faults("ADD all 1010 | rnd@20 ignore@21..27\nADD all 1010 | rnd@20 27=1 ignore@21..26\n"),
         [""; 0]
@@ -71,27 +71,27 @@ fn two_rows_for_a_word() {
 fn slots() {
     found("ADD all 1010 | -a rnd@20 ignore@12..19+21..27\n", "the operand 'a' is not encoded");
     found("ADD all 1010 | sat@20 ignore@21..27\n", "ADD has no modifier slot 'sat'");
-    found("SUB all 1010 |\n", "there is no operation 'SUB'");
-    found("ADD none 1010 |\n", "no layout 'none'");
+    found("SUB all 1010 |\n", "unknown operation 'SUB'");
+    found("ADD none 1010 |\n", "unknown layout 'none'");
     let operations = OPERATIONS.replace("{a}", "{c}");
     let errors = isa_gen::load(("operations.isa", &operations), &[]).unwrap_err();
-    assert!(errors[0].to_string().contains("the template names 'c', which is nothing"));
+    assert!(errors[0].to_string().contains("unknown slot 'c' in the template"));
 }
 
 #[test]
 fn semantics() {
     for (does, message) in [
-        ("d = d + rnd.up;", "modifiers are tested by 'when'"),
-        ("d = a + b;", "'b' is nothing"),
-        ("d = zext(a, 64);", "64 bits where 32 are wanted"),
-        ("d = a + carry;", "1 bits where 32 are wanted"),
-        ("r = 0; d = a;", "how wide is 'r'?"),
-        ("r = s; s = a; d = r;", "a name is read before it is assigned to"),
+        ("d = d + rnd.up;", "modifiers can only be tested by 'when'"),
+        ("d = a + b;", "unknown name 'b'"),
+        ("d = zext(a, 64);", "64 bits instead of 32"),
+        ("d = a + carry;", "1 bits instead of 32"),
+        ("r = 0; d = a;", "unknown width of 'r'"),
+        ("r = s; s = a; d = r;", "name is read before it is assigned"),
         ("d = a; r = a; d = r;", "'a' is read after 'd' was written"),
-        ("a = 0;", "'a' is written, and is an operand that is read"),
-        ("d = sqrt(a);", "there is no function 'sqrt'"),
-        ("when (up.x) { d = a; }", "'up' is no modifier"),
-        ("d = load(heap, a, 32);", "there is no space 'heap'"),
+        ("a = 0;", "'a' is written, but declared as an input"),
+        ("d = sqrt(a);", "unknown function 'sqrt'"),
+        ("when (up.x) { d = a; }", "'up' is not a modifier"),
+        ("d = load(heap, a, 32);", "unknown space 'heap'"),
     ] {
         let operations = OPERATIONS.replace("d = a + a;", does);
         let errors = isa_gen::load(("operations.isa", &operations), &[]).unwrap_err();
@@ -102,6 +102,6 @@ fn semantics() {
 #[test]
 fn examples() {
     let row = "ADD all 1010 | rnd@20..21 ignore@22..27\n";
-    found(&format!("{row}  example 0x60102037 ADD R3, R2\n"), "no encoding so far matches this word");
-    found(&format!("{row}  example 0xa0202037 ADD R3, R2\n"), "no instruction has this value of a modifier");
+    found(&format!("{row}  example 0x60102037 ADD R3, R2\n"), "no preceding encoding matches this word");
+    found(&format!("{row}  example 0xa0202037 ADD R3, R2\n"), "invalid value of a modifier");
 }

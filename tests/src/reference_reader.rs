@@ -1,66 +1,62 @@
-//! A second reader of Metal libraries, for tests alone: small, strict, and written from the notes on the format without a
-//! look at the reader of the project, so that the writer is not checked by what shares its mistakes.
+//! A second parser of Metal libraries, for tests only: small, strict, and written from the notes on the format without
+//! looking at the parser of the project, so that the writer is not checked by code that shares its mistakes.
 //!
-//! It holds a library against every rule that all real files keep: sections that follow each other without gaps,
-//! groups whose sizes are right in one of the two ways, offsets that point at what they should, hashes, padding.
-//! Whatever is not so is a panic that says where.
+//! It checks every rule that all real files follow: sections without gaps, group sizes according to one of the two
+//! conventions, offsets that point to the right parts, hashes, padding. It panics at the first violation.
 
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// Code and content of a tag.
-pub type PlainTag = ([u8; 4], Vec<u8>);
+pub type ReferenceTag = ([u8; 4], Vec<u8>);
 
-/// What a library holds, each thing as its bytes.
+/// The contents of a library, as bytes.
 #[derive(Debug, Default, PartialEq)]
-pub struct PlainLibrary {
+pub struct ReferenceLibrary {
     /// The first 16 bytes.
     pub head: Vec<u8>,
     /// The functions.
-    pub functions: Vec<PlainFunction>,
-    /// The sections that the header extension names, in the order of the file.
-    pub sections: Vec<PlainTag>,
+    pub functions: Vec<ReferenceFunction>,
+    /// The sections of the header extension, in file order.
+    pub sections: Vec<ReferenceTag>,
     /// The UUID.
     pub uuid: Option<Vec<u8>>,
 }
 
-/// A function, with everything that it refers to.
+/// A function, with all parts that it refers to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PlainFunction {
-    /// Its name.
+pub struct ReferenceFunction {
+    /// The name.
     pub name: Vec<u8>,
-    /// Its tags without those that are offsets, in their order.
-    pub tags: Vec<PlainTag>,
+    /// The tags that are not offsets, in order.
+    pub tags: Vec<ReferenceTag>,
     /// The tags of its public metadata.
     pub public: Vec<u8>,
     /// The tags of its private metadata.
     pub private: Vec<u8>,
-    /// Its module, with wrapper and padding.
+    /// The module, with wrapper and padding.
     pub module: Vec<u8>,
-    /// Its archive of sources.
+    /// The source archive.
     pub source: Option<Vec<u8>>,
-    /// Its flatbuffer.
+    /// The flatbuffer.
     pub reflection: Option<Vec<u8>>,
 }
 
-/// Reads a library that keeps every rule.
+/// Parses a library.
 ///
 /// # Panics
-/// If it breaks one.
-pub fn read(file: &[u8]) -> PlainLibrary {
-    let place = |at| {
-        let (offset, size) = (number(file, at, 8), number(file, at + 8, 8));
-        (offset, size)
-    };
+/// If it violates a rule.
+pub fn read(file: &[u8]) -> ReferenceLibrary {
+    let section_at = |at| (number(file, at, 8), number(file, at + 8, 8));
     assert_eq!(&file[..4], b"MTLB");
-    assert_eq!(number(file, 16, 8), file.len(), "stated size of the file");
-    let [list, public, private, bitcode] = [24, 40, 56, 72].map(place);
+    assert_eq!(number(file, 16, 8), file.len(), "file size in the header");
+    let [list, public, private, bitcode] = [24, 40, 56, 72].map(section_at);
     assert_eq!(list.0, 88, "the function list follows the header");
     let list_end = list.0 + 4 + list.1;
 
-    // Whatever is between the function list and the public metadata is the extension.
+    // The bytes between the function list and the public metadata are the extension.
     let mut named = Vec::new();
-    let mut library = PlainLibrary { head: file[..16].to_vec(), ..PlainLibrary::default() };
+    let mut library = ReferenceLibrary { head: file[..16].to_vec(), ..ReferenceLibrary::default() };
     if public.0 > list_end {
         let (tags, end) = tags(file, list_end);
         assert_eq!(end, public.0, "the extension ends where public metadata begins");
@@ -97,25 +93,32 @@ pub fn read(file: &[u8]) -> PlainLibrary {
     for index in 0..count {
         let size = number(file, at, 4);
         let (tags, end) = tags(file, at + 4);
-        assert_eq!(at + size, end, "function {index}: its size counts itself");
+        assert_eq!(at + size, end, "function {index}: its size includes itself");
         at = end;
         let tag = |code: &[u8; 4]| tags.iter().find(|(name, _)| name == code).map(|(_, content)| content);
         let offsets = tag(b"OFFT").expect("OFFT");
         let name = tag(b"NAME").expect("NAME");
-        assert_eq!(name.iter().position(|byte| *byte == 0), Some(name.len() - 1), "one NUL ends a name");
+        assert_eq!(
+            name.iter().position(|byte| *byte == 0),
+            Some(name.len() - 1),
+            "a name ends with its only NUL"
+        );
         let module_at = bitcode.0 + number(offsets, 16, 8);
         let module_size = match tag(b"MDSZ") {
             Some(size) => number(size, 0, 8),
             None => (number(file, module_at + 8, 4) + number(file, module_at + 12, 4)).next_multiple_of(16),
         };
         let module = &file[module_at..module_at + module_size];
-        assert!(module_at + module_size <= bitcode.0 + bitcode.1, "function {index}: module in its section");
+        assert!(
+            module_at + module_size <= bitcode.0 + bitcode.1,
+            "function {index}: module inside its section"
+        );
         assert_eq!(tag(b"HASH").expect("HASH"), Sha256::digest(module).as_slice(), "function {index}: hash");
         covered.insert(module_at, module_size);
-        let mut function = PlainFunction {
+        let mut function = ReferenceFunction {
             name: name[..name.len() - 1].to_vec(),
             module: module.to_vec(),
-            ..PlainFunction::default()
+            ..ReferenceFunction::default()
         };
         function.public = group(file, public, number(offsets, 0, 8), &mut group_sizes);
         function.private = group(file, private, number(offsets, 8, 8), &mut group_sizes);
@@ -128,10 +131,10 @@ pub fn read(file: &[u8]) -> PlainLibrary {
         library.functions.push(function);
     }
     assert_eq!(at, list_end, "the function list ends with its last group");
-    assert!(group_sizes.windows(2).all(|pair| pair[0] == pair[1]), "sizes of groups follow one rule");
+    assert!(group_sizes.windows(2).all(|pair| pair[0] == pair[1]), "all group sizes follow the same rule");
     let mut next = bitcode.0;
     for (start, size) in covered {
-        // A few old files have a zero between modules.
+        // A few old files have a zero byte between modules.
         assert!(start - next <= 1, "modules follow each other");
         next = start + size;
     }
@@ -143,8 +146,8 @@ fn number(bytes: &[u8], at: usize, width: usize) -> usize {
     bytes[at..at + width].iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
-/// The tags up to ENDT, and where this ends.
-fn tags(file: &[u8], mut at: usize) -> (Vec<PlainTag>, usize) {
+/// Returns the tags up to ENDT, and the position after it.
+fn tags(file: &[u8], mut at: usize) -> (Vec<ReferenceTag>, usize) {
     let mut tags = Vec::new();
     loop {
         let code: [u8; 4] = file[at..at + 4].try_into().expect("four bytes");
@@ -160,33 +163,33 @@ fn tags(file: &[u8], mut at: usize) -> (Vec<PlainTag>, usize) {
     }
 }
 
-/// The tags of a metadata group; `rules` gets whether its size counts itself.
+/// Returns the tags of a metadata group. Appends to `rules` whether its size includes itself.
 fn group(file: &[u8], section: (usize, usize), offset: usize, rules: &mut Vec<bool>) -> Vec<u8> {
     let start = section.0 + offset;
     let size = number(file, start, 4);
     let (_, end) = tags(file, start + 4);
-    assert!(end <= section.0 + section.1, "group in its section");
+    assert!(end <= section.0 + section.1, "group inside its section");
     let excess = end - start - size;
     assert!(excess == 0 || excess == 4, "size of a metadata group");
     rules.push(excess == 0);
     file[start + 4..end - 4].to_vec()
 }
 
-/// The archive at the code of a `SARC`.
+/// Returns the archive at the code of a `SARC`.
 fn archive(file: &[u8], section: (usize, usize), offset: usize) -> Vec<u8> {
     let at = section.0 + offset;
-    assert_eq!(&file[at..at + 4], b"SARC", "SOFF points at SARC");
+    assert_eq!(&file[at..at + 4], b"SARC", "SOFF points to SARC");
     let (tags, end) = tags(file, at);
-    assert_eq!(number(file, at - 4, 4), end - at, "size of an archive does not count itself");
+    assert_eq!(number(file, at - 4, 4), end - at, "the size of an archive does not include itself");
     assert!(tags[0].1.windows(3).any(|start| start == b"BZh"), "a bzip2 stream");
     tags[0].1.clone()
 }
 
-/// The flatbuffer of a group of the reflection list.
+/// Returns the flatbuffer of a group of the reflection list.
 fn flatbuffer(file: &[u8], section: (usize, usize), offset: usize) -> Vec<u8> {
     let at = section.0 + offset;
     let (tags, end) = tags(file, at + 4);
-    assert_eq!(number(file, at, 4), end - at, "size of a reflection counts itself");
+    assert_eq!(number(file, at, 4), end - at, "the size of a reflection includes itself");
     assert_eq!(&tags[0].0, b"RBUF");
     let payload = &tags[0].1;
     let start = at + 12;
@@ -196,7 +199,7 @@ fn flatbuffer(file: &[u8], section: (usize, usize), offset: usize) -> Vec<u8> {
     payload[padding..].to_vec()
 }
 
-/// Lists have as many groups as they say, of sizes that count themselves, and nothing behind them.
+/// Checks that lists have the declared number of groups, that group sizes include themselves, and that nothing follows.
 fn check_lists(file: &[u8], named: &[([u8; 4], (usize, usize))]) {
     for (code, (offset, size)) in named {
         let end = offset + size;
