@@ -2,12 +2,17 @@
 //!
 //! One file (or folder) per command; [`sh`] holds what they share: finding the workspace, running programs.
 
+#[cfg(unix)]
 mod bench;
 mod ci;
 mod codegen;
+#[cfg(unix)]
 mod conformance;
+#[cfg(unix)]
 mod corpus;
 mod fuzz;
+// The commands that are left out elsewhere use the rest of it.
+#[cfg_attr(not(unix), allow(dead_code))]
 mod sh;
 mod web;
 mod web_test;
@@ -27,7 +32,9 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Measure the program beside its peers, on the same input in turn.
+    #[cfg(unix)]
     Bench(bench::Args),
+    #[cfg(unix)]
     #[command(hide = true)]
     PeakMemory(bench::PeakMemoryArgs),
     /// Run every check: formatting, lints, documentation, tests.
@@ -35,8 +42,10 @@ enum Command {
     /// Write what is made from the tables of instruction sets.
     Codegen(codegen::Args),
     /// Compare what is read with what is known to be right, over every real file at hand.
+    #[cfg(unix)]
     Conformance(conformance::Args),
     /// Download and verify the public packages whose GPU programs the conformance run reads.
+    #[cfg(unix)]
     Corpus(corpus::Args),
     /// Fuzz the parsers with coverage feedback, on the stable toolchain.
     Fuzz(fuzz::Args),
@@ -46,13 +55,31 @@ enum Command {
     WebTest(web_test::Args),
 }
 
+impl Command {
+    /// Whether the command works for long enough, or measures, so that a build with optimisations is worth its time. All
+    /// other commands share the builds of `cargo test`.
+    fn needs_release(&self) -> bool {
+        match self {
+            #[cfg(unix)]
+            Self::Bench(_) | Self::Conformance(_) | Self::Corpus(_) | Self::PeakMemory(_) => true,
+            _ => false,
+        }
+    }
+}
+
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let command = Cli::parse().command;
+    let result = match command {
+        _ if cfg!(debug_assertions) && command.needs_release() => sh::run_in_release(),
+        #[cfg(unix)]
         Command::Bench(args) => bench::run(&args),
         Command::Ci(args) => ci::run(&args),
         Command::Codegen(args) => codegen::run(&args),
+        #[cfg(unix)]
         Command::PeakMemory(args) => bench::run_peak_memory(&args),
+        #[cfg(unix)]
         Command::Conformance(args) => conformance::run(&args),
+        #[cfg(unix)]
         Command::Corpus(args) => corpus::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Web(args) => web::run(&args),

@@ -23,11 +23,27 @@ pub(crate) fn root() -> &'static Path {
     &ROOT
 }
 
+/// The folder of builds.
+pub(crate) fn target() -> PathBuf {
+    env_path("CARGO_TARGET_DIR").unwrap_or_else(|| root().join("target"))
+}
+
 /// The cargo that runs us, so that a toolchain chosen on the command line stays chosen.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.current_dir(root());
     command
+}
+
+/// Runs this very command by a release build of this program.
+pub(crate) fn run_in_release() -> Result<()> {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    command.args(["run", "--quiet", "--release", "--manifest-path"]).arg(root().join("xtask/Cargo.toml"));
+    let status = command.arg("--").args(env::args_os().skip(1)).status().context("cannot start cargo")?;
+    if !status.success() {
+        std::process::exit(status.code().unwrap_or(1));
+    }
+    Ok(())
 }
 
 /// An LLVM tool by its name with its version, such as `yaml2obj-24`: in a folder of UNSHADE_LLVM_BIN, or on PATH.
