@@ -11,11 +11,14 @@ mod conformance;
 #[cfg(unix)]
 mod corpus;
 mod fuzz;
+mod package;
+mod package_files;
 // The commands that are left out elsewhere use the rest of it.
 #[cfg_attr(not(unix), allow(dead_code))]
 mod sh;
 mod web;
 mod web_test;
+mod workspace;
 
 use std::process::ExitCode;
 
@@ -39,7 +42,7 @@ enum Command {
     PeakMemory(bench::PeakMemoryArgs),
     /// Run every check: formatting, lints, documentation, tests.
     Ci(ci::Args),
-    /// Write what is made from the tables of instruction sets.
+    /// Write what is made from the tables of instruction sets, and the files that every package carries.
     Codegen(codegen::Args),
     /// Compare what is read with what is known to be right, over every real file at hand.
     #[cfg(unix)]
@@ -49,6 +52,8 @@ enum Command {
     Corpus(corpus::Args),
     /// Fuzz the parsers with coverage feedback, on the stable toolchain.
     Fuzz(fuzz::Args),
+    /// Pack every crate for crates.io, and build and try the program from the packages alone.
+    Package(package::Args),
     /// Put the page together for a static host, with the module that it runs.
     Web(web::Args),
     /// Test the page of the Explorer in Chromium.
@@ -82,6 +87,7 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         Command::Corpus(args) => corpus::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
+        Command::Package(args) => package::run(&args),
         Command::Web(args) => web::run(&args),
         Command::WebTest(args) => web_test::run(&args),
     };
