@@ -76,6 +76,11 @@ fn steps(skip_tests: bool) -> Vec<Step> {
             advice: "run `cargo xtask codegen`",
         },
         Step {
+            name: "licences",
+            command: xtask(&["licences"]),
+            advice: "replace the dependency, or allow its licence in deny.toml and say why",
+        },
+        Step {
             name: "fuzz targets",
             command: check_fuzz(),
             advice: "every target in fuzz/fuzz_targets needs its function in tests/src/fuzz_targets.rs",

@@ -11,6 +11,7 @@ mod conformance;
 #[cfg(unix)]
 mod corpus;
 mod fuzz;
+mod licences;
 mod package;
 mod package_files;
 // The commands that are left out elsewhere use the rest of it.
@@ -52,6 +53,8 @@ enum Command {
     Corpus(corpus::Args),
     /// Fuzz the parsers with coverage feedback, on the stable toolchain.
     Fuzz(fuzz::Args),
+    /// Check the licences and the sources of all dependencies against deny.toml.
+    Licences(licences::Args),
     /// Pack every crate for crates.io, and build and try the program from the packages alone.
     Package(package::Args),
     /// Put the page together for a static host, with the module that it runs.
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         Command::Corpus(args) => corpus::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
+        Command::Licences(args) => licences::run(&args),
         Command::Package(args) => package::run(&args),
         Command::Web(args) => web::run(&args),
         Command::WebTest(args) => web_test::run(&args),
