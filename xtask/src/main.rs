@@ -10,6 +10,7 @@ mod codegen;
 mod conformance;
 #[cfg(unix)]
 mod corpus;
+mod dist;
 mod fuzz;
 mod licences;
 mod package;
@@ -51,6 +52,8 @@ enum Command {
     /// Download and verify the public packages whose GPU programs the conformance run reads.
     #[cfg(unix)]
     Corpus(corpus::Args),
+    /// Build the program for others: small, stripped, and on Linux without any library of the system.
+    Dist(dist::Args),
     /// Fuzz the parsers with coverage feedback, on the stable toolchain.
     Fuzz(fuzz::Args),
     /// Check the licences and the sources of all dependencies against deny.toml.
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
         Command::Conformance(args) => conformance::run(&args),
         #[cfg(unix)]
         Command::Corpus(args) => corpus::run(&args),
+        Command::Dist(args) => dist::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Licences(args) => licences::run(&args),
         Command::Package(args) => package::run(&args),
