@@ -14,6 +14,7 @@
 //! | [`dx_debug`] | debug parts of token programs |
 //! | [`dxcontainers`] | containers of our own shaders, and everything done to any container |
 //! | [`nvidia`] | fat binaries and cubins of our own sources, and everything done to any of them |
+//! | [`loaders`] | files for the loaders of Apple and Microsoft, with what those should say |
 //! | [`mutate`] | changes to files |
 //! | [`exercise`] | everything that a reader offers, done to any bytes |
 //! | [`fuzz_targets`] | what is fuzzed |
@@ -31,6 +32,7 @@ pub mod exercise;
 pub mod fixtures;
 pub mod flatbuffer;
 pub mod fuzz_targets;
+pub mod loaders;
 pub mod metallib_builder;
 pub mod metallib_edits;
 pub mod mutate;

@@ -13,6 +13,7 @@ mod corpus;
 mod dist;
 mod fuzz;
 mod licences;
+mod loader_files;
 mod package;
 mod package_files;
 // The commands that are left out elsewhere use the rest of it.
@@ -58,6 +59,8 @@ enum Command {
     Fuzz(fuzz::Args),
     /// Check the licences and the sources of all dependencies against deny.toml.
     Licences(licences::Args),
+    /// Write files of ours for the loaders of Apple and Microsoft, with what those should say.
+    LoaderFiles(loader_files::Args),
     /// Pack every crate for crates.io, and build and try the program from the packages alone.
     Package(package::Args),
     /// Put the page together for a static host, with the module that it runs.
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
         Command::Dist(args) => dist::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Licences(args) => licences::run(&args),
+        Command::LoaderFiles(args) => loader_files::run(&args),
         Command::Package(args) => package::run(&args),
         Command::Web(args) => web::run(&args),
         Command::WebTest(args) => web_test::run(&args),
