@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// The target to build for [default: that of this machine; on Linux, with the C library linked statically].
     #[arg(long)]
     target: Option<String>,
-    /// The folder to write to [default: dist, in the build folder].
+    /// The folder to write to [default: unshade, in the build folder].
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -43,8 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         None => host()?,
     };
     let mut command = sh::cargo();
-    command.args(["build", "--release", "--locked", "--package", "unshade-cli", "--target", &target]);
-    command.env("CARGO_PROFILE_RELEASE_STRIP", "symbols").env("CARGO_PROFILE_RELEASE_DEBUG", "none");
+    command.args(["build", "--profile", "dist", "--locked", "--package", "unshade-cli", "--target", &target]);
     if target.ends_with("linux-gnu") {
         command.env("RUSTFLAGS", "-Ctarget-feature=+crt-static");
     }
@@ -53,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     ensure!(status.success(), "`{shown}` failed");
 
     let name = if target.contains("windows") { "unshade.exe" } else { "unshade" };
-    let program = sh::target().join(&target).join("release").join(name);
+    let program = sh::target().join(&target).join("dist").join(name);
     let data = fs::read(&program).with_context(|| program.display().to_string())?;
     let size = data.len() as u64;
     ensure!(
@@ -65,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if target.contains("linux") {
         check_static(&data).with_context(|| program.display().to_string())?;
     }
-    let output = args.output.clone().unwrap_or_else(|| sh::target().join("dist"));
+    let output = args.output.clone().unwrap_or_else(|| sh::target().join("unshade"));
     fs::create_dir_all(&output).with_context(|| output.display().to_string())?;
     fs::copy(&program, output.join(name))?;
     copy_texts(&output)?;
