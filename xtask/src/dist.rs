@@ -149,7 +149,7 @@ mod tests {
         assert!(check_static(&elf(2, 0)).is_ok());
         assert!(check_static(&elf(2, 1)).is_err());
         assert!(check_static(&elf(3, 0)).is_err());
-        assert!(check_static(&elf(2, 0)[..130]).is_err());
+        assert!(check_static(&elf(2, 0)[..124]).is_err());
         assert!(check_static(b"MZ").is_err());
     }
 }
