@@ -78,7 +78,17 @@ fn strip_private(file: &mut DxFile) -> Option<Vec<[u8; 4]>> {
 }
 
 impl Edit {
-    /// Edits a container. Returns the violated invariants; `None` if there was nothing to edit.
+    /// Edits a container and signs it. None if there is nothing of the kind in it to edit.
+    ///
+    /// # Panics
+    /// If the container can't be read, or not be written after the edit.
+    pub fn apply(&self, data: &[u8]) -> Option<Vec<u8>> {
+        let mut file = DxFile::parse(data).expect("a sound container");
+        (self.edit)(&mut file)?;
+        Some(file.write_signed().expect("an edited container is written"))
+    }
+
+    /// Edits a container. None if there is nothing of the kind in it to edit, otherwise what does not hold.
     ///
     /// # Panics
     /// If the container is malformed, or can't be written after the edit.

@@ -14,6 +14,7 @@
 //! | [`dx_debug`] | debug parts of token programs |
 //! | [`dxcontainers`] | containers of our own shaders; calls the whole API on any container |
 //! | [`nvidia`] | fat binaries and cubins of our own sources; calls the whole API on any of them |
+//! | [`loaders`] | files for the loaders of Apple and Microsoft, with the expected verdicts |
 //! | [`mutate`] | mutations of files |
 //! | [`exercise`] | calls the whole API of a parser on any bytes |
 //! | [`fuzz_targets`] | the fuzz targets |
@@ -31,6 +32,7 @@ pub mod exercise;
 pub mod fixtures;
 pub mod flatbuffer;
 pub mod fuzz_targets;
+pub mod loaders;
 pub mod metallib_builder;
 pub mod metallib_edits;
 pub mod mutate;

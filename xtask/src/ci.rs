@@ -1,5 +1,6 @@
 //! `cargo xtask ci`: the checks that every change must pass, the fastest first.
 
+use std::env;
 use std::process::Command;
 use std::time::Instant;
 
@@ -26,7 +27,7 @@ struct CheckStep {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let started = Instant::now();
     let steps = steps(args.skip_tests);
-    let count = steps.len();
+    let mut times = Vec::new();
     for mut step in steps {
         let shown = sh::shown(&step.command);
         eprintln!("ci: {}: {shown}", step.name);
@@ -37,8 +38,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             bail!("{} failed after {time}: {}", step.name, step.advice);
         }
         eprintln!("ci: {}: passed in {time}", step.name);
+        times.push((step.name, time));
     }
-    eprintln!("ci: all {count} steps passed in {}", sh::seconds(started.elapsed()));
+    for (name, time) in &times {
+        eprintln!("ci: {time:>9}  {name}");
+    }
+    eprintln!("ci: all {} steps passed in {}", times.len(), sh::seconds(started.elapsed()));
     Ok(())
 }
 
@@ -67,8 +72,13 @@ fn steps(skip_tests: bool) -> Vec<CheckStep> {
         },
         CheckStep {
             name: "generated files",
-            command: cargo(&["run", "--quiet", "--package", "xtask", "--", "codegen", "--check"]),
+            command: xtask(&["codegen", "--check"]),
             advice: "run `cargo xtask codegen`",
+        },
+        CheckStep {
+            name: "licences",
+            command: xtask(&["licences"]),
+            advice: "replace the dependency, or allow its licence in deny.toml and say why",
         },
         CheckStep {
             name: "fuzz targets",
@@ -83,6 +93,11 @@ fn steps(skip_tests: bool) -> Vec<CheckStep> {
             advice: "see the failing tests above",
         });
     }
+    steps.push(CheckStep {
+        name: "packages",
+        command: xtask(&["package"]),
+        advice: "what a crate embeds has to be in its own folder; manifests are described in CONTRIBUTING.md",
+    });
     steps
 }
 
@@ -91,6 +106,13 @@ fn steps(skip_tests: bool) -> Vec<CheckStep> {
 fn check_fuzz() -> Command {
     let command = cargo(&["check", "--manifest-path", "fuzz/Cargo.toml", "--bins"]);
     with_env(command, "CUSTOM_LIBFUZZER_PATH", "target/libfuzzer.a")
+}
+
+/// Another command of this program.
+fn xtask(args: &[&str]) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap_or_else(|_| "cargo-xtask".into()));
+    command.current_dir(sh::root()).args(args);
+    command
 }
 
 fn cargo(args: &[&str]) -> Command {

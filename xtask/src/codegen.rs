@@ -1,11 +1,12 @@
-//! `cargo xtask codegen`: generates files from the tables in `isa/`, or checks that they are up to date.
+//! `cargo xtask codegen`: writes what is made from the tables in `isa/` and the files that every package carries, or
+//! checks that they are fresh.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::sh;
+use crate::{package_files, sh};
 
 /// Options of `cargo xtask codegen`.
 #[derive(clap::Args)]
@@ -73,6 +74,7 @@ fn generated_files(root: &Path) -> Result<Vec<(PathBuf, String)>> {
     let pages = isa_gen::pages::pages(&isa);
     files.push((root.join(GENERATED).join("reference.rs"), isa_gen::rust_tables::reference(&pages)));
     files.extend(pages.into_iter().map(|(name, text)| (root.join(PAGES).join(format!("{name}.md")), text)));
+    files.extend(package_files::made(root)?);
     Ok(files)
 }
 

@@ -23,14 +23,30 @@ pub(crate) fn root() -> &'static Path {
     &ROOT
 }
 
-/// Returns the cargo that runs this program, so that a toolchain selected on the command line is kept.
+/// The folder of builds.
+pub(crate) fn target() -> PathBuf {
+    env_path("CARGO_TARGET_DIR").unwrap_or_else(|| root().join("target"))
+}
+
+/// The cargo that runs us, so that a toolchain chosen on the command line stays chosen.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.current_dir(root());
     command
 }
 
-/// Finds an LLVM tool by its versioned name, such as `yaml2obj-24`, in a folder of UNSHADE_LLVM_BIN or on PATH.
+/// Runs this very command by a release build of this program.
+pub(crate) fn run_in_release() -> Result<()> {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    command.args(["run", "--quiet", "--release", "--manifest-path"]).arg(root().join("xtask/Cargo.toml"));
+    let status = command.arg("--").args(env::args_os().skip(1)).status().context("cannot start cargo")?;
+    if !status.success() {
+        std::process::exit(status.code().unwrap_or(1));
+    }
+    Ok(())
+}
+
+/// An LLVM tool by its name with its version, such as `yaml2obj-24`: in a folder of UNSHADE_LLVM_BIN, or on PATH.
 pub(crate) fn find_llvm_tool(name: &str) -> Option<PathBuf> {
     ["UNSHADE_LLVM_BIN", "PATH"].into_iter().filter_map(env::var_os).find_map(|folders| {
         env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())

@@ -58,7 +58,7 @@ pub(crate) struct Args {
 
 /// Builds the module and the page.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let build = sh::env_path("CARGO_TARGET_DIR").unwrap_or_else(|| sh::root().join("target"));
+    let build = sh::target();
     let output = args.output.clone().unwrap_or_else(|| build.join("page"));
     fs::create_dir_all(&output).with_context(|| output.display().to_string())?;
     compile()?;
@@ -167,14 +167,10 @@ fn locked_version(package: &str) -> Result<String> {
     }
 }
 
-/// Copies the files of the page. Subfolders are for its tests.
+/// Copies the files of the page.
 fn copy_page(output: &Path) -> Result<()> {
-    let folder = sh::root().join("web");
-    for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
-        let path = entry?.path();
-        if path.is_file() {
-            fs::copy(&path, output.join(path.file_name().unwrap_or_default()))?;
-        }
+    for file in unshade_page::FILES {
+        fs::write(output.join(file.name), file.bytes).with_context(|| file.name.to_owned())?;
     }
     Ok(())
 }

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut command = Command::new(node);
     command.current_dir(&folder).env("CHROMIUM", browser).env("UNSHADE", &program);
     if env::var_os("UNSHADE_BIG").is_none() {
-        command.env("UNSHADE_BIG", target().join(BIG));
+        command.env("UNSHADE_BIG", sh::target().join(BIG));
     }
     if let Some(page) = &args.page {
         let page = page.canonicalize().with_context(|| page.display().to_string())?;
@@ -106,16 +106,12 @@ fn check_types(folder: &Path) -> Result<()> {
     finish(Command::new(folder.join("node_modules/.bin/tsc")).current_dir(folder).args(["--project", "."]))
 }
 
-/// Builds `unshade`. Returns its path.
+/// Builds `unshade` and returns its path. No package is named, so that cargo unites the features of the whole workspace as
+/// it does for `cargo test`, and builds nothing twice.
 fn build(profile: &str) -> Result<PathBuf> {
-    finish(sh::cargo().args(["build", "--package", "unshade-cli", "--profile", profile]))?;
+    finish(sh::cargo().args(["build", "--bin", "unshade", "--profile", profile]))?;
     let folder = if profile == "dev" { "debug" } else { profile };
-    Ok(target().join(folder).join(format!("unshade{}", env::consts::EXE_SUFFIX)))
-}
-
-/// Returns the build folder.
-fn target() -> PathBuf {
-    sh::env_path("CARGO_TARGET_DIR").unwrap_or_else(|| sh::root().join("target"))
+    Ok(sh::target().join(folder).join(format!("unshade{}", env::consts::EXE_SUFFIX)))
 }
 
 fn find(name: &str) -> Option<PathBuf> {
