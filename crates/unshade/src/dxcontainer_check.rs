@@ -12,13 +12,14 @@
 use crate::disassembly::{TokenSource, has_token_program, token_programs};
 use crate::dxil::{DxilModule, EntryPoint, Resource, ResourceClass, SignatureElement, main_part};
 use std::collections::BTreeMap;
+use std::fmt::{self, Display};
 use unshade_core::{Diagnostics, Error, ErrorKind, Escaped};
 use unshade_dxcontainer::container::Part;
 use unshade_dxcontainer::program::{ProgramHeader, ProgramVersion, bitcode};
 use unshade_dxcontainer::psv0::{Psv0, ResourceType, Stage};
 use unshade_dxcontainer::rdat::{Rdat, RdatKind};
 use unshade_dxcontainer::signature::Signature;
-use unshade_dxcontainer::small::{FEATURES, FeatureInfo, OPTIONAL_FEATURES_SHIFT};
+use unshade_dxcontainer::simple_parts::{FEATURES, FeatureInfo, OPTIONAL_FEATURES_SHIFT};
 use unshade_dxcontainer::verify::features_of_module;
 use unshade_dxcontainer::{Container, PartData, verify};
 use unshade_llvm::module::Module;
@@ -121,10 +122,11 @@ impl<'c, 'a> Check<'c, 'a> {
 
     fn signatures(&mut self) {
         let Some(entry) = self.entry() else { return };
-        let expected: [Vec<Row>; 3] = entry.signatures.each_ref().map(|elements| rows_of_module(elements));
+        let expected: [Vec<SignatureRow>; 3] =
+            entry.signatures.each_ref().map(|elements| rows_of_module(elements));
         for (name, expected) in SIGNATURES.iter().zip(expected) {
             let Some((part, PartData::Signature(found))) = self.part(name) else { continue };
-            if let Some(words) = difference(expected, rows_of_part(&found), shown_row) {
+            if let Some(words) = difference(expected, rows_of_part(&found)) {
                 self.differ("dx-signature", &part, "elements are not those of the module's signature", words);
             }
         }
@@ -145,11 +147,11 @@ impl<'c, 'a> Check<'c, 'a> {
         if let (Some(threads), Some(found), true) = (threads, psv0.info.threads, has_groups)
             && threads != found
         {
-            let words = [threads, found].map(|[x, y, z]| format!("{x} x {y} x {z}"));
+            let words = [threads, found].map(|[x, y, z]| format!("{x} × {y} × {z}"));
             self.differ("dx-psv", &part, "threads of a group are not those of the module", words);
         }
         let expected = self.dxil.resources.iter().filter(|resource| resource.count != Some(0)).map(bound);
-        if let Some(words) = difference(expected.collect(), bound_by_psv0(&psv0), shown_bound) {
+        if let Some(words) = difference(expected.collect(), bound_by_psv0(&psv0)) {
             self.differ("dx-psv", &part, "resources are not those of the module", words);
         }
     }
@@ -193,43 +195,91 @@ fn functions_of_rdat(rdat: &Rdat) -> BTreeMap<&[u8], u64> {
     functions
 }
 
-/// A row of an element: name, semantic index, stream, register and mask if it has a place.
-type Row = (Vec<u8>, u32, u32, Option<(u32, u8)>);
+/// A row of a signature element. The order of the fields is the order of the comparison.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct SignatureRow {
+    name: Vec<u8>,
+    semantic_index: u32,
+    stream: u32,
+    /// Register and mask, if a register is allocated.
+    register: Option<(u32, u8)>,
+}
 
-fn rows_of_module(elements: &[SignatureElement]) -> Vec<Row> {
+impl Display for SignatureRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}, stream {}, ", Escaped(&self.name), self.semantic_index, self.stream)?;
+        match self.register {
+            Some((register, mask)) => write!(f, "register {register}, mask {mask:#x}"),
+            None => f.write_str("no register"),
+        }
+    }
+}
+
+fn rows_of_module(elements: &[SignatureElement]) -> Vec<SignatureRow> {
     let mut rows = Vec::new();
     for element in elements {
         let mask = (1u8 << element.columns.min(4)) - 1;
         let mask = mask << element.start_column.unwrap_or_default().min(3);
         for (row, index) in (0..).zip(&element.indices) {
-            let place = element.start_row.map(|start| (start.saturating_add(row), mask));
-            rows.push((element.name.0.clone(), *index, element.stream, place));
+            rows.push(SignatureRow {
+                name: element.name.0.clone(),
+                semantic_index: *index,
+                stream: element.stream,
+                register: element.start_row.map(|start| (start.saturating_add(row), mask)),
+            });
         }
     }
     rows
 }
 
-fn rows_of_part(signature: &Signature) -> Vec<Row> {
+fn rows_of_part(signature: &Signature) -> Vec<SignatureRow> {
     let row = |element: &unshade_dxcontainer::signature::Element| {
         let core = &element.core;
-        let place = (core.register != u32::MAX).then_some((core.register, core.mask));
-        (element.name.0.clone(), core.index, element.stream, place)
+        SignatureRow {
+            name: element.name.0.clone(),
+            semantic_index: core.index,
+            stream: element.stream,
+            register: (core.register != u32::MAX).then_some((core.register, core.mask)),
+        }
     };
     signature.elements.iter().map(row).collect()
 }
 
-/// A resource: letter of its registers, space, first and last register.
-type Bound = (char, u32, u32, u32);
+/// The registers of a resource. The order of the fields is the order of the comparison.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct RegisterRange {
+    class: char,
+    space: u32,
+    first: u32,
+    /// `u32::MAX` if unbounded.
+    last: u32,
+}
 
-fn bound(resource: &Resource) -> Bound {
+impl Display for RegisterRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { class, space, first, last } = self;
+        match *last {
+            u32::MAX => write!(f, "{class}{first} and up in space {space}"),
+            last if last == *first => write!(f, "{class}{first} in space {space}"),
+            last => write!(f, "{class}{first} to {class}{last} in space {space}"),
+        }
+    }
+}
+
+fn bound(resource: &Resource) -> RegisterRange {
     let last = match resource.count {
         Some(count) => resource.lower_bound.saturating_add(count.saturating_sub(1)),
         None => u32::MAX,
     };
-    (resource.class.register_letter(), resource.space, resource.lower_bound, last)
+    RegisterRange {
+        class: resource.class.register_letter(),
+        space: resource.space,
+        first: resource.lower_bound,
+        last,
+    }
 }
 
-fn bound_by_psv0(psv0: &Psv0) -> Vec<Bound> {
+fn bound_by_psv0(psv0: &Psv0) -> Vec<RegisterRange> {
     let bound = |resource: &unshade_dxcontainer::psv0::Resource| {
         let binding = &resource.binding;
         let class = match binding.resource_type {
@@ -240,40 +290,23 @@ fn bound_by_psv0(psv0: &Psv0) -> Vec<Bound> {
             }
             _ => ResourceClass::UAV,
         };
-        (class.register_letter(), binding.space, binding.lower_bound, binding.upper_bound)
+        RegisterRange {
+            class: class.register_letter(),
+            space: binding.space,
+            first: binding.lower_bound,
+            last: binding.upper_bound,
+        }
     };
     psv0.resources.iter().map(bound).collect()
 }
 
-/// Formats a row of a signature for messages.
-fn shown_row((name, index, stream, place): &Row) -> String {
-    let place = match place {
-        Some((register, mask)) => format!("register {register}, mask {mask:#x}"),
-        None => "no register".into(),
-    };
-    format!("{}{index} (stream {stream}, {place})", Escaped(name))
-}
-
-/// Formats the registers of a resource for messages.
-fn shown_bound((letter, space, first, last): &Bound) -> String {
-    match last {
-        &u32::MAX => format!("{letter}{first} and following in space {space}"),
-        last if last == first => format!("{letter}{first} in space {space}"),
-        last => format!("{letter}{first} to {letter}{last} in space {space}"),
-    }
-}
-
-/// Describes the first difference of two lists, ignoring order: what is expected, and what is found.
-fn difference<T: Ord>(
-    mut expected: Vec<T>,
-    mut found: Vec<T>,
-    shown: fn(&T) -> String,
-) -> Option<[String; 2]> {
+/// What is expected and what is found, in words, where they differ but for their order.
+fn difference<T: Ord + Display>(mut expected: Vec<T>, mut found: Vec<T>) -> Option<[String; 2]> {
     expected.sort();
     found.sort();
     let one = expected.iter().zip(&found).find(|(one, other)| one != other);
     match one {
-        Some((expected, found)) => Some([shown(expected), shown(found)]),
+        Some((expected, found)) => Some([expected.to_string(), found.to_string()]),
         None if expected.len() == found.len() => None,
         None => Some([expected.len(), found.len()].map(|count| count.to_string())),
     }
@@ -297,19 +330,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn differences_are_readable() {
-        let row = |mask| vec![(b"SV_Position".to_vec(), 0, 0, Some((1, mask)))];
-        assert_eq!(
-            difference(row(0xf), row(0x7), shown_row).unwrap(),
-            [
-                "SV_Position0 (stream 0, register 1, mask 0xf)",
-                "SV_Position0 (stream 0, register 1, mask 0x7)"
-            ]
-        );
-        let bound = |last| vec![('t', 2, 3, last)];
-        assert_eq!(
-            difference(bound(5), bound(u32::MAX), shown_bound).unwrap(),
-            ["t3 to t5 in space 2", "t3 and following in space 2"]
-        );
+    fn differences_are_in_words() {
+        let row = |name: &[u8], register| SignatureRow {
+            name: name.to_vec(),
+            semantic_index: 1,
+            stream: 0,
+            register,
+        };
+        let words = difference(vec![row(b"SV_Target", Some((0, 15)))], vec![row(b"COLOR", None)]);
+        let expected = ["SV_Target 1, stream 0, register 0, mask 0xf", "COLOR 1, stream 0, no register"];
+        assert_eq!(words, Some(expected.map(String::from)));
+        let range = |first, last| RegisterRange { class: 't', space: 2, first, last };
+        let words = difference(vec![range(0, 3)], vec![range(4, u32::MAX)]);
+        assert_eq!(words, Some(["t0 to t3 in space 2", "t4 and up in space 2"].map(String::from)));
+        assert_eq!(range(1, 1).to_string(), "t1 in space 2");
+        assert_eq!(difference(vec![1], vec![1, 2]), Some(["1", "2"].map(String::from)));
+        assert_eq!(difference(vec![2, 1], vec![1, 2]), None);
     }
 }

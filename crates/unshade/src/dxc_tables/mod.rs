@@ -27,7 +27,9 @@ use crate::dxil::DxilModule;
 use text::Table;
 use unshade_core::{Diagnostics, TokenKind, TokenSink};
 use unshade_dxcontainer::program::{ProgramVersion, bitcode};
-use unshade_dxcontainer::small::{FeatureInfo, OPTIONAL_FEATURES, OPTIONAL_FEATURES_SHIFT, ShaderHash};
+use unshade_dxcontainer::simple_parts::{
+    FeatureInfo, OPTIONAL_FEATURES, OPTIONAL_FEATURES_SHIFT, ShaderHash,
+};
 use unshade_dxcontainer::{Container, PartData};
 use unshade_llvm::Module;
 

@@ -30,7 +30,7 @@ pub(super) fn write(
 ) {
     let digest = container.header().digest;
     // A digest takes as long as most of the listing.
-    if digest.sign().is_none() && digest != container.computed_digest() {
+    if digest.marker().is_none() && digest != container.computed_digest() {
         text.push_str("//\n// Note: SHADER WILL ONLY WORK WITH THE DEBUG SDK LAYER ENABLED.\n//\n");
     }
     let flags = opcode_tokens

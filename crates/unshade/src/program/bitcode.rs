@@ -200,7 +200,13 @@ impl AirFunctions {
     }
 }
 
-fn function_json(index: u32, module: u32, facts: FunctionFacts, air: &AirFunctions, kind: String) -> FunctionJson {
+fn function_json(
+    index: u32,
+    module: u32,
+    facts: FunctionFacts,
+    air: &AirFunctions,
+    kind: String,
+) -> FunctionJson {
     let linkage = facts.linkage.keyword();
     let (versions_air, metal) = air.versions.clone().filter(|_| kind != "declaration").unzip();
     FunctionJson {
@@ -272,8 +278,10 @@ fn module_facts(module: &ModuleJson) -> Vec<Fact> {
         1 => Some(format!("1 {one}")),
         count => Some(format!("{} {more}", grouped(count as u64))),
     };
-    let globals =
-        [names(module.globals, "variable", "variables"), names(module.aliases, "alias", "aliases and ifuncs")];
+    let globals = [
+        names(module.globals, "variable", "variables"),
+        names(module.aliases, "alias", "aliases and ifuncs"),
+    ];
     let globals: Vec<String> = globals.into_iter().flatten().collect();
     if !globals.is_empty() {
         facts.push(Fact::new("globals", globals.join(" · ")));
@@ -303,7 +311,9 @@ impl Program for Bitcode<'_> {
         for (index, module) in (0..).zip(&self.modules) {
             let json = module_json(index, module);
             let wrapped = match Wrapper::read(self.data) {
-                Some(wrapper) if !wrapper.cpu_name().is_empty() => format!(", wrapped for {}", wrapper.cpu_name()),
+                Some(wrapper) if !wrapper.cpu_name().is_empty() => {
+                    format!(", wrapped for {}", wrapper.cpu_name())
+                }
                 Some(_) => ", wrapped".to_owned(),
                 None => String::new(),
             };

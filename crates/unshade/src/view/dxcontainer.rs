@@ -192,7 +192,7 @@ impl ContainerView {
     /// What is shown of a container.
     pub fn new(container: &Container<'_>) -> Self {
         let header = container.header();
-        let digest_is = match header.digest.sign() {
+        let digest_is = match header.digest.marker() {
             Some(sign) => sign,
             None if header.digest == container.computed_digest() => "right",
             None => "wrong",
@@ -242,7 +242,7 @@ impl ContainerView {
         match read {
             PartData::Version(version) => self.compiler = Some(format!("DXC {}", shown(&version.version.0))),
             PartData::Features(features) => {
-                let text = |(bit, feature): (u32, Option<&unshade_dxcontainer::small::Feature>)| {
+                let text = |(bit, feature): (u32, Option<&unshade_dxcontainer::simple_parts::Feature>)| {
                     feature.map_or_else(|| format!("bit {bit}"), |feature| feature.text.into())
                 };
                 self.features = features.features().map(text).collect();

@@ -38,7 +38,9 @@ pub(crate) fn run(sample: Option<usize>) -> Result<()> {
     };
     let mut faults = 0;
     let mut set = |name: &str, inputs: &[Input]| -> Result<()> {
-        let read = |input: &Input| -> Result<Counts> { Ok(Counts::of(&input.name, &input.bytes()?, oracle.as_ref())) };
+        let read = |input: &Input| -> Result<Counts> {
+            Ok(Counts::of(&input.name, &input.bytes()?, oracle.as_ref()))
+        };
         let counts = inputs.par_iter().map(read).try_reduce(Counts::default, |a, b| Ok(a.add(b)))?;
         counts.print(name);
         faults += counts.faults.len();

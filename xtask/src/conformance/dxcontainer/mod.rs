@@ -20,7 +20,7 @@ use unshade::core::outline::Coverage;
 use unshade::core::{FourCc, Severity};
 use unshade::dxcontainer::file::DxFile;
 use unshade::dxcontainer::part::PartData;
-use unshade::dxcontainer::small::ShaderHash;
+use unshade::dxcontainer::simple_parts::ShaderHash;
 use unshade::dxcontainer::{Container, document, outline, part};
 
 use self::damaged::Damaged;
@@ -175,7 +175,7 @@ impl Counts {
         group.bytes += data.len() as u64;
         let container = Container::parse(&data)?;
         let digest = container.header().digest;
-        let verdict = match digest.sign() {
+        let verdict = match digest.marker() {
             Some(sign) => sign,
             None if digest == container.computed_digest() => "right",
             None => "wrong",

@@ -1,13 +1,13 @@
-//! The parts of a few fields: HASH, ILDN, VERS, SFI0.
+//! Parts with only a few fields: HASH, ILDN, VERS, SFI0.
 //!
 //! | part | layout |
 //! |---|---|
-//! | HASH | u32 flags (1: covers the source, of `-Zss`), 16 bytes MD5 of the bitcode |
-//! | ILDN | u16 flags, u16 length of the name, name, NUL, zeros up to a multiple of 4 |
+//! | HASH | u32 flags (1: includes the source, from `-Zss`), 16 bytes MD5 of the bitcode |
+//! | ILDN | u16 flags, u16 length of the name, name, NUL, zero padding to a multiple of 4 |
 //! | VERS | u16 major, u16 minor, u32 flags (1 debug build, 2 internal), u32 commits, u32 size, commit NUL version NUL, zeros |
-//! | SFI0 | u64 flags of the features that the program needs |
+//! | SFI0 | u64 feature flags of the program |
 //!
-//! Source: DXC's `DxilContainer.h`; the corpus.
+//! Sources: DXC's `DxilContainer.h`; real files.
 
 use crate::bytes::{Bytes, Text, len32};
 use crate::cursor::Cursor;
@@ -16,9 +16,9 @@ use alloc::vec::Vec;
 use unshade_core::Result;
 
 record! {
-    /// HASH: what the program's bitcode hashes to.
+    /// HASH: the hash of the program's bitcode.
     pub struct ShaderHash {
-        /// 1 where the hash covers the source.
+        /// 1 if the hash includes the source.
         pub flags: u32 => "Flags",
         /// The MD5 of the bitcode.
         pub digest: [u8; 16] => "Digest",
@@ -26,16 +26,16 @@ record! {
 }
 
 impl ShaderHash {
-    /// The flag of a hash that covers the source, and so can't be checked against the bitcode.
+    /// The flag of a hash that includes the source, which therefore cannot be checked against the bitcode.
     pub const INCLUDES_SOURCE: u32 = 1;
 }
 
 model! {
-    /// ILDN: the name of the file with the debug information.
+    /// ILDN: the name of the debug information file.
     pub struct DebugName {
         /// 0.
         pub flags: u16 => "Flags",
-        /// The length that the part names.
+        /// The declared length of the name.
         pub name_length: u16 => "NameLength",
         /// The name.
         pub name: Text => "Name",
@@ -45,7 +45,7 @@ model! {
 }
 
 impl DebugName {
-    /// A part of this name.
+    /// Creates a part with a name.
     pub fn new(name: Text) -> Self {
         let name_length = u16::try_from(name.0.len()).unwrap_or(u16::MAX);
         let end = name.0.len().saturating_add(1);
@@ -73,19 +73,19 @@ impl DebugName {
 model! {
     /// VERS: the compiler that made the container.
     pub struct CompilerVersion {
-        /// The first number.
+        /// The major version.
         pub major: u16 => "Major",
-        /// The second number.
+        /// The minor version.
         pub minor: u16 => "Minor",
         /// 1 debug build, 2 internal build.
         pub flags: u32 => "Flags",
-        /// How many commits the compiler's branch has.
+        /// The number of commits on the compiler's branch.
         pub commit_count: u32 => "CommitCount",
-        /// The size of both texts with their NULs.
+        /// The size of both strings with their NULs.
         pub content_size: u32 => "ContentSize",
-        /// The commit.
+        /// The commit hash.
         pub commit: Text => "Commit",
-        /// The version in words.
+        /// The version string.
         pub version: Text => "Version",
         /// Padding.
         pub tail: Bytes => "Tail",
@@ -93,7 +93,7 @@ model! {
 }
 
 impl CompilerVersion {
-    /// A part of these values, padded.
+    /// Creates a part with these values and its padding.
     pub fn new(version: (u16, u16), flags: u32, commit_count: u32, commit: Text, text: Text) -> Self {
         let size = commit.0.len().saturating_add(text.0.len()).saturating_add(2);
         let tail = Bytes(alloc::vec![0; size.wrapping_neg() % 4]);
@@ -139,40 +139,40 @@ impl CompilerVersion {
 }
 
 record! {
-    /// SFI0: the features that a program needs.
+    /// SFI0: the features that a program uses.
     pub struct FeatureInfo {
-        /// One bit a feature, see [`FEATURES`].
+        /// One bit per feature, see [`FEATURES`].
         pub flags: u64 => "Flags",
     }
 }
 
 impl FeatureInfo {
-    /// The bits that are set, with the names of those that have one.
+    /// Returns the bits that are set, and the features of those that are known.
     pub fn features(&self) -> impl Iterator<Item = (u32, Option<&'static Feature>)> + '_ {
         (0..64u32).filter(|bit| self.flags >> bit & 1 != 0).map(|bit| (bit, FEATURES.get(bit as usize)))
     }
 }
 
-/// One feature.
+/// A shader feature.
 #[derive(Debug)]
 pub struct Feature {
-    /// LLVM's name of it.
+    /// LLVM's name.
     pub name: &'static str,
-    /// What it is.
+    /// A description.
     pub text: &'static str,
-    /// What DXC's listing calls it.
+    /// The text in DXC's listing.
     pub dxc_text: &'static str,
 }
 
-/// From this bit on, features are told of and not required.
+/// Bits from here on are informational; they do not require anything.
 pub const OPTIONAL_FEATURES_SHIFT: u32 = 40;
 
-/// The features from [`OPTIONAL_FEATURES_SHIFT`] on, as DXC's listing calls them.
+/// The features from [`OPTIONAL_FEATURES_SHIFT`] on, with the text in DXC's listing.
 pub const OPTIONAL_FEATURES: &[&str] = &["Function uses derivatives", "Function requires visible group"];
 
 macro_rules! features {
     ($($name:literal => $text:literal, $dxc_text:literal,)*) => {
-        /// The features by their bit.
+        /// The features, by bit.
         pub const FEATURES: &[Feature] = &[$(Feature { name: $name, text: $text, dxc_text: $dxc_text }),*];
     };
 }

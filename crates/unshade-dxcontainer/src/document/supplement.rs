@@ -1,7 +1,7 @@
-//! What our document says of a part beside LLVM's: each part has a key of its own, whose node is made here and put
-//! into the part that was read from LLVM's document.
+//! The unshade document: what it holds for each part that LLVM's does not. Each kind of contents has a key; this
+//! module writes the node of a key, and applies it to a part that was read from LLVM's document.
 
-use super::{llvm, own_container, read_own_container, sources};
+use super::{llvm, nested_container_node, read_nested_container, sources};
 use crate::bytes::{Bytes, len32};
 use crate::file::OwnedPart;
 use crate::image::Slack;
@@ -16,7 +16,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use unshade_core::Result;
 
-/// The keys of our document.
+/// The keys of the unshade document.
 pub(super) const KEYS: [&str; 17] = [
     PROGRAM,
     PROGRAM_LAYOUT,
@@ -56,21 +56,21 @@ const PDB_INFO: &str = "PDBInfo";
 const CONTAINER: &str = "Container";
 
 model! {
-    /// The fields of PSV0 that LLVM has no key for.
+    /// The fields of PSV0 without a key in LLVM.
     pub(super) struct PsvLayout {
-        /// Version 4.
+        /// Group shared memory of version 4.
         pub group_shared_bytes: Option<u32> => "NumBytesGroupSharedMemory",
-        /// What follows the newest version.
+        /// The bytes after the newest version.
         pub info_extra: Bytes => "RuntimeInfoExtra",
-        /// All bytes that depend on the stage.
+        /// All stage-specific bytes.
         pub stage_info: Option<[u8; 16]> => "StageInfo",
-        /// The two of version 1.
+        /// The two stage-specific bytes of version 1.
         pub second_stage_info: Option<[u8; 2]> => "SecondStageInfo",
         /// Flags of all resources.
         pub resource_flags: Option<Vec<u32>> => "ResourceFlags",
         /// Size of a resource.
         pub resource_stride: Option<u32> => "ResourceStride",
-        /// What follows the fields of each resource.
+        /// The bytes after the fields of each resource.
         pub resource_extra: Vec<Bytes> => "ResourceExtra",
         /// The string table.
         pub strings: Option<Bytes> => "Strings",
@@ -82,58 +82,58 @@ model! {
         pub name_offsets: Option<Vec<u32>> => "NameOffsets",
         /// Offsets of the elements' indices.
         pub indices_offsets: Option<Vec<u32>> => "IndicesOffsets",
-        /// The seventh byte of each element, with bits that have no meaning.
+        /// The seventh byte of each element, including bits without a meaning.
         pub columns: Option<Vec<u32>> => "Columns",
         /// The last two bytes of each element.
         pub masks: Option<Vec<u32>> => "MasksAndStreams",
-        /// What follows the fields of each element.
+        /// The bytes after the fields of each element.
         pub element_extra: Vec<Bytes> => "ElementExtra",
-        /// Where the entry point's name stands.
+        /// Offset of the entry point's name.
         pub entry_name: Option<u32> => "EntryNameOffset",
         /// Primitive values of mesh shaders that depend on the view ID.
         pub view_id_patch: Option<Vec<u32>> => "PatchOrPrimMasks",
-        /// What follows the last table.
+        /// The bytes after the last table.
         pub extra: Bytes => "Extra",
     }
 }
 
 model! {
-    /// Where the pieces of a root signature stand.
+    /// The offsets in a root signature.
     pub(super) struct RootLayout {
-        /// The headers of the parameters.
+        /// Offset of the parameter headers.
         pub parameters_offset: u32 => "ParametersOffset",
-        /// The rest of each.
+        /// Offset of the contents of each parameter.
         pub offsets: Vec<u32> => "Offsets",
-        /// The ranges of each table.
+        /// Offset of the ranges of each table.
         pub ranges_offsets: Vec<u32> => "RangesOffsets",
-        /// The samplers.
+        /// Offset of the samplers.
         pub samplers_offset: u32 => "SamplersOffset",
-        /// The flags, with those that have no name.
+        /// The flags, including those without a name.
         pub flags: u32 => "Flags",
-        /// What is between and after.
+        /// The bytes between and after the pieces.
         pub slack: Slack => "Layout",
     }
 }
 
 model! {
-    /// Where the names of a signature stand.
+    /// The layout of the names of a signature.
     pub(super) struct SignatureLayout {
-        /// How they are laid out, if it is one of the known ways.
+        /// The name policy, if a known one applies.
         pub names: Option<crate::bytes::Text> => "Names",
-        /// The elements in the order of their names, if that is another one.
+        /// The elements in the order of their names, if that differs.
         pub order: Vec<u32> => "Order",
-        /// Where the first element stands.
+        /// Offset of the first element.
         pub first_offset: Option<u32> => "FirstOffset",
-        /// Where the names stand.
+        /// Offsets of the names.
         pub name_offsets: Vec<u32> => "NameOffsets",
         /// The reserved field of each element.
         pub reserved: Vec<u32> => "Reserved",
-        /// What is between and after.
+        /// The bytes between and after the pieces.
         pub slack: Option<Slack> => "Layout",
     }
 }
 
-/// What our document says of a part of which LLVM's says `rebuilt`.
+/// Returns the key and node for a part that LLVM's document turns into `rebuilt`.
 pub(super) fn node<'a>(part: &'a OwnedPart, rebuilt: &OwnedPart) -> Option<(&'static str, Node<'a>)> {
     Some(match (&part.data, &rebuilt.data) {
         (PartData::Program(program), PartData::Program(_)) => {
@@ -176,12 +176,12 @@ pub(super) fn node<'a>(part: &'a OwnedPart, rebuilt: &OwnedPart) -> Option<(&'st
         (PartData::LibraryHeader(header), _) => (LIBRARY_HEADER, header.node()),
         (PartData::FunctionSignature(signature), _) => (FUNCTION_SIGNATURE, signature.node()),
         (PartData::PdbInfo(info), _) => (PDB_INFO, info.node()),
-        (PartData::Container(container), _) => (CONTAINER, own_container(container)?),
+        (PartData::Container(container), _) => (CONTAINER, nested_container_node(container)?),
         _ => return None,
     })
 }
 
-/// Puts what our document says into a part.
+/// Applies a node of the unshade document to a part.
 pub(super) fn apply(part: &mut OwnedPart, key: &str, node: &Node<'_>) -> Result<()> {
     match (key, &mut part.data) {
         (PROGRAM_LAYOUT, PartData::Program(program)) => {
@@ -211,12 +211,12 @@ pub(super) fn apply(part: &mut OwnedPart, key: &str, node: &Node<'_>) -> Result<
     Ok(())
 }
 
-/// A part that only our document tells of.
+/// Reads a part that only the unshade document describes.
 fn read_whole(key: &str, name: unshade_core::FourCc, node: &Node<'_>) -> Result<PartData> {
     Ok(match key {
         PROGRAM => PartData::Program(llvm::read_program(node, 0)?),
         SIGNATURE => {
-            let form = Form::of(name).ok_or_else(|| node.fault("part is no signature"))?;
+            let form = Form::of(name).ok_or_else(|| node.fault("part is not a signature"))?;
             PartData::Signature(read_signature_with_layout(node, form)?)
         }
         RDAT => PartData::Rdat(Yaml::from_node(node)?),
@@ -225,12 +225,12 @@ fn read_whole(key: &str, name: unshade_core::FourCc, node: &Node<'_>) -> Result<
         LIBRARY_HEADER => PartData::LibraryHeader(Yaml::from_node(node)?),
         FUNCTION_SIGNATURE => PartData::FunctionSignature(Yaml::from_node(node)?),
         PDB_INFO => PartData::PdbInfo(Yaml::from_node(node)?),
-        CONTAINER => PartData::Container(Box::new(read_own_container(node)?)),
-        _ => return Err(node.fault("the first document says nothing of this part that this could belong to")),
+        CONTAINER => PartData::Container(Box::new(read_nested_container(node)?)),
+        _ => return Err(node.fault("key does not fit the part in the first document")),
     })
 }
 
-/// The node of a value that does not live as long.
+/// Returns a node that does not borrow from the value.
 fn owned_node<'a, T: Yaml>(value: &T) -> Node<'a> {
     super::into_owned(value.node())
 }
@@ -279,8 +279,8 @@ fn use_signature_layout(signature: &mut Signature, layout: SignatureLayout, node
             || every.len() != signature.elements.len()
         {
             return Err(node
-                .fault("order does not name every element once")
-                .hint("leave it out after a change"));
+                .fault("order does not list every element exactly once")
+                .hint("remove it after a change"));
         }
         signature.lay_out_in_order(*policy, &order);
     }
@@ -318,7 +318,7 @@ fn read_signature_with_layout(node: &Node<'_>, form: Form) -> Result<Signature> 
     Ok(signature)
 }
 
-/// A value where it is another than LLVM's document leads to.
+/// Returns a value if it differs from the one that LLVM's document leads to.
 fn differing<T: PartialEq>(value: T, other: T) -> Option<T> {
     (value != other).then_some(value)
 }
