@@ -337,7 +337,7 @@ impl<'c> Carver<'c> {
         let holds_bitcode = match hit.format {
             Format::MetalLibrary | Format::MetalUniversal | Format::DxContainer => true,
             Format::Bitcode => hit.start == 0,
-            Format::Fatbin | Format::Cubin | Format::Ptx | Format::Direct3d9 => false,
+            Format::Fatbin | Format::Cubin | Format::Ptx | Format::Direct3d9 | Format::Registered(_) => false,
         };
         run.is_claimed |= holds_bitcode && condition != Condition::Whole;
         let mut segments = self.segments.clone();

@@ -50,7 +50,7 @@ impl<'a> Opened<'a> {
             Format::Ptx => Ok(Self::Ptx(Ptx::new(Reader::at(find.data, base)))),
             Format::Direct3d9 => Ok(Self::Direct3d9(Reader::at(find.data, base))),
             Format::MetalLibrary => Library::parse_at(find.data, base).map(Self::Library),
-            Format::Bitcode => {
+            Format::Bitcode | Format::Registered(_) => {
                 let message = "this is LLVM bitcode without a container";
                 Err(Error::new(ErrorKind::Unsupported, base, message).hint("`unshade dis` lists its modules"))
             }

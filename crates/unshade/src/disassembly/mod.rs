@@ -16,6 +16,7 @@ pub use unit::Unit;
 use crate::{
     DemangledComments, dxbc_debug, dxbc_names, dxc_tables, fx_listing, fxc_listing, has_mangled_names,
 };
+use crate::select::Selection;
 use std::ops::Range;
 use unshade_core::{Diagnostics, Reader, Result, TokenKind, TokenSink};
 use unshade_dxbc::control_flow::ControlFlow;
@@ -24,7 +25,7 @@ use unshade_dxbc::decode;
 use unshade_dxbc::print::{Options, print, print_instruction};
 use unshade_dxcontainer::Container;
 use unshade_llvm::Module;
-use unshade_llvm::print::{Dialect, PrintOptions, module};
+use unshade_llvm::print::{Dialect, PrintOptions, function, module};
 
 /// How a module is printed.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +66,42 @@ pub fn print_module(
         module(parsed, &options, sink)
     });
     diagnostics
+}
+
+/// Prints the selected functions of a unit's module, each as in the text of the whole module. Globals, attribute groups and
+/// metadata are left out. Returns what could not be read, and how many functions were printed.
+pub fn print_functions(
+    unit: &Unit<'_>,
+    parsed: &Module<'_>,
+    options: ModuleOptions,
+    selection: &Selection,
+    sink: &mut dyn TokenSink,
+) -> (Diagnostics, usize) {
+    let mut diagnostics = Diagnostics::new();
+    let mut count = 0;
+    let print_options = PrintOptions { dialect: options.dialect, module_id: None };
+    for (at, one) in parsed.functions.iter().enumerate() {
+        if !selection.matches_name(unit.index_of(at), &one.symbol.name) {
+            continue;
+        }
+        if count > 0 {
+            sink.put(TokenKind::Space, "\n");
+        }
+        let printed = if !options.raw && has_mangled_names(parsed) {
+            let mut inner: &mut dyn TokenSink = &mut *sink;
+            let mut explained = DemangledComments::new(&mut inner);
+            let mut sink: &mut dyn TokenSink = &mut explained;
+            function(parsed, at, &print_options, &mut sink)
+        } else {
+            let mut sink = &mut *sink;
+            function(parsed, at, &print_options, &mut sink)
+        };
+        if let Some(printed) = diagnostics.take("llvm-function", printed) {
+            diagnostics.append(printed);
+            count += 1;
+        }
+    }
+    (diagnostics, count)
 }
 
 /// Whether a container has a token program, or is a library of such.

@@ -29,6 +29,8 @@ pub enum Unit<'a> {
         base: u64,
         /// Which of its modules.
         index: usize,
+        /// The index of the module's first function in the file, counted through all modules.
+        first_function: u32,
         /// How many it has, mostly one.
         count: usize,
     },
@@ -62,6 +64,12 @@ impl<'a> Unit<'a> {
             Self::Part(part) => Ok((part.bitcode.data(), part.bitcode.base())),
             Self::File { bytes, base, .. } => Ok((bytes, *base)),
         }
+    }
+
+    /// Returns the index that selects a function, from its index in the module.
+    pub fn index_of(&self, function: usize) -> u32 {
+        let first = if let Self::File { first_function, .. } = self { *first_function } else { 0 };
+        first.saturating_add(u32::try_from(function).unwrap_or(u32::MAX))
     }
 
     /// The module, without its bodies.

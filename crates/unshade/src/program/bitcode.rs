@@ -381,17 +381,18 @@ impl Program for Bitcode<'_> {
     fn code(&self, request: &CodeRequest<'_>, diagnostics: &mut Diagnostics) -> Code<'_> {
         diagnostics.append(self.diagnostics.clone());
         let count = self.modules.len();
-        let has_selected = |number: usize| {
-            let mut found = false;
-            self.each_function(|index, module, function| {
-                found |=
-                    module as usize == number && request.selection.matches_name(index, &function.symbol.name);
-            });
-            found
-        };
-        let indices = (0..count).filter(|number| request.selection.is_everything() || has_selected(*number));
-        let unit = |index| Unit::File { name: &self.path, bytes: self.data, base: self.base, index, count };
-        Code::Modules(vec![ModuleGroup { slice: String::new(), units: indices.map(unit).collect() }])
+        let mut units = Vec::new();
+        let mut first_function = 0;
+        for (index, module) in self.modules.iter().enumerate() {
+            let mut functions = (first_function..).zip(&module.functions);
+            let is_selected = request.selection.is_everything()
+                || functions.any(|(index, one)| request.selection.matches_name(index, &one.symbol.name));
+            let (name, bytes, base) = (self.path.as_str(), self.data, self.base);
+            let unit = Unit::File { name, bytes, base, index, first_function, count };
+            units.extend(is_selected.then_some(unit));
+            first_function = first_function.saturating_add(u32::try_from(module.functions.len()).unwrap_or(u32::MAX));
+        }
+        Code::Modules(vec![ModuleGroup { slice: String::new(), units }])
     }
 
     fn extract(

@@ -385,7 +385,7 @@ fn card(index: u32, entry: &Entry<'_>, view: &ContainerView) -> Card {
         card.facts.push(Fact::new("mangled", entry.mangled));
     }
     let Some(export) = entry.export else {
-        card.facts.extend(view.profile.iter().map(|profile| Fact::new("profile", profile)));
+        card.facts.push(Fact::new("profile", summary(view)));
         card.facts.extend(first_facts(view, true));
         return card;
     };

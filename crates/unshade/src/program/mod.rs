@@ -39,6 +39,7 @@ pub use work::{InOrder, Runner, map};
 use crate::carve::{self, Find};
 use crate::select::Selection;
 use std::ops::ControlFlow;
+use std::sync::{PoisonError, RwLock};
 use unshade_core::{Diagnostics, OutlineSink, Result};
 
 /// A value that can be written as JSON.
@@ -237,6 +238,24 @@ pub trait Program: Sync {
     }
 }
 
+/// Formats that were registered by callers.
+static REGISTERED: RwLock<Vec<&'static Format>> = RwLock::new(Vec::new());
+
+/// Adds a format of the caller's, which has to be [`carve::format::Format::Registered`]. A program does so once, before it
+/// opens its first file.
+pub fn register(format: &'static Format) {
+    if let carve::format::Format::Registered(signature) = format.format {
+        carve::format::register(signature);
+    }
+    REGISTERED.write().unwrap_or_else(PoisonError::into_inner).push(format);
+}
+
+/// Returns all formats: the built-in ones, then those that were registered.
+pub fn formats() -> Vec<&'static Format> {
+    let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
+    FORMATS.iter().chain(registered.iter()).copied().collect()
+}
+
 /// Returns the offset of a program's first byte in the file, or in the member that was unpacked.
 fn base(find: &Find<'_>) -> u64 {
     find.file_offset.unwrap_or(find.path.offset())
@@ -244,7 +263,10 @@ fn base(find: &Find<'_>) -> u64 {
 
 /// Returns the format of a program that was found.
 pub fn format_of(find: &Find<'_>) -> &'static Format {
-    FORMATS.iter().find(|format| format.format == find.format).copied().unwrap_or(&bitcode::FORMAT)
+    let built_in = FORMATS.iter().find(|format| format.format == find.format).copied();
+    let found = built_in.or_else(|| formats().into_iter().find(|format| format.format == find.format));
+    // A registered signature comes with its format.
+    found.unwrap_or(&bitcode::FORMAT)
 }
 
 /// Opens a program that was found. Offsets in errors are those of the file if the program is in it as it is, and of the

@@ -238,7 +238,7 @@ pub(super) fn print(parsed: &Parsed<'_>, row: Option<&Row>, pane: &str) -> Answe
             let index = row.map_or(0, |row| row.index as usize);
             let count = llvm::Module::parse_all(bytes, parsed.base).map_or(1, |modules| modules.len().max(1));
             let base = parsed.base;
-            let unit = Unit::File { name: parsed.short_name(), bytes, base, index, count };
+            let unit = Unit::File { name: parsed.short_name(), bytes, base, index, first_function: 0, count };
             unit_lines(&unit, raw, &mut tape, &mut diagnostics)?;
         }
         (Content::Program(Opened::Library(_) | Opened::Universal(_)), Some(row), Some(raw), _) => {

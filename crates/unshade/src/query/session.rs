@@ -570,6 +570,7 @@ fn format_word(format: Option<Format>) -> &'static str {
         Some(Format::Ptx) => "ptx",
         Some(Format::Direct3d9) => "direct3d9",
         Some(Format::Bitcode) | None => "bitcode",
+        Some(Format::Registered(signature)) => signature.extension,
     }
 }
 
