@@ -269,4 +269,10 @@ fn operands_of_no_bits_are_limited() {
     let covered = check(&bytes, &|| "arrays".into());
     assert!(covered.contents.blocks[&8].records < 100, "{:?}", covered.contents);
     assert!(covered.diagnostics.has_errors());
+    // The limit is that of the file, not of each stream.
+    let mut small = bytes[..200].to_vec();
+    small[8..12].copy_from_slice(&47u32.to_le_bytes());
+    let covered = check(&small.repeat(1_000), &|| "streams".into());
+    assert_eq!(covered.contents.streams, 1_000);
+    assert!(covered.contents.blocks[&8].records < 100, "{:?}", covered.contents);
 }

@@ -115,7 +115,9 @@ pub struct BlockContents {
 /// ```
 pub fn bitcode(data: Reader<'_>, sink: &mut dyn OutlineSink, diagnostics: &mut Diagnostics) -> Contents {
     let bytes = data.rest();
-    let mut file = File { bytes, base: data.offset(), sink, diagnostics, contents: Contents::default() };
+    let budget = bytes.len().saturating_mul(8);
+    let mut file =
+        File { bytes, base: data.offset(), sink, diagnostics, contents: Contents::default(), budget };
     file.emit();
     file.contents
 }
@@ -156,6 +158,8 @@ struct File<'a, 's> {
     sink: &'s mut dyn OutlineSink,
     diagnostics: &'s mut Diagnostics,
     contents: Contents,
+    /// Number of operands of no bits that may still be emitted.
+    budget: usize,
 }
 
 impl<'a> File<'a, '_> {
@@ -247,7 +251,14 @@ impl<'a> File<'a, '_> {
         self.sink.leaf(Field::new("magic", Value::Bytes(&MAGIC), self.range(at..end)));
         let base = self.base.saturating_add(at as u64);
         let stream = self.slice(at..limit);
-        let walk = Walk::new(stream, base, &mut *self.sink, self.diagnostics, &mut self.contents);
+        let walk = Walk::new(
+            stream,
+            base,
+            &mut *self.sink,
+            self.diagnostics,
+            &mut self.contents,
+            &mut self.budget,
+        );
         at.saturating_add(walk.blocks()).clamp(end, limit)
     }
 }

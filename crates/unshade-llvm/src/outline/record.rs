@@ -153,7 +153,7 @@ impl Walk<'_, '_> {
         let mut measured = Measured { code: u32::MAX, first: None, end: 0, text_start: None };
         self.text.clear();
         let limit = self.limit();
-        let (text, budget) = (&mut self.text, &mut self.budget);
+        let (text, budget) = (&mut self.text, &mut *self.budget);
         let mut count = 0usize;
         let mut array = None;
         decode(&mut bits, layout, &self.abbreviations, limit, &mut |part, range| {
@@ -163,7 +163,7 @@ impl Walk<'_, '_> {
                     if range.is_empty() {
                         *budget = budget
                             .checked_sub(1)
-                            .ok_or((ErrorKind::Limit, "more operands of no bits than the stream has bits"))?;
+                            .ok_or((ErrorKind::Limit, "more operands of no bits than the file has bits"))?;
                     }
                     measured.first = measured.first.or(Some(value));
                     count = count.saturating_add(1);

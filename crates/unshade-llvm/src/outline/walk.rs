@@ -81,8 +81,8 @@ pub(super) struct Walk<'a, 's> {
     muted: Option<usize>,
     /// Where the last fault left off.
     resumed: Option<usize>,
-    /// What operands of no bits may still be emitted: hostile arrays of them cost nothing.
-    pub(super) budget: usize,
+    /// Number of operands of no bits that the file may still have: hostile arrays of them cost nothing.
+    pub(super) budget: &'s mut usize,
     /// The text of the record that was measured last.
     pub(super) text: Vec<u8>,
     pub(super) name: String,
@@ -95,10 +95,10 @@ impl<'a, 's> Walk<'a, 's> {
         sink: &'s mut dyn OutlineSink,
         diagnostics: &'s mut Diagnostics,
         contents: &'s mut Contents,
+        budget: &'s mut usize,
     ) -> Self {
-        let bits = BitReader::new(stream, 32);
         Self {
-            bits,
+            bits: BitReader::new(stream, 32),
             base: base.saturating_mul(8),
             sink,
             diagnostics,
@@ -109,7 +109,7 @@ impl<'a, 's> Walk<'a, 's> {
             depth: 0,
             muted: None,
             resumed: None,
-            budget: bits.remaining(),
+            budget,
             text: Vec::new(),
             name: String::new(),
         }

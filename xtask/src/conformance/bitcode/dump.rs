@@ -18,7 +18,7 @@ use unshade::llvm::outline::{self, Analyzer, BlockContents};
 use unshade::llvm::{Module, verify};
 use unshade::metallib::Library;
 
-use super::server::Servers;
+use super::server::run_once;
 use super::{Input, Place, air, dxil, generated};
 use crate::sh;
 
@@ -30,17 +30,15 @@ const SHOWN_FAULTS: usize = 10;
 
 pub(crate) fn run(sample: Option<usize>) -> Result<()> {
     let oracle = match Command::new(ORACLE).arg("--version").output() {
-        Ok(_) => Some(Servers::new(&[ORACLE, "-dump"])),
+        Ok(_) => true,
         Err(_) => {
             println!("skipped: {ORACLE} is not installed, so only the bits are counted");
-            None
+            false
         }
     };
     let mut faults = 0;
     let mut set = |name: &str, inputs: &[Input]| -> Result<()> {
-        let read = |input: &Input| -> Result<Counts> {
-            Ok(Counts::of(&input.name, &input.bytes()?, oracle.as_ref()))
-        };
+        let read = |input: &Input| -> Result<Counts> { Ok(Counts::of(&input.name, &input.bytes()?, oracle)) };
         let counts = inputs.par_iter().map(read).try_reduce(Counts::default, |a, b| Ok(a.add(b)))?;
         counts.print(name);
         faults += counts.faults.len();
@@ -116,13 +114,11 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(name: &str, bytes: &[u8], oracle: Option<&Servers>) -> Self {
+    fn of(name: &str, bytes: &[u8], oracle: bool) -> Self {
         let mut counts = Self { files: 1, bytes: bytes.len() as u64, ..Self::default() };
         counts.cover(name, bytes);
         counts.verify(name, bytes);
-        if let Some(oracle) = oracle
-            && let Err(error) = counts.compare(name, bytes, oracle)
-        {
+        if oracle && let Err(error) = counts.compare(name, bytes) {
             counts.faults.push(format!("{name}: {error:#}"));
         }
         counts
@@ -163,8 +159,9 @@ impl Counts {
         }
     }
 
-    fn compare(&mut self, name: &str, bytes: &[u8], oracle: &Servers) -> Result<()> {
-        let output = oracle.run(bytes)?;
+    fn compare(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+        // It does not flush its output where it is served many times.
+        let output = run_once(&[ORACLE, "-dump"], bytes)?;
         if !output.status.success() {
             let message = String::from_utf8_lossy(&output.stderr).trim().replace('\n', " ");
             self.refused.push(format!("{name}: {message}"));

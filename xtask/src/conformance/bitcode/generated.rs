@@ -87,7 +87,7 @@ fn source(number: usize) -> String {
     }
     text.push_str("extern int sink(const char *text, ...);\nextern __thread int per_thread;\n");
     for index in 0..=number {
-        let size = 1 + (index * 7 + number) % 40;
+        let size = 3 + (index * 7 + number) % 40;
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
