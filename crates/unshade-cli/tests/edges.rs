@@ -85,7 +85,8 @@ fn names_need_not_be_utf_8() {
     let output = run_in(&folder, [OsString::from("list"), name.clone(), "--json".into()]);
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["file_bytes"], "636166e92e6d6574616c6c6962");
-    let output = run_in(&folder, [OsString::from("edit"), name, "-o".into(), OsString::from_vec(b"\xff".to_vec())]);
+    let output =
+        run_in(&folder, [OsString::from("edit"), name, "-o".into(), OsString::from_vec(b"\xff".to_vec())]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
@@ -144,8 +145,13 @@ fn standard_input_is_a_file() {
     // Longer than what is kept in memory.
     let padding = vec![0_u8; 70 << 20];
     let mut command = Command::new(env!("CARGO_BIN_EXE_unshade"));
-    let mut child =
-        command.args(["list", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .args(["list", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
         stdin.write_all(&padding).unwrap();

@@ -36,7 +36,8 @@ fn folder(name: &str) -> PathBuf {
 const DIRECT3D9: [u32; 5] = [0xffff_0200, 0x0200_0001, 0x800f_0800, 0xa0e4_0000, 0xffff];
 
 fn fixture(format: &Format, folder: &Path) -> (PathBuf, &'static str) {
-    let (_, path, function) = FILES.iter().find(|(name, ..)| *name == format.format.name()).expect("a fixture");
+    let (_, path, function) =
+        FILES.iter().find(|(name, ..)| *name == format.format.name()).expect("a fixture");
     if format.format.name() == "Direct3D 9 shader" {
         let path = folder.join("shader.cso");
         fs::write(&path, DIRECT3D9.map(u32::to_le_bytes).concat()).unwrap();
@@ -67,7 +68,9 @@ fn arguments(verb: Verb, file: &str, function: &str, folder: &Path) -> Vec<Strin
         }
         Verb::Ghidra => vec!["ghidra".into(), "--import".into(), file.into(), "-o".into(), out("ghidra")],
         Verb::Extract => vec!["extract".into(), file.into(), "-o".into(), out("extracted")],
-        Verb::Verify | Verb::Check | Verb::Dump | Verb::Scan | Verb::Survey => vec![verb.name().into(), file.into()],
+        Verb::Verify | Verb::Check | Verb::Dump | Verb::Scan | Verb::Survey => {
+            vec![verb.name().into(), file.into()]
+        }
         Verb::Diff => vec!["diff".into(), file.into(), file.into()],
         Verb::Explore => vec!["explore".into(), "--json".into(), file.into()],
         Verb::Html => vec!["html".into(), file.into(), "-o".into(), out("page.html")],
@@ -89,11 +92,19 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Runs a verb on a format and returns what is wrong with the outcome.
-fn fault(program: &Path, format: &Format, verb: Verb, file: &str, function: &str, folder: &Path) -> Option<String> {
+fn fault(
+    program: &Path,
+    format: &Format,
+    verb: Verb,
+    file: &str,
+    function: &str,
+    folder: &Path,
+) -> Option<String> {
     let arguments = arguments(verb, file, function, folder);
     let output = run(program, &arguments);
     let (stdout, stderr, code) = (text(&output.stdout), text(&output.stderr), output.status.code());
-    let fault = |what: &str| Some(format!("{}: {what}\n  {arguments:?}\n  {stdout}\n  {stderr}", verb.name()));
+    let fault =
+        |what: &str| Some(format!("{}: {what}\n  {arguments:?}\n  {stdout}\n  {stderr}", verb.name()));
     if code.is_none() || code == Some(101) || stderr.contains("panicked") {
         return fault("panics");
     }
@@ -152,7 +163,10 @@ fn a_name_that_is_not_there() {
             let output = run(program, &arguments);
             let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
             assert_eq!(output.status.code(), Some(1), "{arguments:?}: {stderr}");
-            assert!(stdout.is_empty() && stderr.contains("no function no_such_function"), "{arguments:?}: {stdout}{stderr}");
+            assert!(
+                stdout.is_empty() && stderr.contains("no function no_such_function"),
+                "{arguments:?}: {stdout}{stderr}"
+            );
         }
     }
 }
@@ -163,7 +177,8 @@ fn programs_are_in_the_order_of_the_file() {
     let folder = folder("order");
     let read = |path: &str| fs::read(root().join("tests/fixtures").join(path)).unwrap();
     let file = folder.join("several.bin");
-    let parts = ["dxcontainer/compute.dxbc", "nvidia/kernels/sm_35/axpy.cubin", "metallib/linker_1_2_7.metallib"];
+    let parts =
+        ["dxcontainer/compute.dxbc", "nvidia/kernels/sm_35/axpy.cubin", "metallib/linker_1_2_7.metallib"];
     let bytes: Vec<u8> = parts.iter().flat_map(|part| [vec![0; 64], read(part)].concat()).collect();
     fs::write(&file, bytes).unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_unshade"));
@@ -181,7 +196,11 @@ fn programs_are_in_the_order_of_the_file() {
 fn one_more_format_is_one_file_and_one_line() {
     let program = Path::new(env!("CARGO_BIN_EXE_unshade")).with_file_name("examples");
     let program = program.join(format!("made_up{}", std::env::consts::EXE_SUFFIX));
-    assert!(program.exists(), "`cargo test` builds {}; `cargo build --examples` does, too", program.display());
+    assert!(
+        program.exists(),
+        "`cargo test` builds {}; `cargo build --examples` does, too",
+        program.display()
+    );
     let main = fs::read_to_string(root().join("crates/unshade-cli/examples/made_up/main.rs")).unwrap();
     assert_eq!(main.matches("register(").count(), 1);
     let folder = folder("toy");
@@ -215,7 +234,10 @@ fn one_more_format_is_one_file_and_one_line() {
     let (code, ..) = runs(&["extract", path, "-o", folder.join("out").to_str().unwrap()]);
     assert!(code == Some(0) && fs::read(folder.join("out/modules/ball.bin")).unwrap() == b"abc");
     let (code, stdout, stderr) = runs(&["dis", path]);
-    assert!(code == Some(2) && stdout.is_empty() && stderr.contains("nobody knows the instructions of toys"), "{stderr}");
+    assert!(
+        code == Some(2) && stdout.is_empty() && stderr.contains("nobody knows the instructions of toys"),
+        "{stderr}"
+    );
     let (code, ..) = runs(&["diff", path, path]);
     assert_eq!(code, Some(0));
     // It is found inside of other files as well.

@@ -10,10 +10,12 @@ use serde::Serialize;
 use std::ops::ControlFlow;
 use unshade::carve::Find;
 use unshade::carve::format::{Format as CarvedFormat, Signature};
-use unshade::core::{Diagnostics, Error, ErrorKind, Field, FourCc, OutlineSink, Reader, Result, TokenKind, TokenSink, Value};
+use unshade::core::{
+    Diagnostics, Error, ErrorKind, Field, FourCc, OutlineSink, Reader, Result, TokenKind, TokenSink, Value,
+};
 use unshade::program::{
-    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group, Info,
-    ItemName, Items, Program, Row, Runner, Section, Verb, Verdict,
+    Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
+    Info, ItemName, Items, Program, Row, Runner, Section, Verb, Verdict,
 };
 use unshade::select::Selection;
 
@@ -115,9 +117,13 @@ impl Program for Toy<'_> {
     }
 
     fn info(&self, _runner: &dyn Runner, _diagnostics: &mut Diagnostics) -> Info {
-        let facts = vec![Fact::new("functions", self.functions.len().to_string()), Fact::command("more", "list", "")];
+        let facts =
+            vec![Fact::new("functions", self.functions.len().to_string()), Fact::command("more", "list", "")];
         let functions = self.selected(&Selection::default());
-        Info { sections: vec![Section { heading: "toy".into(), facts }], json: Box::new(FunctionsJson { functions }) }
+        Info {
+            sections: vec![Section { heading: "toy".into(), facts }],
+            json: Box::new(FunctionsJson { functions }),
+        }
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
@@ -139,7 +145,8 @@ impl Program for Toy<'_> {
             cells: vec![Cell::Size(one.size), Cell::Offset(one.offset)],
             ..Row::default()
         };
-        let group = Group { slice: String::new(), columns: COLUMNS, rows: functions.iter().map(row).collect() };
+        let group =
+            Group { slice: String::new(), columns: COLUMNS, rows: functions.iter().map(row).collect() };
         Items { groups: vec![group], tables: Vec::new(), json: Box::new(FunctionsJson { functions }) }
     }
 
@@ -151,7 +158,10 @@ impl Program for Toy<'_> {
             card.facts.push(Fact::new("code", format!("{} bytes", one.size)).at(one.offset, one.size));
             card
         };
-        Descriptions { cards: functions.iter().map(card).collect(), json: Box::new(FunctionsJson { functions }) }
+        Descriptions {
+            cards: functions.iter().map(card).collect(),
+            json: Box::new(FunctionsJson { functions }),
+        }
     }
 
     fn code(&self, _request: &CodeRequest<'_>, _diagnostics: &mut Diagnostics) -> Code<'_> {
@@ -175,7 +185,10 @@ impl Program for Toy<'_> {
     fn verify(&self, _runner: &dyn Runner) -> Verdict {
         let mut verdict = Verdict::default();
         for function in self.functions.iter().filter(|function| function.name.is_empty()) {
-            verdict.diagnostics.error("toy-name", Error::new(ErrorKind::BadValue, function.start, "a function without a name"));
+            verdict.diagnostics.error(
+                "toy-name",
+                Error::new(ErrorKind::BadValue, function.start, "a function without a name"),
+            );
         }
         verdict
     }
@@ -185,7 +198,11 @@ impl Program for Toy<'_> {
         sink.leaf(Field::new("magic", Value::FourCc(FourCc(*b"TOYS")), start..start + 4));
         sink.leaf(Field::new("size", Value::Number(self.data.data().len() as u64), start + 4..start + 8));
         for function in &self.functions {
-            sink.leaf(Field::new("function", Value::Text(function.name), function.start..function.code.range().end));
+            sink.leaf(Field::new(
+                "function",
+                Value::Text(function.name),
+                function.start..function.code.range().end,
+            ));
         }
     }
 }

@@ -13,10 +13,10 @@ mod unit;
 pub use parts::{ProgramPart, program_parts};
 pub use unit::Unit;
 
+use crate::select::Selection;
 use crate::{
     DemangledComments, dxbc_debug, dxbc_names, dxc_tables, fx_listing, fxc_listing, has_mangled_names,
 };
-use crate::select::Selection;
 use std::ops::Range;
 use unshade_core::{Diagnostics, Reader, Result, TokenKind, TokenSink};
 use unshade_dxbc::control_flow::ControlFlow;

@@ -29,7 +29,6 @@ pub(super) static FORMAT: Format = Format {
     kinds: &["function", "declaration", "module"],
     refusals: &[
         (Verb::Liveness, NO_MACHINE_CODE),
-        (Verb::CodeAsJson, "listings have no JSON here; `--stats --json` and `--cfg json` have"),
         (Verb::Decompile, "LLVM bitcode is not decompiled; `unshade dis` prints its assembly"),
         (Verb::Run, NO_MACHINE_CODE),
         (Verb::AssembleInto, NOT_WRITTEN),
@@ -390,7 +389,8 @@ impl Program for Bitcode<'_> {
             let (name, bytes, base) = (self.path.as_str(), self.data, self.base);
             let unit = Unit::File { name, bytes, base, index, first_function, count };
             units.extend(is_selected.then_some(unit));
-            first_function = first_function.saturating_add(u32::try_from(module.functions.len()).unwrap_or(u32::MAX));
+            first_function =
+                first_function.saturating_add(u32::try_from(module.functions.len()).unwrap_or(u32::MAX));
         }
         Code::Modules(vec![ModuleGroup { slice: String::new(), units }])
     }

@@ -46,7 +46,6 @@ pub(super) static FORMAT: Format = Format {
     ],
     refusals: &[
         (Verb::Liveness, NO_MACHINE_CODE),
-        (Verb::CodeAsJson, "listings have no JSON here; `--stats --json` and `--cfg json` have"),
         (Verb::Decompile, "DXIL and DXBC are not decompiled; `unshade dis` prints their assembly"),
         (Verb::Run, NO_MACHINE_CODE),
         (Verb::Ghidra, NO_MACHINE_CODE),

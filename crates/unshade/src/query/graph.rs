@@ -35,7 +35,8 @@ impl Session {
             (Content::Bitcode(bytes), row) => {
                 let index = row.map_or(0, |row| row.index as usize);
                 let base = parsed.base;
-                let unit = Unit::File { name: parsed.short_name(), bytes, base, index, first_function: 0, count: 1 };
+                let unit =
+                    Unit::File { name: parsed.short_name(), bytes, base, index, first_function: 0, count: 1 };
                 of_module(&unit, request.function)?
             }
             (Content::Program(Opened::Library(_) | Opened::Universal(_)), Some(row)) => parsed

@@ -10,14 +10,14 @@
 //! Of several files, or of those in folders ([`many`]), each has a listing.
 //!
 //! `--stats` ([`statistics`]) counts instead, `--cfg` ([`control_flow`]) draws. Of machine code, `--json`
-//! ([`machine_json`]) prints the instructions as data, and `--live` ([`liveness`]) which registers are live.
+//! ([`json`]) prints the instructions as data, and `--live` ([`liveness`]) which registers are live.
 
 mod byte_lines;
 mod code;
 mod control_flow;
+mod json;
 mod json_stream;
 mod liveness;
-mod machine_json;
 mod many;
 mod nvidia;
 mod statistics;
@@ -99,7 +99,7 @@ fn other_form(
     if let Some(format) = args.cfg {
         return Some(control_flow::run(input, selection, format, args, global));
     }
-    global.json.then(|| machine_json::run(input, selection, args, global))
+    global.json.then(|| json::run(input, selection, args, global))
 }
 
 /// Lists all that is selected of an input. What is odd about the file goes to `carving`.
@@ -183,7 +183,8 @@ fn print_unit(
     let options = ModuleOptions { dialect: dialect_of(unit, args), raw: args.raw };
     let mut diagnostics = parsed.diagnostics.clone();
     if !selection.is_everything() && matches!(unit, Unit::Part(_) | Unit::File { .. }) {
-        let mut text = if in_color { Printed::Colored(PaintedTokens::default()) } else { Printed::Plain(String::new()) };
+        let mut text =
+            if in_color { Printed::Colored(PaintedTokens::default()) } else { Printed::Plain(String::new()) };
         let (found, _) = print_functions(unit, &parsed, options, selection, text.sink());
         diagnostics.append(found);
         return Ok(Made { content: Text::Plain(text.finish()), diagnostics });
