@@ -84,7 +84,7 @@ fn what_is_no_container() {
     // A directory larger than the file.
     let mut data = container(&[(b"SFI0", &[0; 8])]);
     put(&mut data, 28, u32::MAX);
-    assert!(Container::parse(&data).unwrap_err().to_string().contains("directory leaves the file"));
+    assert!(Container::parse(&data).unwrap_err().to_string().contains("directory extends past the end of the file"));
     // The smallest one has no parts.
     expect("no parts", &container(&[]), "dx-digest");
 }
@@ -350,9 +350,9 @@ fn yaml_that_expands_or_names_what_is_impossible() {
         (
             "zeros without end",
             part("  - Name: ABCD\n    Size: 4294967295\n"),
-            "line 5, column 5: parts without content",
+            "line 5, column 5: parts without contents",
         ),
-        ("many zeros", part(&many), "parts without content are too large"),
+        ("many zeros", part(&many), "parts without contents are too large"),
         ("a negative size", part("  - Name: ABCD\n    Size: -4294967296\n"), "line 6, column 11"),
         (
             "a byte of 9 bits",

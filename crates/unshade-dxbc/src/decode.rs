@@ -1,4 +1,5 @@
 //! Decodes tokens into programs.
+//!
 //! Every instruction is kept, whatever it holds: tokens that its opcode has no use for go to [`Instruction::rest`],
 //! and everything after an instruction with an invalid length goes to [`Program::trailing`]. Writing a decoded
 //! program gives the same bytes again.

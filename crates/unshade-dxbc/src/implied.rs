@@ -1,4 +1,5 @@
 //! The first tokens of instructions and operands that text implies.
+//!
 //! FXC's text does not show whether `.x` is a mask or a selected component, nor which encoding an index has. For what
 //! the text leaves open, the assembler emits the tokens that compilers write, which these functions compute. Where a
 //! program has other tokens, the printer, which compares with the same functions, adds them in angle brackets:

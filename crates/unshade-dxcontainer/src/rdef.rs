@@ -17,6 +17,7 @@
 //! | member | 12 | name, type, offset |
 //!
 //! Names, types and default values are shared. All offsets are from the start of the part.
+//!
 //! Sources: Wine's `d3dcompiler_43/reflection.c`, vkd3d's `tpf.c`; 172 real parts.
 
 use crate::bytes::{Bytes, Text, len32};

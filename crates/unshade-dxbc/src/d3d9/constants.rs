@@ -11,6 +11,7 @@
 //! | member | 2 × u32 | name, type |
 //!
 //! Offsets are from the header, which follows the tag.
+//!
 //! Sources: `D3DXSHADER_CONSTANTTABLE` in Microsoft's documentation of D3DX; FXC's text for tables with each class
 //! and base.
 

@@ -14,6 +14,7 @@
 //!
 //! Offsets are from the header, which follows the tag. FXC shows a line if it is more than two lines from the one
 //! before, and for each written component the last variable with a location there.
+//!
 //! Source: no public description is known; derived from programs that FXC compiled with `/Zi`, with fields changed,
 //! and FXC's text for them.
 

@@ -1,11 +1,14 @@
 //! Rebuilding RDAT: from records that hold what they refer to, to the buffers with it.
+//!
 //! DXC adds strings, lists and bytes to their buffers when it first encounters them. The order of the buffers is
 //! therefore the order in which it visits a library: the names of resources, the names of functions that are called
 //! but not defined, then each function with everything it refers to, then the subobjects. Whatever a record refers to
 //! comes before the list that refers to it. Each string, list and run of bytes is stored once; the empty string comes
 //! first.
+//!
 //! The called functions are in the order of their declarations. RDAT shows that order only through the lists of the
 //! functions that call them; where these allow several orders, the first caller decides.
+//!
 //! Sources: DXC's `DxilContainerAssembler.cpp` and `DxilRDATBuilder.cpp`.
 
 use super::{
