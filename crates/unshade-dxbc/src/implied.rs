@@ -46,9 +46,9 @@ pub(crate) fn components(kind: OperandKind, letters: Option<&str>, position: Pos
     };
     let mut numbers = [0u32; 4];
     let count = letters.chars().count();
-    for (position, letter) in letters.chars().enumerate() {
+    for (index, letter) in letters.chars().enumerate() {
         let number = "xyzw".find(letter)?;
-        *numbers.get_mut(position)? = u32::try_from(number).ok()?;
+        *numbers.get_mut(index)? = u32::try_from(number).ok()?;
     }
     if position == Position::Source && count == 1 {
         return Some(2 | 2 << 2 | numbers[0] << 4);

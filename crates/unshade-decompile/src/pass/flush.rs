@@ -1,35 +1,35 @@
-//! Floats that are too small to be normal: where every operation of a function takes them for zero, none says so.
+//! Flushing of subnormal floats: if every operation of a function flushes, no operation is printed with a call.
 //!
-//! A compiler that is told to (`-ftz=true`) makes each operation flush: subnormal inputs and results are zeros of the same
-//! sign. The front end has a `flush_to_zero` around each of them. When all operations of a function do so, this is how the
-//! function is compiled and not what its source says: the calls go, and the text names the option.
+//! With `-ftz=true` a compiler makes each operation flush: subnormal inputs and results become zeros of the same
+//! sign. The front end has a `flush_to_zero` around each of them. If all operations of a function flush, that is how
+//! the function was compiled, not what its source says: the calls are removed, and the text names the option.
 //!
-//! An operation agrees with the option if no input of it can be subnormal, and its result goes nowhere but to
-//! `flush_to_zero`, straight or through choices and signs. The chip's approximate functions flush by themselves. What only
-//! moves bits agrees with everything, and doubles are not flushed.
+//! An operation agrees with the option if none of its inputs can be subnormal, and its result only reaches
+//! `flush_to_zero`, directly or through selects and sign changes. The hardware's approximate functions flush by
+//! themselves. Operations that only move bits agree with everything, and doubles are not flushed.
 
 use crate::ir::{Function, Id, Intrinsic, NONE, Op};
 
-/// How an operation takes subnormal floats.
+/// How an operation treats subnormal floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// It has nothing to do with floats, or moves them.
+    /// It does not operate on floats, or only moves them.
     None,
     /// `flush_to_zero`.
     Flush,
-    /// Under the option it flushes inputs and result.
+    /// With the option, it flushes its inputs and its result.
     Flushing,
-    /// It flushes its inputs; its result can't be subnormal, or is no float.
+    /// It flushes its inputs; its result cannot be subnormal, or is not a float.
     Taking,
-    /// It makes no difference to it, or is left open.
+    /// It makes no difference, or is unspecified.
     Any,
-    /// It changes a sign: what goes in comes out.
+    /// It only changes the sign.
     Sign,
-    /// It keeps what is subnormal, whatever the option says.
+    /// It preserves subnormal floats even with the option.
     Keeping,
 }
 
-/// Functions that take or give floats, by how they are compiled with the option.
+/// Functions with float operands or results, by how they are compiled with the option.
 static FUNCTIONS: &[(&str, Kind)] = &[
     ("__cosf", Kind::Any),
     ("__fadd_rd", Kind::Flushing),
@@ -75,7 +75,7 @@ static FUNCTIONS: &[(&str, Kind)] = &[
     ("truncf", Kind::Taking),
 ];
 
-/// Takes the calls out if all operations agree; whether they did.
+/// Removes the calls if all operations agree. Returns whether they do.
 pub fn run(function: &mut Function) -> bool {
     let flush = Intrinsic::by_name("flush_to_zero").map(Op::Call);
     if !function.values.iter().any(|value| Some(value.op) == flush) {
@@ -109,7 +109,7 @@ pub fn run(function: &mut Function) -> bool {
     true
 }
 
-/// Values that end in `flush_to_zero`, or in an operation that flushes what it takes, whichever way they go.
+/// Returns the values whose uses all end in `flush_to_zero`, or in an operation that flushes its inputs.
 fn flushed(function: &Function, values: &[Id], kinds: &[Kind]) -> Vec<bool> {
     let mut flushed = vec![true; function.values.len()];
     for block in &function.blocks {
@@ -117,7 +117,7 @@ fn flushed(function: &Function, values: &[Id], kinds: &[Kind]) -> Vec<bool> {
             flushed[function.resolve(input) as usize] = false;
         }
     }
-    // What is not flushed goes up, until nothing changes.
+    // Propagates values that are not flushed to their inputs, up to a fixed point.
     let passes =
         |id: Id| matches!(function.op(id), Op::Phi | Op::Select) || matches!(kinds[id as usize], Kind::Sign);
     let mut changed = true;
@@ -139,7 +139,7 @@ fn flushed(function: &Function, values: &[Id], kinds: &[Kind]) -> Vec<bool> {
     flushed
 }
 
-/// Whether an input can't be a subnormal float.
+/// Returns whether an input cannot be a subnormal float.
 fn is_clean(function: &Function, kinds: &[Kind], id: Id, index: usize) -> bool {
     let mut input = function.input(id, index);
     if input == NONE || function.width(input) != 32 || !function.op(id).takes_float(index) {
@@ -154,13 +154,13 @@ fn is_clean(function: &Function, kinds: &[Kind], id: Id, index: usize) -> bool {
     }
 }
 
-/// How an operation takes subnormal floats.
+/// Classifies an operation.
 fn kind(function: &Function, id: Id) -> Kind {
     let op = function.op(id);
     let inputs = function.inputs(id).first().map_or(0, |_| function.width(function.input(id, 0)));
     match op {
         Op::Call(call) if hides_subnormals(function, id) && call.result() == b'f' => Kind::Any,
-        // Rounded up or down, a subnormal float is the smallest half.
+        // Directed rounding turns a subnormal float into the smallest half.
         Op::Call(call)
             if call.entry().name == "float_to_half"
                 && !matches!(function.number(function.input(id, 1)), Some(0 | 3)) =>
@@ -173,7 +173,7 @@ fn kind(function: &Function, id: Id) -> Kind {
         _ if inputs != 32 => Kind::None,
         _ if hides_subnormals(function, id) => Kind::Any,
         Op::FloatNegate | Op::FloatAbs => Kind::Sign,
-        // Nothing but the chip's approximation gives a reciprocal of what may be subnormal.
+        // Reciprocals of values that may be subnormal only come from the hardware's approximation.
         Op::FloatDiv if function.number(function.input(id, 0)) == Some(0x3f80_0000) => Kind::Any,
         Op::FloatAdd | Op::FloatSub | Op::FloatMul | Op::FloatDiv | Op::FloatSqrt => Kind::Flushing,
         Op::FloatEqual | Op::FloatNotEqual | Op::FloatLess | Op::FloatLessEqual => Kind::Taking,
@@ -188,16 +188,17 @@ fn called(call: Intrinsic) -> Kind {
         return FUNCTIONS[at].1;
     }
     match entry.types.strip_prefix('f') {
-        // What is made of integers is a zero or normal.
+        // A conversion from integers gives zero or a normal float.
         Some(inputs) if inputs.bytes().all(|letter| matches!(letter, b'u' | b'i' | b'U' | b'I')) => Kind::Any,
         _ if entry.types.contains('f') => Kind::Keeping,
         _ => Kind::None,
     }
 }
 
-/// Whether a number in it is so large that neither can a subnormal input be told from zero, nor the result be subnormal: in
-/// a comparison any normal number; in a sum one of at least 2<sup>-60</sup>, for what is left of it has no bits below
-/// 2<sup>-108</sup>; in a fused sum the product must have a small factor, too.
+/// Returns whether a constant operand is so large that a subnormal input cannot be distinguished from zero, and the
+/// result cannot be subnormal: for a comparison any normal number; for a sum at least 2<sup>-60</sup>, because the
+/// result then has no bits below 2<sup>-108</sup>; for a fused multiply-add the product must also have a small
+/// factor.
 fn hides_subnormals(function: &Function, id: Id) -> bool {
     let number = |index: usize| {
         let number = function.number(function.input(id, index));
@@ -215,7 +216,7 @@ fn hides_subnormals(function: &Function, id: Id) -> bool {
     }
 }
 
-/// Takes the calls out that the option makes needless: around what an operation takes, and around what one gives.
+/// Removes the calls that the option makes unnecessary: around the inputs of an operation, and around its result.
 fn take_out(function: &mut Function, kinds: &[Kind], id: Id) {
     match kinds[id as usize] {
         Kind::Flushing | Kind::Taking | Kind::Any => {
@@ -252,7 +253,7 @@ mod tests {
         assert!(FUNCTIONS.iter().all(|entry| Intrinsic::by_name(entry.0).is_some()));
     }
 
-    /// A sum of two loads; which of both inputs and the result are flushed.
+    /// Builds a sum of two loads; `flushes` says which of both inputs and the result are flushed.
     fn sum(flushes: [bool; 3]) -> (Function, Id) {
         let mut function = Function::default();
         let block = function.block(0);
@@ -275,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_that_flushes_is_a_sum() {
+    fn a_sum_that_flushes_needs_no_calls() {
         let (mut function, store) = sum([true; 3]);
         assert!(run(&mut function));
         let sum = function.input(store, 1);
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_keeps_what_is_small_keeps_all_calls() {
+    fn one_sum_that_preserves_subnormals_keeps_all_calls() {
         for flushes in [[true, true, false], [true, false, true], [false; 3]] {
             let (mut function, store) = sum(flushes);
             let before = function.input(store, 1);

@@ -187,7 +187,7 @@ impl ConstantTable {
         }
         for number in 0..count {
             let at = start.checked_add(number.checked_mul(20)?)?;
-            let half = |field: u32| self.u16(at.checked_add(field)?);
+            let half = |offset: u32| self.u16(at.checked_add(offset)?);
             let constant = Constant {
                 name: self.text(self.u32(at)?)?,
                 set: RegisterSet(half(4)?),
