@@ -57,8 +57,8 @@ impl std::fmt::Display for DecompileError {
             Self::Budget { limit } => {
                 write!(f, "needs more than the budget of {limit} instructions; --budget raises it")
             }
-            Self::Depth => f.write_str("calls itself, or nests calls and joins deeper than can be followed"),
-            Self::NoCode => f.write_str("there is no code where it is entered"),
+            Self::Depth => f.write_str("is recursive, or nests calls and joins too deeply"),
+            Self::NoCode => f.write_str("there is no code at its entry point"),
         }
     }
 }
@@ -224,7 +224,7 @@ pub fn decompile_cached(
         .filter(|effect| matches!(function.op(**effect), Op::Unlifted(_)))
         .count();
     let printer = c::Printer::new(&function, &schedule, &variables, &types, source);
-    let c::Text { prelude, lines, body, casts } = printer.run(&statements, gotos, flushes);
+    let c::PrintedFunction { prelude, lines, body, casts } = printer.run(&statements, gotos, flushes);
     let is_reducible = graph.is_reducible(&function);
     Ok(Decompiled { prelude, lines, body, unlifted, gotos, casts, is_reducible, flushes })
 }

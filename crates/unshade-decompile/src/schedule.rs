@@ -55,8 +55,8 @@ impl Schedule {
         }
         let order = topological(function, used);
         schedule.measure(function, &order);
-        let of_addresses = of_addresses(function, &users, &order);
-        schedule.settle_pure(function, graph, &users, &order, &of_addresses);
+        let address_parts = address_parts(function, &users, &order);
+        schedule.place_pure_values(function, graph, &users, &order, &address_parts);
         schedule.order_blocks(function, graph, used, &users, &order);
         schedule.inline_effects(function, &users);
         schedule
@@ -86,13 +86,13 @@ impl Schedule {
     }
 
     /// Decides, users first, where each pure value is computed and whether it has a variable.
-    fn settle_pure(
+    fn place_pure_values(
         &mut self,
         function: &Function,
         graph: &Graph,
         users: &IdLists<User>,
         order: &[Id],
-        of_addresses: &[bool],
+        address_parts: &[bool],
     ) {
         let divides = dividing(function, order);
         for &id in order.iter().rev() {
@@ -134,7 +134,7 @@ impl Schedule {
             }
             let is_single = self.uses[id as usize] == 1;
             let is_forced = self.uses[id as usize] >> 31 != 0;
-            let is_short = is_cheap(function, id) || of_addresses[id as usize];
+            let is_short = is_cheap(function, id) || address_parts[id as usize];
             if !has_phi && !is_forced && (is_single || is_short) && op != Op::Copy {
                 self.inline[id as usize] = true;
                 self.block_of[id as usize] = home;
@@ -177,17 +177,17 @@ impl Schedule {
             let mut items = Vec::new();
             for &effect in &function.blocks[block as usize].effects {
                 if used[effect as usize] {
-                    self.need(function, effect, block, &mut done, &mut items);
+                    self.append_with_inputs(function, effect, block, &mut done, &mut items);
                 }
             }
             let is_for_phi = |id: Id| users.of(id).iter().any(|user| matches!(user, User::Phi(_)));
             let rest = &pure[block as usize];
             for &id in rest.iter().filter(|id| !is_for_phi(**id)) {
-                self.need(function, id, block, &mut done, &mut items);
+                self.append_with_inputs(function, id, block, &mut done, &mut items);
             }
             let updates = rest.iter().copied().filter(|id| is_for_phi(*id)).collect();
             for id in self.in_turn(function, block, updates) {
-                self.need(function, id, block, &mut done, &mut items);
+                self.append_with_inputs(function, id, block, &mut done, &mut items);
             }
             self.statements[block as usize] = items;
         }
@@ -248,7 +248,14 @@ impl Schedule {
     }
 
     /// Appends a value after all values of the block that it needs.
-    fn need(&self, function: &Function, id: Id, block: BlockId, done: &mut [bool], items: &mut Vec<Id>) {
+    fn append_with_inputs(
+        &self,
+        function: &Function,
+        id: Id,
+        block: BlockId,
+        done: &mut [bool],
+        items: &mut Vec<Id>,
+    ) {
         let mut stack = Vec::with_capacity(8);
         stack.push((id, 0_usize));
         while let Some((at, next)) = stack.last_mut() {
@@ -309,8 +316,8 @@ impl Schedule {
                     continue;
                 };
                 let at = match root {
-                    Root::End => items.len() as u32,
-                    Root::Statement(item) => {
+                    InlineSite::End => items.len() as u32,
+                    InlineSite::Statement(item) => {
                         let (home, at) = position[item as usize];
                         if home != block as BlockId
                             || self.inline[item as usize] && function.op(item).is_effect()
@@ -326,15 +333,15 @@ impl Schedule {
                     || at == index as u32 + 1
                     || op_is_quiet(function, &items[index + 1..at as usize]);
                 let is_small = match root {
-                    Root::Statement(item) => self.size[item as usize] <= MAX_SIZE,
-                    Root::End => true,
+                    InlineSite::Statement(item) => self.size[item as usize] <= MAX_SIZE,
+                    InlineSite::End => true,
                 };
                 if limit <= index as u32 && nothing_between && !op.is_kept() && is_small {
                     self.inline[id as usize] = true;
                 } else if op.is_kept()
                     && at == index as u32 + 1
                     && is_small
-                    && matches!(root, Root::Statement(_))
+                    && matches!(root, InlineSite::Statement(_))
                 {
                     // The result of a call with side effects, used by the very next statement.
                     self.inline[id as usize] = false;
@@ -355,11 +362,11 @@ impl Schedule {
         user: User,
         block: BlockId,
         is_call: bool,
-    ) -> Option<Root> {
+    ) -> Option<InlineSite> {
         let mut user = user;
         for _ in 0..64 {
             match user {
-                User::End(at) => return (at == block).then_some(Root::End),
+                User::End(at) => return (at == block).then_some(InlineSite::End),
                 User::Phi(_) => return None,
                 User::Value(id) => {
                     // Operations that all lanes execute together must not become conditional.
@@ -367,7 +374,7 @@ impl Schedule {
                         return None;
                     }
                     if !self.inline[id as usize] {
-                        return Some(Root::Statement(id));
+                        return Some(InlineSite::Statement(id));
                     }
                     // An inlined value with several uses would be computed several times.
                     let [next] = users.of(id) else { return None };
@@ -379,7 +386,7 @@ impl Schedule {
     }
 }
 
-enum Root {
+enum InlineSite {
     Statement(Id),
     End,
 }
@@ -463,7 +470,7 @@ fn dividing(function: &Function, order: &[Id]) -> Vec<bool> {
 }
 
 /// Returns the short values that are only used as addresses, or parts of addresses: they are printed as indices.
-fn of_addresses(function: &Function, users: &IdLists<User>, order: &[Id]) -> Vec<bool> {
+fn address_parts(function: &Function, users: &IdLists<User>, order: &[Id]) -> Vec<bool> {
     let mut found = vec![false; function.values.len()];
     for &id in order.iter().rev() {
         let is_scaled =

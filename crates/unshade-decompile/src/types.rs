@@ -20,14 +20,14 @@ pub enum Type {
     /// A floating-point number with this many bits.
     Float(u8),
     /// A pointer: bits and kind of the element.
-    Pointer(u8, Kind),
+    Pointer(u8, NumberKind),
     /// Two or four words of a texture or surface.
-    Vector(u8, Kind),
+    Vector(u8, NumberKind),
 }
 
 /// The kind of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum NumberKind {
     /// Unsigned integer.
     Unsigned,
     /// Signed integer.
@@ -38,10 +38,10 @@ pub enum Kind {
 
 impl Type {
     /// Returns the type of a number.
-    pub fn of(bits: u8, kind: Kind) -> Self {
+    pub fn of(bits: u8, kind: NumberKind) -> Self {
         match kind {
-            Kind::Float => Self::Float(bits),
-            kind => Self::Integer(bits, kind == Kind::Signed),
+            NumberKind::Float => Self::Float(bits),
+            kind => Self::Integer(bits, kind == NumberKind::Signed),
         }
     }
 
@@ -57,10 +57,10 @@ impl Type {
     pub fn pointer(self) -> Self {
         match self {
             Self::Integer(bits, is_signed) => {
-                Self::Pointer(bits, if is_signed { Kind::Signed } else { Kind::Unsigned })
+                Self::Pointer(bits, if is_signed { NumberKind::Signed } else { NumberKind::Unsigned })
             }
-            Self::Float(bits) => Self::Pointer(bits, Kind::Float),
-            _ => Self::Pointer(8, Kind::Unsigned),
+            Self::Float(bits) => Self::Pointer(bits, NumberKind::Float),
+            _ => Self::Pointer(8, NumberKind::Unsigned),
         }
     }
 
@@ -79,22 +79,22 @@ impl Type {
             Self::Integer(_, true) => "int",
             Self::Float(64) => "double",
             Self::Float(_) => "float",
-            Self::Vector(2, Kind::Unsigned) => "uint2",
-            Self::Vector(2, Kind::Signed) => "int2",
-            Self::Vector(2, Kind::Float) => "float2",
-            Self::Vector(_, Kind::Unsigned) => "uint4",
-            Self::Vector(_, Kind::Signed) => "int4",
-            Self::Vector(_, Kind::Float) => "float4",
-            Self::Pointer(8, Kind::Unsigned) => "unsigned char *",
+            Self::Vector(2, NumberKind::Unsigned) => "uint2",
+            Self::Vector(2, NumberKind::Signed) => "int2",
+            Self::Vector(2, NumberKind::Float) => "float2",
+            Self::Vector(_, NumberKind::Unsigned) => "uint4",
+            Self::Vector(_, NumberKind::Signed) => "int4",
+            Self::Vector(_, NumberKind::Float) => "float4",
+            Self::Pointer(8, NumberKind::Unsigned) => "unsigned char *",
             Self::Pointer(8, _) => "signed char *",
-            Self::Pointer(16, Kind::Unsigned) => "unsigned short *",
+            Self::Pointer(16, NumberKind::Unsigned) => "unsigned short *",
             Self::Pointer(16, _) => "short *",
-            Self::Pointer(64, Kind::Unsigned) => "unsigned long long *",
-            Self::Pointer(64, Kind::Signed) => "long long *",
-            Self::Pointer(64, Kind::Float) => "double *",
-            Self::Pointer(_, Kind::Unsigned) => "unsigned int *",
-            Self::Pointer(_, Kind::Signed) => "int *",
-            Self::Pointer(_, Kind::Float) => "float *",
+            Self::Pointer(64, NumberKind::Unsigned) => "unsigned long long *",
+            Self::Pointer(64, NumberKind::Signed) => "long long *",
+            Self::Pointer(64, NumberKind::Float) => "double *",
+            Self::Pointer(_, NumberKind::Unsigned) => "unsigned int *",
+            Self::Pointer(_, NumberKind::Signed) => "int *",
+            Self::Pointer(_, NumberKind::Float) => "float *",
         }
     }
 
@@ -141,7 +141,7 @@ impl Votes {
 }
 
 /// The accesses through a pointer, by width and kind, with their votes.
-type Accesses = Vec<((u8, Kind), u32)>;
+type Accesses = Vec<((u8, NumberKind), u32)>;
 
 /// The types of the values of a function.
 #[derive(Debug, Default)]
@@ -375,9 +375,9 @@ impl Types {
             }
             // The sign of a narrow load follows from how it is widened; that is part of the votes.
             let kind = match ty {
-                Type::Float(_) => Kind::Float,
-                Type::Integer(_, true) => Kind::Signed,
-                _ => Kind::Unsigned,
+                Type::Float(_) => NumberKind::Float,
+                Type::Integer(_, true) => NumberKind::Signed,
+                _ => NumberKind::Unsigned,
             };
             let weight = match function.op(id) {
                 Op::Store(_) if matches!(function.op(function.input(id, 1)), Op::Constant(_)) => 1,
@@ -431,8 +431,10 @@ impl Types {
                 self.region(space)
             };
             match found {
-                Some((bits, Kind::Float)) if bits == function.width(value) => self.votes_of(value).float += 1,
-                Some((bits, Kind::Signed)) if bits == function.width(value) => {
+                Some((bits, NumberKind::Float)) if bits == function.width(value) => {
+                    self.votes_of(value).float += 1
+                }
+                Some((bits, NumberKind::Signed)) if bits == function.width(value) => {
                     let votes = self.votes_of(value);
                     votes.integer += 1;
                     votes.signed += 1;
@@ -494,7 +496,13 @@ impl Types {
         votes.signed > 0 && votes.signed >= votes.unsigned
     }
 
-    fn pointee(&mut self, function: &Function, id: Id, root: Id, known: &[ParameterType]) -> (u8, Kind) {
+    fn pointee(
+        &mut self,
+        function: &Function,
+        id: Id,
+        root: Id,
+        known: &[ParameterType],
+    ) -> (u8, NumberKind) {
         let mut root = root;
         if self.accesses[root as usize].is_empty()
             && let Some(base) = Address::new(function, id).base
@@ -507,11 +515,11 @@ impl Types {
             }
             root = self.find(base);
         }
-        most_usual(&self.accesses[root as usize]).unwrap_or((8, Kind::Unsigned))
+        most_usual(&self.accesses[root as usize]).unwrap_or((8, NumberKind::Unsigned))
     }
 
     /// Returns the most common access of memory without pointers.
-    pub fn region(&self, space: Space) -> Option<(u8, Kind)> {
+    pub fn region(&self, space: Space) -> Option<(u8, NumberKind)> {
         self.spaces.iter().find(|entry| entry.0 == space).and_then(|entry| most_usual(&entry.1))
     }
 }
@@ -522,17 +530,17 @@ fn element(image: &Image, votes: Votes) -> Type {
         return Type::Integer(image.bits, image.is_signed);
     }
     let kind = if votes.float > 0 && votes.float >= votes.integer {
-        Kind::Float
+        NumberKind::Float
     } else if votes.signed > 0 && votes.signed >= votes.unsigned {
-        Kind::Signed
+        NumberKind::Signed
     } else {
-        Kind::Unsigned
+        NumberKind::Unsigned
     };
     if image.words == 1 { Type::of(32, kind) } else { Type::Vector(image.words, kind) }
 }
 
 /// Returns the access with the most votes, and the wider one of equals.
-fn most_usual(accesses: &Accesses) -> Option<(u8, Kind)> {
+fn most_usual(accesses: &Accesses) -> Option<(u8, NumberKind)> {
     accesses.iter().max_by_key(|entry| (entry.1, entry.0)).map(|entry| entry.0)
 }
 

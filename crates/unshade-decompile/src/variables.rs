@@ -14,7 +14,7 @@ use crate::types::Type;
 type Ranges = Vec<(u32, u32)>;
 
 /// A variable, with the block and position of a use.
-type Use = (Id, (BlockId, u32));
+type VariableUse = (Id, (BlockId, u32));
 
 /// The variable of each value.
 #[derive(Debug, Default)]
@@ -194,7 +194,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Records the variables that the expressions in a list use at a position.
-    fn leaves(&self, list: &mut Vec<Id>, position: (BlockId, u32), uses: &mut Vec<Use>) {
+    fn leaves(&self, list: &mut Vec<Id>, position: (BlockId, u32), uses: &mut Vec<VariableUse>) {
         while let Some(id) = list.pop() {
             if self.has_variable(id) {
                 uses.push((id, position));

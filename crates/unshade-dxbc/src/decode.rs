@@ -99,7 +99,7 @@ impl<'a> Instructions<'a> {
         Ok(Self { version, length, tokens, count, trailing: [unread, after] })
     }
 
-    /// The version of the program.
+    /// Returns the version of the program.
     pub fn version(&self) -> Version {
         self.version
     }

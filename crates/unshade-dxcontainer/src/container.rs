@@ -259,7 +259,7 @@ impl Part<'_> {
 mod tests {
     use super::*;
 
-    /// A container with one part `PRIV` of three bytes.
+    /// Returns a container with one part `PRIV` of three bytes.
     fn file() -> Vec<u8> {
         let mut file = b"DXBC".to_vec();
         file.resize(20, 0);

@@ -4,7 +4,7 @@ use crate::demangle;
 use std::collections::BTreeMap;
 use unshade_core::Diagnostics;
 use unshade_decompile::sass::{AddressPart, Code, FunctionSymbol, Relocation, Variable, VariableSpace};
-use unshade_decompile::types::{Kind, Type};
+use unshade_decompile::types::{NumberKind, Type};
 use unshade_decompile::{Cache, DecompileError, Decompiled, Options, Parameter, Source, c};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
@@ -176,16 +176,16 @@ fn type_of(name: &str) -> Option<Type> {
 
 fn scalar(name: &str) -> Option<Type> {
     Some(match name {
-        "float" => Type::of(32, Kind::Float),
-        "double" => Type::of(64, Kind::Float),
-        "bool" | "unsigned char" => Type::of(8, Kind::Unsigned),
-        "char" | "signed char" => Type::of(8, Kind::Signed),
-        "short" => Type::of(16, Kind::Signed),
-        "unsigned short" => Type::of(16, Kind::Unsigned),
-        "int" => Type::of(32, Kind::Signed),
-        "unsigned int" | "unsigned" => Type::of(32, Kind::Unsigned),
-        "long" | "long long" => Type::of(64, Kind::Signed),
-        "unsigned long" | "unsigned long long" => Type::of(64, Kind::Unsigned),
+        "float" => Type::of(32, NumberKind::Float),
+        "double" => Type::of(64, NumberKind::Float),
+        "bool" | "unsigned char" => Type::of(8, NumberKind::Unsigned),
+        "char" | "signed char" => Type::of(8, NumberKind::Signed),
+        "short" => Type::of(16, NumberKind::Signed),
+        "unsigned short" => Type::of(16, NumberKind::Unsigned),
+        "int" => Type::of(32, NumberKind::Signed),
+        "unsigned int" | "unsigned" => Type::of(32, NumberKind::Unsigned),
+        "long" | "long long" => Type::of(64, NumberKind::Signed),
+        "unsigned long" | "unsigned long long" => Type::of(64, NumberKind::Unsigned),
         _ => return None,
     })
 }

@@ -2,12 +2,12 @@
 
 use super::{Printer, wrap};
 use crate::ir::Id;
-use crate::structure::{Statement, Test, continues as structure_continues};
+use crate::structure::{Condition, Statement, continues as structure_continues};
 
 impl Printer<'_> {
     /// Prints a loop with its condition at the top: `for` if its last statement sets a variable of the condition,
     /// else `while`.
-    pub(super) fn counted(&mut self, condition: (Test, bool), body: &[Statement]) {
+    pub(super) fn counted(&mut self, condition: (Condition, bool), body: &[Statement]) {
         let head_index = self.lines.len();
         let end = self.loop_ends.get(self.loops_written - 1).copied();
         self.named.clear();

@@ -3,7 +3,7 @@
 use super::Printer;
 use crate::ir::hash::FastMap;
 use crate::ir::{BlockId, Id};
-use crate::structure::{Kind, Statement, Test};
+use crate::structure::{Condition, LoopKind, Statement};
 
 /// The occurrences of a variable.
 #[derive(Clone, Copy)]
@@ -60,11 +60,11 @@ impl Printer<'_> {
                 Statement::Loop { kind, body } => {
                     let index = clock.loop_ends.len();
                     clock.loop_ends.push(0);
-                    if let Kind::While(condition, _) = kind {
+                    if let LoopKind::While(condition, _) = kind {
                         self.read_test(*condition, scope, scopes, found, clock);
                     }
                     self.inside(body, scope, scopes, found, clock);
-                    if let Kind::DoWhile(condition, _) = kind {
+                    if let LoopKind::DoWhile(condition, _) = kind {
                         self.read_test(*condition, scope, scopes, found, clock);
                     }
                     clock.loop_ends[index] = clock.now;
@@ -131,13 +131,13 @@ impl Printer<'_> {
 
     fn read_test(
         &self,
-        test: Test,
+        test: Condition,
         scope: usize,
         scopes: &[(usize, usize)],
         found: &mut FastMap<Id, Occurrence>,
         clock: &mut Clock,
     ) {
-        if let Test::Value(id) = test {
+        if let Condition::Value(id) = test {
             self.read_in(id, scope, scopes, found, clock);
         }
     }

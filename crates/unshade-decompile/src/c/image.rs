@@ -30,7 +30,7 @@ impl Printer<'_> {
             ([value], 32) if self.has_type(*value) == Type::Float(32) => Type::Float(32),
             ([value], 32) if self.has_type(*value) == Type::Integer(32, true) => Type::Integer(32, true),
             ([_], bits) => Type::Integer(bits, image.is_signed),
-            (many, _) => Type::Vector(many.len() as u8, crate::types::Kind::Unsigned),
+            (many, _) => Type::Vector(many.len() as u8, crate::types::NumberKind::Unsigned),
         };
         let word = if image.bits < 32 { Type::Integer(32, false) } else { element.word() };
         let texts: Vec<String> = values.iter().map(|value| self.value(*value, 0, word)).collect();

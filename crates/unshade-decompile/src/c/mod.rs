@@ -18,7 +18,7 @@ use crate::ir::hash::FastMap;
 use crate::ir::id_lists::entry;
 use crate::ir::{BlockId, Function, Id, Op};
 use crate::schedule::Schedule;
-use crate::structure::{Kind, Statement, Test};
+use crate::structure::{Condition, LoopKind, Statement};
 use crate::types::{Type, Types};
 use crate::variables::Variables;
 use crate::{Line, Parameter, Source};
@@ -83,7 +83,7 @@ struct BodyLine {
 
 /// The text of a function.
 #[derive(Debug)]
-pub struct Text {
+pub struct PrintedFunction {
     /// The helpers and variables that it needs; each entry is complete.
     pub prelude: Vec<String>,
     /// The function, preceded by the types of its parameters.
@@ -173,7 +173,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints the function.
-    pub fn run(mut self, statements: &[Statement], gotos: usize, flushes: bool) -> Text {
+    pub fn run(mut self, statements: &[Statement], gotos: usize, flushes: bool) -> PrintedFunction {
         self.find_occurrences(statements, gotos);
         self.statements(statements);
         let body = std::mem::take(&mut self.lines);
@@ -202,7 +202,7 @@ impl<'a> Printer<'a> {
         }
         let body = lines.len() - start;
         lines.push(plain(String::from("}")));
-        Text { prelude, lines, body, casts: self.casts }
+        PrintedFunction { prelude, lines, body, casts: self.casts }
     }
 
     fn signature(&self, structures: &Structures) -> String {
@@ -388,21 +388,21 @@ impl<'a> Printer<'a> {
                 }
                 self.close(is_open);
             }
-            Statement::Loop { kind: Kind::Endless, body } => {
+            Statement::Loop { kind: LoopKind::Endless, body } => {
                 self.loops_written += 1;
                 let is_open = self.braced("for (;;)", body);
                 self.close(is_open);
             }
-            Statement::Loop { kind: Kind::Once, body } => {
+            Statement::Loop { kind: LoopKind::Once, body } => {
                 self.loops_written += 1;
                 let is_open = self.braced("do", body);
                 self.line(if is_open { "} while (false);" } else { "while (false);" });
             }
-            Statement::Loop { kind: Kind::While(condition, holds), body } => {
+            Statement::Loop { kind: LoopKind::While(condition, holds), body } => {
                 self.loops_written += 1;
                 self.counted((*condition, *holds), body);
             }
-            Statement::Loop { kind: Kind::DoWhile(condition, holds), body } => {
+            Statement::Loop { kind: LoopKind::DoWhile(condition, holds), body } => {
                 self.loops_written += 1;
                 let is_open = self.braced("do", body);
                 let text = self.condition((*condition, *holds));
@@ -459,10 +459,10 @@ impl<'a> Printer<'a> {
         name
     }
 
-    fn condition(&mut self, (test, holds): (Test, bool)) -> String {
+    fn condition(&mut self, (test, holds): (Condition, bool)) -> String {
         let id = match test {
-            Test::Value(id) => id,
-            Test::Flag(flag) => return format!("{}{}", if holds { "" } else { "!" }, self.flag(flag)),
+            Condition::Value(id) => id,
+            Condition::Flag(flag) => return format!("{}{}", if holds { "" } else { "!" }, self.flag(flag)),
         };
         if holds { self.value(id, 0, Type::Bool) } else { self.negated(id, 0) }
     }

@@ -3,7 +3,7 @@
 use super::{Printer, identifier};
 use crate::ir::{Id, Op};
 use crate::sass::{Variable, VariableSpace};
-use crate::types::{Kind, Type};
+use crate::types::{NumberKind, Type};
 
 /// Maximum number of values in an initializer.
 const MAX_NUMBERS: usize = 64;
@@ -22,7 +22,7 @@ impl Printer<'_> {
         let (_, variable) = self.variable_of(id);
         match self.types.of[id as usize] {
             ty @ Type::Pointer(..) if !variable.is_some_and(Variable::is_literal) => ty,
-            _ => Type::Pointer(8, Kind::Unsigned),
+            _ => Type::Pointer(8, NumberKind::Unsigned),
         }
     }
 

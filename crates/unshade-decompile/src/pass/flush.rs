@@ -12,7 +12,7 @@ use crate::ir::{Function, Id, Intrinsic, NONE, Op};
 
 /// How an operation treats subnormal floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum FlushBehavior {
     /// It does not operate on floats, or only moves them.
     None,
     /// `flush_to_zero`.
@@ -30,49 +30,49 @@ enum Kind {
 }
 
 /// Functions with float operands or results, by how they are compiled with the option.
-static FUNCTIONS: &[(&str, Kind)] = &[
-    ("__cosf", Kind::Any),
-    ("__fadd_rd", Kind::Flushing),
-    ("__fadd_ru", Kind::Flushing),
-    ("__fadd_rz", Kind::Flushing),
-    ("__float2int_rd", Kind::Taking),
-    ("__float2int_rn", Kind::Any),
-    ("__float2int_ru", Kind::Taking),
-    ("__float2int_rz", Kind::Any),
-    ("__float2ll_rd", Kind::Taking),
-    ("__float2ll_rn", Kind::Any),
-    ("__float2ll_ru", Kind::Taking),
-    ("__float2ll_rz", Kind::Any),
-    ("__float2uint_rd", Kind::Taking),
-    ("__float2uint_rn", Kind::Any),
-    ("__float2uint_ru", Kind::Taking),
-    ("__float2uint_rz", Kind::Any),
-    ("__float2ull_rd", Kind::Taking),
-    ("__float2ull_rn", Kind::Any),
-    ("__float2ull_ru", Kind::Taking),
-    ("__float2ull_rz", Kind::Any),
-    ("__fmaf_rd", Kind::Flushing),
-    ("__fmaf_ru", Kind::Flushing),
-    ("__fmaf_rz", Kind::Flushing),
-    ("__fmul_rd", Kind::Flushing),
-    ("__fmul_ru", Kind::Flushing),
-    ("__fmul_rz", Kind::Flushing),
-    ("__log2f", Kind::Any),
-    ("__saturatef", Kind::Flushing),
-    ("__sinf", Kind::Any),
-    ("atomicAdd.f", Kind::Any),
-    ("atomicExch.f", Kind::None),
-    ("ceilf", Kind::Taking),
-    ("exp2f", Kind::Any),
-    ("float_to_half", Kind::Any),
-    ("floorf", Kind::Taking),
-    ("flush_to_zero", Kind::Flush),
-    ("fmaf", Kind::Flushing),
-    ("fmaxf", Kind::Taking),
-    ("fminf", Kind::Taking),
-    ("rintf", Kind::Taking),
-    ("rsqrtf", Kind::Any),
-    ("truncf", Kind::Taking),
+static FUNCTIONS: &[(&str, FlushBehavior)] = &[
+    ("__cosf", FlushBehavior::Any),
+    ("__fadd_rd", FlushBehavior::Flushing),
+    ("__fadd_ru", FlushBehavior::Flushing),
+    ("__fadd_rz", FlushBehavior::Flushing),
+    ("__float2int_rd", FlushBehavior::Taking),
+    ("__float2int_rn", FlushBehavior::Any),
+    ("__float2int_ru", FlushBehavior::Taking),
+    ("__float2int_rz", FlushBehavior::Any),
+    ("__float2ll_rd", FlushBehavior::Taking),
+    ("__float2ll_rn", FlushBehavior::Any),
+    ("__float2ll_ru", FlushBehavior::Taking),
+    ("__float2ll_rz", FlushBehavior::Any),
+    ("__float2uint_rd", FlushBehavior::Taking),
+    ("__float2uint_rn", FlushBehavior::Any),
+    ("__float2uint_ru", FlushBehavior::Taking),
+    ("__float2uint_rz", FlushBehavior::Any),
+    ("__float2ull_rd", FlushBehavior::Taking),
+    ("__float2ull_rn", FlushBehavior::Any),
+    ("__float2ull_ru", FlushBehavior::Taking),
+    ("__float2ull_rz", FlushBehavior::Any),
+    ("__fmaf_rd", FlushBehavior::Flushing),
+    ("__fmaf_ru", FlushBehavior::Flushing),
+    ("__fmaf_rz", FlushBehavior::Flushing),
+    ("__fmul_rd", FlushBehavior::Flushing),
+    ("__fmul_ru", FlushBehavior::Flushing),
+    ("__fmul_rz", FlushBehavior::Flushing),
+    ("__log2f", FlushBehavior::Any),
+    ("__saturatef", FlushBehavior::Flushing),
+    ("__sinf", FlushBehavior::Any),
+    ("atomicAdd.f", FlushBehavior::Any),
+    ("atomicExch.f", FlushBehavior::None),
+    ("ceilf", FlushBehavior::Taking),
+    ("exp2f", FlushBehavior::Any),
+    ("float_to_half", FlushBehavior::Any),
+    ("floorf", FlushBehavior::Taking),
+    ("flush_to_zero", FlushBehavior::Flush),
+    ("fmaf", FlushBehavior::Flushing),
+    ("fmaxf", FlushBehavior::Taking),
+    ("fminf", FlushBehavior::Taking),
+    ("rintf", FlushBehavior::Taking),
+    ("rsqrtf", FlushBehavior::Any),
+    ("truncf", FlushBehavior::Taking),
 ];
 
 /// Removes the calls if all operations agree. Returns whether they do.
@@ -83,34 +83,35 @@ pub fn run(function: &mut Function) -> bool {
     }
     let used = super::used(function);
     let values: Vec<Id> = (0..function.values.len() as Id).filter(|id| used[*id as usize]).collect();
-    let kinds: Vec<Kind> = (0..function.values.len() as Id).map(|id| kind(function, id)).collect();
-    if !values.iter().any(|id| kinds[*id as usize] == Kind::Flush) {
+    let behaviors: Vec<FlushBehavior> =
+        (0..function.values.len() as Id).map(|id| behavior(function, id)).collect();
+    if !values.iter().any(|id| behaviors[*id as usize] == FlushBehavior::Flush) {
         return false;
     }
-    let is_flushed = flushed(function, &values, &kinds);
+    let is_flushed = flushed(function, &values, &behaviors);
     let agrees = |id: Id| {
         let inputs_are_clean =
-            || (0..function.inputs(id).len()).all(|index| is_clean(function, &kinds, id, index));
-        match kinds[id as usize] {
-            Kind::Keeping => false,
-            Kind::Flushing => is_flushed[id as usize] && inputs_are_clean(),
-            Kind::Taking => inputs_are_clean(),
-            Kind::Sign => is_flushed[id as usize] || inputs_are_clean(),
-            Kind::None | Kind::Any | Kind::Flush => true,
+            || (0..function.inputs(id).len()).all(|index| is_clean(function, &behaviors, id, index));
+        match behaviors[id as usize] {
+            FlushBehavior::Keeping => false,
+            FlushBehavior::Flushing => is_flushed[id as usize] && inputs_are_clean(),
+            FlushBehavior::Taking => inputs_are_clean(),
+            FlushBehavior::Sign => is_flushed[id as usize] || inputs_are_clean(),
+            FlushBehavior::None | FlushBehavior::Any | FlushBehavior::Flush => true,
         }
     };
     if !values.iter().all(|id| agrees(*id)) {
         return false;
     }
     for id in values {
-        take_out(function, &kinds, id);
+        take_out(function, &behaviors, id);
     }
     function.settle();
     true
 }
 
 /// Returns the values whose uses all end in `flush_to_zero`, or in an operation that flushes its inputs.
-fn flushed(function: &Function, values: &[Id], kinds: &[Kind]) -> Vec<bool> {
+fn flushed(function: &Function, values: &[Id], behaviors: &[FlushBehavior]) -> Vec<bool> {
     let mut flushed = vec![true; function.values.len()];
     for block in &function.blocks {
         if let Some(input) = block.end.input() {
@@ -118,13 +119,15 @@ fn flushed(function: &Function, values: &[Id], kinds: &[Kind]) -> Vec<bool> {
         }
     }
     // Propagates values that are not flushed to their inputs, up to a fixed point.
-    let passes =
-        |id: Id| matches!(function.op(id), Op::Phi | Op::Select) || matches!(kinds[id as usize], Kind::Sign);
+    let passes = |id: Id| {
+        matches!(function.op(id), Op::Phi | Op::Select)
+            || matches!(behaviors[id as usize], FlushBehavior::Sign)
+    };
     let mut changed = true;
     while changed {
         changed = false;
         for &id in values.iter().rev() {
-            let is_end = kinds[id as usize] == Kind::Flush || passes(id) && flushed[id as usize];
+            let is_end = behaviors[id as usize] == FlushBehavior::Flush || passes(id) && flushed[id as usize];
             if is_end {
                 continue;
             }
@@ -140,58 +143,63 @@ fn flushed(function: &Function, values: &[Id], kinds: &[Kind]) -> Vec<bool> {
 }
 
 /// Returns whether an input cannot be a subnormal float.
-fn is_clean(function: &Function, kinds: &[Kind], id: Id, index: usize) -> bool {
+fn is_clean(function: &Function, behaviors: &[FlushBehavior], id: Id, index: usize) -> bool {
     let mut input = function.input(id, index);
     if input == NONE || function.width(input) != 32 || !function.op(id).takes_float(index) {
         return true;
     }
-    while kinds[input as usize] == Kind::Sign {
+    while behaviors[input as usize] == FlushBehavior::Sign {
         input = function.input(input, 0);
     }
     match function.op(input) {
         Op::Constant(bits) => !f32::from_bits(bits as u32).is_subnormal(),
-        _ => matches!(kinds[input as usize], Kind::Flush | Kind::Any | Kind::Taking),
+        _ => matches!(
+            behaviors[input as usize],
+            FlushBehavior::Flush | FlushBehavior::Any | FlushBehavior::Taking
+        ),
     }
 }
 
 /// Classifies an operation.
-fn kind(function: &Function, id: Id) -> Kind {
+fn behavior(function: &Function, id: Id) -> FlushBehavior {
     let op = function.op(id);
     let inputs = function.inputs(id).first().map_or(0, |_| function.width(function.input(id, 0)));
     match op {
-        Op::Call(call) if hides_subnormals(function, id) && call.result() == b'f' => Kind::Any,
+        Op::Call(call) if hides_subnormals(function, id) && call.result() == b'f' => FlushBehavior::Any,
         // Directed rounding turns a subnormal float into the smallest half.
         Op::Call(call)
             if call.entry().name == "float_to_half"
                 && !matches!(function.number(function.input(id, 1)), Some(0 | 3)) =>
         {
-            Kind::Keeping
+            FlushBehavior::Keeping
         }
         Op::Call(call) => called(call),
-        Op::FloatConvert if inputs == 32 => Kind::Taking,
-        Op::FloatConvert => Kind::Flushing,
-        _ if inputs != 32 => Kind::None,
-        _ if hides_subnormals(function, id) => Kind::Any,
-        Op::FloatNegate | Op::FloatAbs => Kind::Sign,
+        Op::FloatConvert if inputs == 32 => FlushBehavior::Taking,
+        Op::FloatConvert => FlushBehavior::Flushing,
+        _ if inputs != 32 => FlushBehavior::None,
+        _ if hides_subnormals(function, id) => FlushBehavior::Any,
+        Op::FloatNegate | Op::FloatAbs => FlushBehavior::Sign,
         // Reciprocals of values that may be subnormal only come from the hardware's approximation.
-        Op::FloatDiv if function.number(function.input(id, 0)) == Some(0x3f80_0000) => Kind::Any,
-        Op::FloatAdd | Op::FloatSub | Op::FloatMul | Op::FloatDiv | Op::FloatSqrt => Kind::Flushing,
-        Op::FloatEqual | Op::FloatNotEqual | Op::FloatLess | Op::FloatLessEqual => Kind::Taking,
-        Op::FloatNan | Op::SignedToFloat | Op::UnsignedToFloat => Kind::Any,
-        _ => Kind::None,
+        Op::FloatDiv if function.number(function.input(id, 0)) == Some(0x3f80_0000) => FlushBehavior::Any,
+        Op::FloatAdd | Op::FloatSub | Op::FloatMul | Op::FloatDiv | Op::FloatSqrt => FlushBehavior::Flushing,
+        Op::FloatEqual | Op::FloatNotEqual | Op::FloatLess | Op::FloatLessEqual => FlushBehavior::Taking,
+        Op::FloatNan | Op::SignedToFloat | Op::UnsignedToFloat => FlushBehavior::Any,
+        _ => FlushBehavior::None,
     }
 }
 
-fn called(call: Intrinsic) -> Kind {
+fn called(call: Intrinsic) -> FlushBehavior {
     let entry = call.entry();
     if let Ok(at) = FUNCTIONS.binary_search_by_key(&entry.name, |function| function.0) {
         return FUNCTIONS[at].1;
     }
     match entry.types.strip_prefix('f') {
         // A conversion from integers gives zero or a normal float.
-        Some(inputs) if inputs.bytes().all(|letter| matches!(letter, b'u' | b'i' | b'U' | b'I')) => Kind::Any,
-        _ if entry.types.contains('f') => Kind::Keeping,
-        _ => Kind::None,
+        Some(inputs) if inputs.bytes().all(|letter| matches!(letter, b'u' | b'i' | b'U' | b'I')) => {
+            FlushBehavior::Any
+        }
+        _ if entry.types.contains('f') => FlushBehavior::Keeping,
+        _ => FlushBehavior::None,
     }
 }
 
@@ -217,24 +225,24 @@ fn hides_subnormals(function: &Function, id: Id) -> bool {
 }
 
 /// Removes the calls that the option makes unnecessary: around the inputs of an operation, and around its result.
-fn take_out(function: &mut Function, kinds: &[Kind], id: Id) {
-    match kinds[id as usize] {
-        Kind::Flushing | Kind::Taking | Kind::Any => {
+fn take_out(function: &mut Function, behaviors: &[FlushBehavior], id: Id) {
+    match behaviors[id as usize] {
+        FlushBehavior::Flushing | FlushBehavior::Taking | FlushBehavior::Any => {
             for index in 0..function.inputs(id).len() {
                 let input = function.input(id, index);
-                if input != NONE && kinds.get(input as usize) == Some(&Kind::Flush) {
+                if input != NONE && behaviors.get(input as usize) == Some(&FlushBehavior::Flush) {
                     let inner = function.input(input, 0);
                     function.set_input(id, index, inner);
                 }
             }
         }
-        Kind::Flush => {
+        FlushBehavior::Flush => {
             let inner = function.input(id, 0);
             let mut source = inner;
-            while kinds[source as usize] == Kind::Sign {
+            while behaviors[source as usize] == FlushBehavior::Sign {
                 source = function.input(source, 0);
             }
-            if matches!(kinds[source as usize], Kind::Flushing | Kind::Taking) {
+            if matches!(behaviors[source as usize], FlushBehavior::Flushing | FlushBehavior::Taking) {
                 function.replace(id, inner);
             }
         }

@@ -57,7 +57,7 @@ pub(super) struct Flow {
 
 /// The kind of instruction that pushed a stack entry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Push {
+enum PushKind {
     Join,
     Break,
     Continue,
@@ -70,8 +70,8 @@ struct FlowBuilder<'a> {
     leaders: Vec<bool>,
     tables: FastMap<usize, Vec<(u64, usize)>>,
     /// Stack entries: kind, target, entry below, depth.
-    entries: Vec<(Push, usize, u32, u32)>,
-    known_entries: FastMap<(Push, usize, u32), u32>,
+    entries: Vec<(PushKind, usize, u32, u32)>,
+    known_entries: FastMap<(PushKind, usize, u32), u32>,
     nodes: Vec<Node>,
     routines: FastMap<u64, Routine>,
     known: FastMap<(usize, u32), u32>,
@@ -272,10 +272,10 @@ impl FlowBuilder<'_> {
         None
     }
 
-    fn push(&mut self, kind: Push, slot: usize, stack: u32) -> Result<u32, DecompileError> {
+    fn push(&mut self, kind: PushKind, slot: usize, stack: u32) -> Result<u32, DecompileError> {
         // A loop that pushes in every iteration without popping pushes only once.
         let mut at = stack;
-        while at != NONE && kind != Push::Return && self.entries[at as usize].0 != Push::Return {
+        while at != NONE && kind != PushKind::Return && self.entries[at as usize].0 != PushKind::Return {
             if self.entries[at as usize].0 == kind && self.entries[at as usize].1 == slot {
                 return Ok(at);
             }
@@ -294,11 +294,11 @@ impl FlowBuilder<'_> {
     }
 
     /// Pops the last entry of a kind, and returns its target and the stack below; a join pops any kind.
-    fn pop(&self, kind: Push, stack: u32) -> Option<(usize, u32)> {
+    fn pop(&self, kind: PushKind, stack: u32) -> Option<(usize, u32)> {
         let mut at = stack;
         while at != NONE {
             let (pushed, slot, below, _) = self.entries[at as usize];
-            if pushed == kind || kind == Push::Join {
+            if pushed == kind || kind == PushKind::Join {
                 return Some((slot, below));
             }
             at = below;
@@ -343,10 +343,10 @@ impl FlowBuilder<'_> {
                 if instruction.operation().flow == Kind::Push {
                     let target = instruction_target(&instruction, self.address(at));
                     let kind = match instruction.operation().name {
-                        "PBK" => Push::Break,
-                        "PCNT" => Push::Continue,
-                        "PRET" => Push::Return,
-                        _ => Push::Join,
+                        "PBK" => PushKind::Break,
+                        "PCNT" => PushKind::Continue,
+                        "PRET" => PushKind::Return,
+                        _ => PushKind::Join,
                     };
                     if let Some(target) = target.and_then(|target| self.slot(target)) {
                         stack = self.push(kind, target, stack)?;
@@ -411,23 +411,23 @@ impl FlowBuilder<'_> {
                 if is_outside || target.is_none() {
                     None
                 } else {
-                    let stack = self.push(Push::Return, slot + 1, stack)?;
+                    let stack = self.push(PushKind::Return, slot + 1, stack)?;
                     is_last = true;
                     target.map(|target| (target, stack))
                 }
             }
-            Kind::Return => self.pop(Push::Return, stack),
+            Kind::Return => self.pop(PushKind::Return, stack),
             Kind::Pop => {
                 let kind = match instruction.operation().name {
-                    "BRK" => Push::Break,
-                    "CONT" => Push::Continue,
-                    _ => Push::Return,
+                    "BRK" => PushKind::Break,
+                    "CONT" => PushKind::Continue,
+                    _ => PushKind::Return,
                 };
                 to(self.pop(kind, stack), "a jump to an address that was not pushed")
             }
             Kind::Exit => None,
             // A join.
-            _ => match self.pop(Push::Join, stack) {
+            _ => match self.pop(PushKind::Join, stack) {
                 Some(popped) => Some(popped),
                 None => {
                     is_last = false;

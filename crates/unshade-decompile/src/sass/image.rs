@@ -28,7 +28,7 @@ use super::{Variable, VariableSpace};
 use crate::ir::{Function, Id, Image, NONE, Op, Space};
 
 /// A texture shape.
-struct Shape {
+struct TextureShape {
     dimensions: usize,
     is_layered: bool,
     /// CUDA's functions: with an implicit and with an explicit level of detail.
@@ -44,12 +44,12 @@ const fn shape(
     functions: [&'static str; 2],
     letters: [&'static str; 2],
     name: &'static str,
-) -> Shape {
-    Shape { dimensions, is_layered, functions, letters, name }
+) -> TextureShape {
+    TextureShape { dimensions, is_layered, functions, letters, name }
 }
 
 /// By the number of the modifier `tex_target`; volumes have no layers.
-const SHAPES: [Option<Shape>; 8] = [
+const SHAPES: [Option<TextureShape>; 8] = [
     Some(shape(1, false, ["tex1D", "tex1DLod"], ["f", "ff"], "cudaTextureType1D")),
     Some(shape(1, true, ["tex1DLayered", "tex1DLayeredLod"], ["fi", "fif"], "cudaTextureType1DLayered")),
     Some(shape(2, false, ["tex2D", "tex2DLod"], ["ff", "fff"], "cudaTextureType2D")),
@@ -235,7 +235,7 @@ impl Lifter<'_> {
             };
             let values: Vec<Id> =
                 (1..function.inputs(access.id).len()).map(|index| function.input(access.id, index)).collect();
-            element.put(function, index as usize, access.id, &values);
+            element.rewrite(function, index as usize, access.id, &values);
         }
         for id in 0..function.values.len() as Id {
             // The results of an access that is printed as a comment.
@@ -296,7 +296,7 @@ impl Element {
                 }
             }
         };
-        let base = Word::new(function, function.input(sum, 2))?;
+        let base = DescriptorWord::new(function, function.input(sum, 2))?;
         let mut coordinates = Vec::new();
         let axes = [Some(X), Some(Y), (function.number(function.input(merged, 3)) == Some(1)).then_some(Z)];
         for (index, axis) in axes.into_iter().enumerate() {
@@ -323,7 +323,7 @@ impl Element {
     }
 
     /// Turns the access into one by reference or handle, and coordinates.
-    fn put(self, function: &mut Function, index: usize, id: Id, values: &[Id]) {
+    fn rewrite(self, function: &mut Function, index: usize, id: Id, values: &[Id]) {
         let is_write = matches!(function.op(id), Op::ImageWrite(_));
         let (read, write, shape) = match (self.coordinates.len(), self.is_layered) {
             (1, _) => ("surf1Dread", "surf1Dwrite", "cudaSurfaceType1D"),
@@ -368,12 +368,12 @@ impl Element {
 
 /// A word of a descriptor: at an offset from the parameters in constant bank 0, or from a handle in memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Word {
+struct DescriptorWord {
     object: Option<Id>,
     offset: u64,
 }
 
-impl Word {
+impl DescriptorWord {
     fn new(function: &Function, id: Id) -> Option<Self> {
         match function.op(id) {
             Op::Parameter(offset) => Some(Self { object: None, offset: u64::from(offset) }),
@@ -406,10 +406,10 @@ fn called(function: &Function, id: Id, name: &str) -> Option<Id> {
 }
 
 /// Returns the coordinate that was clamped by a word of a descriptor, and its added constant.
-fn clamped(function: &Function, packed: Id, by: &Word) -> Option<(Id, i64)> {
+fn clamped(function: &Function, packed: Id, by: &DescriptorWord) -> Option<(Id, i64)> {
     let clamp = called(function, packed, "surface_clamp")?;
     let added = function.number(function.input(clamp, 2))? as u32;
-    (Word::new(function, function.input(clamp, 1))? == *by)
+    (DescriptorWord::new(function, function.input(clamp, 1))? == *by)
         .then(|| (function.input(clamp, 0), i64::from(added.cast_signed())))
 }
 
@@ -423,7 +423,7 @@ fn stripped(function: &Function, id: Id) -> Id {
 }
 
 /// Finds a clamped coordinate anywhere in a product.
-fn inside(function: &Function, product: Id, by: &Word) -> Option<(Id, i64)> {
+fn inside(function: &Function, product: Id, by: &DescriptorWord) -> Option<(Id, i64)> {
     let mut list = vec![product];
     for _ in 0..16 {
         let id = list.pop()?;

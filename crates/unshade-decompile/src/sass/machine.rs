@@ -65,7 +65,7 @@ enum StepKind {
     Jump(Pcode),
     /// A function whose result depends only on its inputs.
     Pure(&'static str),
-    Push(Push),
+    Push(PushKind),
     /// Continues at the address of the topmost entry, which must be a join.
     Join,
     /// Returns the address of the topmost entry for a break.
@@ -88,7 +88,7 @@ struct DecodedInstruction {
 
 /// The kind of a stack entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Push {
+enum PushKind {
     Join,
     Break,
     Return,
@@ -328,8 +328,8 @@ fn step_kind(code: Pcode) -> StepKind {
         Pcode::Function(index) => match functions().get(usize::from(index)) {
             Some(function) if function.pure => StepKind::Pure(function.name),
             Some(function) => match function.name {
-                "push_reconvergence" => StepKind::Push(Push::Join),
-                "push_break" => StepKind::Push(Push::Break),
+                "push_reconvergence" => StepKind::Push(PushKind::Join),
+                "push_break" => StepKind::Push(PushKind::Break),
                 "reconverge" => StepKind::Join,
                 "pop_break" => StepKind::Break,
                 _ => StepKind::Other,

@@ -251,7 +251,7 @@ fn sift(
     let words: Vec<Lanes> =
         read.iter().map(|_| [(); LANES].map(|()| random.next() >> 32 >> (random.next() % 32))).collect();
     for (half, words) in read.iter().zip(&words) {
-        give(machine, *half, *words);
+        set_location(machine, *half, *words);
     }
     let returned = machine.run(address, None);
     let word = |half: &HalfLocation, lane: usize| {
@@ -273,9 +273,9 @@ fn sift(
 }
 
 /// Sets a location to a half of each lane's number.
-fn give(machine: &mut Machine<'_>, half: HalfLocation, words: Lanes) {
+fn set_location(machine: &mut Machine<'_>, half: HalfLocation, words: Lanes) {
     match half {
-        HalfLocation::Register(register) => machine.give(usize::from(register), words),
+        HalfLocation::Register(register) => machine.set_register(usize::from(register), words),
         HalfLocation::Parameter(offset) => machine.parameters.push((offset, words)),
         HalfLocation::Zero => {}
     }
@@ -340,7 +340,7 @@ fn fits(
         })
         .collect();
     for batch in trials.chunks(LANES) {
-        begin(machine, meaning, inputs, batch);
+        start_batch(machine, meaning, inputs, batch);
         if machine.run(address, None).contains(&false) {
             return None;
         }
@@ -381,7 +381,12 @@ fn known(mut pair: [u64; 2], inputs: &[HalfLocation]) -> [u64; 2] {
 }
 
 /// Sets the operands of a batch of trials, one per lane.
-fn begin(machine: &mut Machine<'_>, meaning: Meaning, inputs: &[HalfLocation], batch: &[([u64; 2], u64)]) {
+fn start_batch(
+    machine: &mut Machine<'_>,
+    meaning: Meaning,
+    inputs: &[HalfLocation],
+    batch: &[([u64; 2], u64)],
+) {
     let seeds: Vec<u64> = batch.iter().map(|(pair, _)| pair[0].rotate_left(17) ^ pair[1]).collect();
     machine.begin(&seeds);
     let words = |word: &dyn Fn([u64; 2]) -> u64| {
@@ -394,11 +399,11 @@ fn begin(machine: &mut Machine<'_>, meaning: Meaning, inputs: &[HalfLocation], b
     // Some routines have another argument: the upper half of the reciprocal's operand without its sign, one binade
     // lower.
     if meaning.is_reciprocal && meaning.width == 64 {
-        machine.give_all(words(&|pair| (pair[0] >> 32 & 0x7fff_ffff).wrapping_sub(0x10_0000)));
+        machine.set_all_registers(words(&|pair| (pair[0] >> 32 & 0x7fff_ffff).wrapping_sub(0x10_0000)));
     }
     let per_number = usize::from(meaning.width / 32);
     for (index, half) in inputs.iter().enumerate() {
-        give(machine, *half, words(&|pair| pair[index / per_number] >> (index % per_number * 32)));
+        set_location(machine, *half, words(&|pair| pair[index / per_number] >> (index % per_number * 32)));
     }
 }
 

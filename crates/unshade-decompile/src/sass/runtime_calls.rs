@@ -18,7 +18,7 @@ impl Lifter<'_> {
             "malloc" => {
                 let size = self.wide(4);
                 let pointer = self.call("malloc", 64, &[size]);
-                self.give(pointer);
+                self.set_result(pointer);
             }
             "free" => {
                 let pointer = self.wide(4);
@@ -41,7 +41,7 @@ impl Lifter<'_> {
     }
 
     /// Sets the result of a call.
-    fn give(&mut self, value: Id) {
+    fn set_result(&mut self, value: Id) {
         if self.builder.function.width(value) == 32 {
             return self.write_variable(4, value);
         }
@@ -81,7 +81,7 @@ impl Lifter<'_> {
             offset += u64::from(width / 8);
         }
         let count = self.call("printf", 32, &inputs);
-        self.give(count);
+        self.set_result(count);
         true
     }
 

@@ -2,7 +2,7 @@
 //! left by `break` after testing the flag, and the statements in between are skipped.
 
 use super::Structurer;
-use super::statement::{Gotos, Statement, Test};
+use super::statement::{Condition, Gotos, Statement};
 use crate::ir::BlockId;
 
 /// Maximum number of exits with flags per function: each one nests the skipped statements once more.
@@ -43,7 +43,7 @@ impl Structurer<'_> {
     }
 }
 
-/// A jump to the middle of the statements has skipped none of them.
+/// Clears the flag at labels: a jump to the middle of the statements has skipped none of them.
 fn clear_at_labels(list: &mut Vec<Statement>, flag: u32) {
     let mut at = 0;
     while at < list.len() {
@@ -89,7 +89,7 @@ fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bo
         at += 1;
         if is_inside {
             if is_left {
-                let condition = (Test::Flag(flag), true);
+                let condition = (Condition::Flag(flag), true);
                 list.insert(
                     at,
                     Statement::If { condition, then: vec![Statement::Break], otherwise: Vec::new() },
@@ -102,7 +102,7 @@ fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bo
         pass_over(&mut rest, block, flag, false);
         if !rest.is_empty() {
             list.push(Statement::If {
-                condition: (Test::Flag(flag), false),
+                condition: (Condition::Flag(flag), false),
                 then: rest,
                 otherwise: Vec::new(),
             });
@@ -114,14 +114,14 @@ fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::structure::Kind;
+    use crate::structure::LoopKind;
 
     fn choice(number: u32, then: Vec<Statement>) -> Statement {
-        Statement::If { condition: (Test::Value(number), true), then, otherwise: Vec::new() }
+        Statement::If { condition: (Condition::Value(number), true), then, otherwise: Vec::new() }
     }
 
     fn endless(body: Vec<Statement>) -> Statement {
-        Statement::Loop { kind: Kind::Endless, body }
+        Statement::Loop { kind: LoopKind::Endless, body }
     }
 
     #[test]
@@ -131,8 +131,11 @@ mod tests {
         assert_eq!(Gotos::All.count(&list[..1], 9), 1);
         assert_eq!(Gotos::Breaks.count(&list, 9), 0);
         pass_over(&mut list, 9, 0, false);
-        let ask =
-            |holds, then| Statement::If { condition: (Test::Flag(0), holds), then, otherwise: Vec::new() };
+        let ask = |holds, then| Statement::If {
+            condition: (Condition::Flag(0), holds),
+            then,
+            otherwise: Vec::new(),
+        };
         let inner = endless(vec![choice(1, vec![Statement::Set(0, true), Statement::Break])]);
         let outer = endless(vec![inner, ask(true, vec![Statement::Break]), Statement::Block(2)]);
         assert_eq!(list, [outer, ask(false, vec![Statement::Block(3)])]);

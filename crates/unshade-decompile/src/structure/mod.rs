@@ -10,7 +10,7 @@
 mod flags;
 mod statement;
 
-pub use statement::{Kind, Statement, Test, continues};
+pub use statement::{Condition, LoopKind, Statement, continues};
 
 use crate::ir::dominators::Graph;
 use crate::ir::{BlockId, End, Function, Id, NONE, Op};
@@ -150,7 +150,7 @@ impl<'a> Structurer<'a> {
             }
             self.gotos -= inside;
             self.goto_counts[block as usize] = 0;
-            list.insert(start, Statement::Loop { kind: Kind::Once, body });
+            list.insert(start, Statement::Loop { kind: LoopKind::Once, body });
             targets = Gotos::Breaks.targets(list);
             at = start + 1;
         }
@@ -509,9 +509,9 @@ impl<'a> Structurer<'a> {
                     && !ends(&then)
                     && !ends(&otherwise)
                 {
-                    return choice_of((Test::Value(condition), false), otherwise, then, out);
+                    return choice_of((Condition::Value(condition), false), otherwise, then, out);
                 }
-                choice(Test::Value(condition), then, otherwise, out);
+                choice(Condition::Value(condition), then, otherwise, out);
             }
             End::Switch { selector, cases, otherwise } => {
                 self.switch(selector, &cases, otherwise, context, out);

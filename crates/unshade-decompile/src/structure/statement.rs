@@ -4,7 +4,7 @@ use crate::ir::{BlockId, Id};
 
 /// A condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Test {
+pub enum Condition {
     /// A value.
     Value(Id),
     /// The flag of a [`Statement::Set`].
@@ -19,7 +19,7 @@ pub enum Statement {
     /// An `if`.
     If {
         /// The condition, and the value that it must have.
-        condition: (Test, bool),
+        condition: (Condition, bool),
         /// The statements if it has that value.
         then: Vec<Statement>,
         /// The statements otherwise.
@@ -28,7 +28,7 @@ pub enum Statement {
     /// A loop.
     Loop {
         /// The kind of the loop.
-        kind: Kind,
+        kind: LoopKind,
         /// The body.
         body: Vec<Statement>,
     },
@@ -70,13 +70,13 @@ impl Statement {
 
 /// The kind of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LoopKind {
     /// Without a condition; left by a statement in its body.
     Endless,
     /// With a condition at the top: continues while it has this value.
-    While(Test, bool),
+    While(Condition, bool),
     /// With a condition at the bottom: continues while it has this value.
-    DoWhile(Test, bool),
+    DoWhile(Condition, bool),
     /// Runs once, so that `break` can leave it.
     Once,
 }
@@ -173,7 +173,7 @@ pub(super) fn ends(statements: &[Statement]) -> bool {
 
 /// Writes an `if` with as little nesting as possible.
 pub(super) fn choice(
-    condition: Test,
+    condition: Condition,
     then: Vec<Statement>,
     otherwise: Vec<Statement>,
     out: &mut Vec<Statement>,
@@ -196,7 +196,7 @@ pub(super) fn choice(
 }
 
 pub(super) fn choice_of(
-    condition: (Test, bool),
+    condition: (Condition, bool),
     then: Vec<Statement>,
     otherwise: Vec<Statement>,
     out: &mut Vec<Statement>,
@@ -225,19 +225,19 @@ pub(super) fn shaped(mut body: Vec<Statement>, weight: &dyn Fn(BlockId) -> usize
         && body.len() > first + 1
         && let Statement::If { condition, .. } = body.remove(first)
     {
-        return Statement::Loop { kind: Kind::While(condition.0, !condition.1), body };
+        return Statement::Loop { kind: LoopKind::While(condition.0, !condition.1), body };
     }
     if body.last().is_some_and(is_break)
         && !continues(&body)
         && let Some(Statement::If { condition, .. }) = body.pop()
     {
-        return Statement::Loop { kind: Kind::DoWhile(condition.0, !condition.1), body };
+        return Statement::Loop { kind: LoopKind::DoWhile(condition.0, !condition.1), body };
     }
     // A `continue` at the end is redundant.
     if body.last() == Some(&Statement::Continue) {
         body.pop();
     }
-    Statement::Loop { kind: Kind::Endless, body }
+    Statement::Loop { kind: LoopKind::Endless, body }
 }
 
 /// Returns whether the statements contain a `continue` of this loop.
@@ -251,8 +251,8 @@ pub fn continues(statements: &[Statement]) -> bool {
 }
 
 /// Replaces tests of a known condition by the side that is taken.
-fn take_side(list: &mut Vec<Statement>, known: (Test, bool)) {
-    if !matches!(known.0, Test::Value(_)) {
+fn take_side(list: &mut Vec<Statement>, known: (Condition, bool)) {
+    if !matches!(known.0, Condition::Value(_)) {
         return;
     }
     let mut at = 0;
@@ -282,8 +282,8 @@ pub(super) fn merge_choices(list: &mut Vec<Statement>, weight: &dyn Fn(BlockId) 
     while at + 1 < list.len() {
         let is_same = matches!((&list[at], &list[at + 1]),
             (
-                Statement::If { condition: (Test::Value(a), _), .. },
-                Statement::If { condition: (Test::Value(b), _), .. },
+                Statement::If { condition: (Condition::Value(a), _), .. },
+                Statement::If { condition: (Condition::Value(b), _), .. },
             ) if a == b);
         if !is_same {
             at += 1;

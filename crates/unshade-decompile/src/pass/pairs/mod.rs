@@ -156,32 +156,35 @@ impl Pairs<'_> {
             Op::Mul => self.same(a, x) && self.same(b, y) || self.same(a, y) && self.same(b, x),
             Op::Shl => {
                 let power = self.number(y).filter(|shift| *shift < 32).map(|shift| 1_u64 << shift);
-                let is_power = |part: Part| matches!(part, Part::Number(number) if Some(number) == power);
+                let is_power =
+                    |part: LowPart| matches!(part, LowPart::Number(number) if Some(number) == power);
                 self.same(a, x) && is_power(b) || self.same(b, x) && is_power(a)
             }
-            Op::Constant(number) => matches!((a, b), (Part::Number(a), Part::Number(b))
+            Op::Constant(number) => matches!((a, b), (LowPart::Number(a), LowPart::Number(b))
                 if a.wrapping_mul(b) as u32 == number as u32),
             _ => match (a, b) {
-                (Part::Value(value), Part::Number(1)) | (Part::Number(1), Part::Value(value)) => value == low,
+                (LowPart::Value(value), LowPart::Number(1)) | (LowPart::Number(1), LowPart::Value(value)) => {
+                    value == low
+                }
                 _ => false,
             },
         }
     }
 
-    fn same(&self, part: Part, id: Id) -> bool {
+    fn same(&self, part: LowPart, id: Id) -> bool {
         match part {
-            Part::Value(value) => value == id,
-            Part::Number(number) => self.number(id) == Some(number),
+            LowPart::Value(value) => value == id,
+            LowPart::Number(number) => self.number(id) == Some(number),
         }
     }
 
     /// Returns the lower half of a value extended to 64 bits.
-    fn low_part(&self, id: Id) -> Option<Part> {
+    fn low_part(&self, id: Id) -> Option<LowPart> {
         match self.op(id) {
             Op::ZeroExtend | Op::SignExtend if self.function.width(self.input(id, 0)) == 32 => {
-                Some(Part::Value(self.input(id, 0)))
+                Some(LowPart::Value(self.input(id, 0)))
             }
-            Op::Constant(number) => Some(Part::Number(number & 0xffff_ffff)),
+            Op::Constant(number) => Some(LowPart::Number(number & 0xffff_ffff)),
             _ => None,
         }
     }
@@ -248,7 +251,7 @@ impl Pairs<'_> {
 
 /// A half: a value or a constant.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum LowPart {
     Value(Id),
     Number(u64),
 }

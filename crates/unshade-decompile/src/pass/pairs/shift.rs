@@ -1,6 +1,6 @@
 //! 64-bit shifts.
 
-use super::{Pairs, Part};
+use super::{LowPart, Pairs};
 use crate::ir::{Id, Op, Value};
 
 impl Pairs<'_> {
@@ -31,8 +31,8 @@ impl Pairs<'_> {
         None
     }
 
-    pub(super) fn amount(&self, id: Id) -> Part {
-        self.number(id).map_or(Part::Value(id), Part::Number)
+    pub(super) fn amount(&self, id: Id) -> LowPart {
+        self.number(id).map_or(LowPart::Value(id), LowPart::Number)
     }
 
     fn low_is(&self, whole: Id, low: Id) -> bool {

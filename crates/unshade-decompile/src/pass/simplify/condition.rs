@@ -200,7 +200,7 @@ impl Rewriter<'_> {
             Op::SignedLess => Op::SignedLessEqual,
             _ => return None,
         };
-        (self.op(equal) == Op::Equal).then(|| self.of_the_same(op, less, equal))?
+        (self.op(equal) == Op::Equal).then(|| self.compare_shared_operands(op, less, equal))?
     }
 
     /// Recognises `a <= b && a != b`.
@@ -210,11 +210,11 @@ impl Rewriter<'_> {
             Op::SignedLessEqual => Op::SignedLess,
             _ => return None,
         };
-        (self.op(unequal) == Op::NotEqual).then(|| self.of_the_same(op, less, unequal))?
+        (self.op(unequal) == Op::NotEqual).then(|| self.compare_shared_operands(op, less, unequal))?
     }
 
     /// Returns a comparison of the two operands that two comparisons share.
-    fn of_the_same(&mut self, op: Op, one: Id, other: Id) -> Option<Id> {
+    fn compare_shared_operands(&mut self, op: Op, one: Id, other: Id) -> Option<Id> {
         let (a, b) = (self.input(one, 0), self.input(one, 1));
         let (x, y) = (self.input(other, 0), self.input(other, 1));
         (a == x && b == y || a == y && b == x).then(|| self.make(op, 1, &[a, b]))

@@ -10,14 +10,14 @@ impl Lifter<'_> {
     /// Writes are pending.
     pub(super) fn straight_branching(&mut self, lifted: &Lifted, body: usize) {
         /// A path that continues later: operation index, condition, temporaries, pending writes.
-        type Way = (usize, Id, Vec<Id>, Vec<(u32, Id)>);
-        let mut ways: Vec<Way> = Vec::new();
+        type DeferredPath = (usize, Id, Vec<Id>, Vec<(u32, Id)>);
+        let mut deferred: Vec<DeferredPath> = Vec::new();
         let mut path = self.number(1, 1);
         let mut is_live = true;
         let ops = lifted.ops();
         for index in body..=ops.len() {
-            while let Some(variable) = ways.iter().position(|way| way.0 == index) {
-                let (_, condition, temporaries, writes) = ways.swap_remove(variable);
+            while let Some(variable) = deferred.iter().position(|entry| entry.0 == index) {
+                let (_, condition, temporaries, writes) = deferred.swap_remove(variable);
                 if is_live {
                     self.merge(condition, &temporaries, writes);
                     path = self.make(Op::BoolOr, 1, &[path, condition]);
@@ -34,7 +34,7 @@ impl Lifter<'_> {
             }
             match op.code {
                 Pcode::Branch => {
-                    ways.push((usize::from(op.to), path, self.temporaries.clone(), self.pending.clone()));
+                    deferred.push((usize::from(op.to), path, self.temporaries.clone(), self.pending.clone()));
                     is_live = false;
                 }
                 Pcode::BranchUnless => {
@@ -45,12 +45,12 @@ impl Lifter<'_> {
                         Some(1..) => {}
                         Some(0) => {
                             let (names, writes) = (self.temporaries.clone(), self.pending.clone());
-                            ways.push((usize::from(op.to), path, names, writes));
+                            deferred.push((usize::from(op.to), path, names, writes));
                             is_live = false;
                         }
                         None => {
                             let (names, writes) = (self.temporaries.clone(), self.pending.clone());
-                            ways.push((usize::from(op.to), away, names, writes));
+                            deferred.push((usize::from(op.to), away, names, writes));
                             path = self.make(Op::BoolAnd, 1, &[path, condition]);
                         }
                     }

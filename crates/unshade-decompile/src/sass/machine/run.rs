@@ -16,7 +16,7 @@ const MAX_STEPS: usize = 4000;
 const ENDED: u64 = u64::MAX;
 
 /// A set of lanes, one bit each.
-type Set = u64;
+type LaneSet = u64;
 
 /// The state of the threads.
 pub(super) struct Threads {
@@ -25,13 +25,13 @@ pub(super) struct Threads {
     count: usize,
     /// The addresses of lanes that wait for the active ones.
     at: Lanes,
-    returned: Set,
+    returned: LaneSet,
     /// The active lanes, as a set and as all-ones masks.
-    active: Set,
+    active: LaneSet,
     mask: Lanes,
     /// Lanes that wait for a step of the instruction.
-    waiting: Vec<(usize, Set)>,
-    stacks: [Vec<(Push, u64)>; LANES],
+    waiting: Vec<(usize, LaneSet)>,
+    stacks: [Vec<(PushKind, u64)>; LANES],
 }
 
 impl Machine<'_> {
@@ -54,7 +54,7 @@ impl Machine<'_> {
     }
 
     /// Sets a register before the run.
-    pub(in super::super) fn give(&mut self, register: usize, words: Lanes) {
+    pub(in super::super) fn set_register(&mut self, register: usize, words: Lanes) {
         self.touch(register);
         self.values[register] = words;
         for touched in self.touched.iter_mut().filter(|touched| touched.0 == register) {
@@ -63,7 +63,7 @@ impl Machine<'_> {
     }
 
     /// Sets all registers to the same numbers.
-    pub(in super::super) fn give_all(&mut self, words: Lanes) {
+    pub(in super::super) fn set_all_registers(&mut self, words: Lanes) {
         self.touched = (0..REGISTERS).map(|register| (register, words)).collect();
         self.values[..REGISTERS].fill(words);
     }
@@ -106,7 +106,7 @@ impl Machine<'_> {
             };
             // While all lanes are together, there is nothing to search.
             if self.threads.active != running {
-                (at, running) = self.threads.lowest(at);
+                (at, running) = self.threads.activate_lowest(at);
                 if running == 0 {
                     break;
                 }
@@ -130,7 +130,7 @@ impl Machine<'_> {
     }
 
     /// Records the registers that an instruction reads before all lanes have written them.
-    fn note(&self, index: usize, written: &mut [Set; REGISTERS], reads: &mut Reads) {
+    fn note(&self, index: usize, written: &mut [LaneSet; REGISTERS], reads: &mut Reads) {
         let active = self.threads.active;
         for &(register, is_written) in &self.registers[self.decoded[index].registers.clone()] {
             if is_written {
@@ -168,11 +168,11 @@ impl Machine<'_> {
         let to = start.saturating_add(step.to as usize);
         let DecodedInstruction { next, target, is_call, .. } = self.decoded[index];
         match code {
-            Pcode::Branch => threads.wait(to, Set::MAX),
-            Pcode::BranchUnless => threads.wait(to, which(first, 0)),
+            Pcode::Branch => threads.wait(to, LaneSet::MAX),
+            Pcode::BranchUnless => threads.wait(to, lanes_with(first, 0)),
             Pcode::Goto => threads.leave(&|lane| first[lane]),
             Pcode::Call => {
-                threads.push(Push::Return, &[next; LANES]);
+                threads.push(PushKind::Return, &[next; LANES]);
                 threads.leave(&|lane| if is_call { target.unwrap_or(ENDED) } else { first[lane] });
             }
             _ => threads.leave_by_return(),
@@ -210,7 +210,7 @@ impl Machine<'_> {
             StepKind::Join => {
                 for lane in lanes(active) {
                     let popped = self.threads.stacks[lane].pop();
-                    let joined = popped.filter(|popped| popped.0 == Push::Join);
+                    let joined = popped.filter(|popped| popped.0 == PushKind::Join);
                     self.threads.at[lane] = joined.map_or(ENDED, |joined| joined.1);
                 }
                 // It is the last step of an instruction.
@@ -218,7 +218,7 @@ impl Machine<'_> {
             }
             StepKind::Break => {
                 for lane in lanes(active) {
-                    self.result[lane] = self.threads.pop(lane, Push::Break).unwrap_or(ENDED);
+                    self.result[lane] = self.threads.pop(lane, PushKind::Break).unwrap_or(ENDED);
                 }
             }
             StepKind::Jump(_) | StepKind::Other => return None,
@@ -280,7 +280,7 @@ impl Threads {
         self.randoms.each_mut().map(|random| random.next() & cut)
     }
 
-    fn select(&mut self, active: Set) {
+    fn select(&mut self, active: LaneSet) {
         if active != self.active {
             self.active = active;
             for (lane, mask) in self.mask.iter_mut().enumerate() {
@@ -291,11 +291,11 @@ impl Threads {
 
     /// Parks the active lanes at an address and activates those at the lowest one. Returns that address, and the
     /// lanes that have not ended.
-    fn lowest(&mut self, to: u64) -> (u64, Set) {
+    fn activate_lowest(&mut self, to: u64) -> (u64, LaneSet) {
         blend(&mut self.at, &[to; LANES], u64::MAX, &self.mask);
         let lowest = self.at.iter().fold(ENDED, |lowest, at| lowest.min(*at));
-        self.select(which(&self.at, lowest));
-        (lowest, !which(&self.at, ENDED) & Set::MAX >> (64 - LANES))
+        self.select(lanes_with(&self.at, lowest));
+        (lowest, !lanes_with(&self.at, ENDED) & LaneSet::MAX >> (64 - LANES))
     }
 
     /// Makes the active lanes leave the instruction.
@@ -307,7 +307,7 @@ impl Threads {
     }
 
     /// Makes some of the active lanes wait for a later step.
-    fn wait(&mut self, step: usize, set: Set) {
+    fn wait(&mut self, step: usize, set: LaneSet) {
         let set = self.active & set;
         if set != 0 {
             self.waiting.push((step, set));
@@ -325,14 +325,14 @@ impl Threads {
         self.select(active);
     }
 
-    fn push(&mut self, push: Push, to: &Lanes) {
+    fn push(&mut self, push: PushKind, to: &Lanes) {
         for lane in lanes(self.active) {
             self.stacks[lane].push((push, to[lane]));
         }
     }
 
     /// Pops the stack up to the topmost entry of a kind.
-    fn pop(&mut self, lane: usize, kind: Push) -> Option<u64> {
+    fn pop(&mut self, lane: usize, kind: PushKind) -> Option<u64> {
         while let Some((pushed, to)) = self.stacks[lane].pop() {
             if pushed == kind {
                 return Some(to);
@@ -343,8 +343,8 @@ impl Threads {
 
     fn leave_by_return(&mut self) {
         for lane in lanes(self.active) {
-            let to = self.pop(lane, Push::Return);
-            self.returned |= Set::from(to.is_none()) << lane;
+            let to = self.pop(lane, PushKind::Return);
+            self.returned |= LaneSet::from(to.is_none()) << lane;
             self.at[lane] = to.unwrap_or(ENDED);
         }
         self.select(0);
@@ -352,13 +352,13 @@ impl Threads {
 }
 
 /// Returns the lanes of a set.
-fn lanes(set: Set) -> impl Iterator<Item = usize> {
+fn lanes(set: LaneSet) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |lane| set >> lane & 1 != 0)
 }
 
 /// Returns the lanes with a number.
-fn which(all: &Lanes, number: u64) -> Set {
-    all.iter().rev().fold(0, |set, found| set << 1 | Set::from(*found == number))
+fn lanes_with(all: &Lanes, number: u64) -> LaneSet {
+    all.iter().rev().fold(0, |set, found| set << 1 | LaneSet::from(*found == number))
 }
 
 /// Executes an operator for all lanes. Common operators are dispatched once; others run per lane of the set.
@@ -368,7 +368,7 @@ fn all_lanes(
     code: Pcode,
     [first, second]: [&Lanes; 2],
     step: &Step,
-    set: Set,
+    set: LaneSet,
     result: &mut Lanes,
 ) -> Option<()> {
     // The code is a constant here, so that no dispatch remains.
