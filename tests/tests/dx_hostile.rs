@@ -83,8 +83,13 @@ fn files_that_are_not_containers() {
     // A directory that is larger than the file.
     let mut data = container(&[(b"SFI0", &[0; 8])]);
     put(&mut data, 28, u32::MAX);
-    assert!(Container::parse(&data).unwrap_err().to_string().contains("directory leaves the file"));
-    // The smallest container has no parts.
+    assert!(
+        Container::parse(&data)
+            .unwrap_err()
+            .to_string()
+            .contains("directory extends past the end of the file")
+    );
+    // The smallest one has no parts.
     expect("no parts", &container(&[]), "dx-digest");
 }
 
@@ -349,9 +354,9 @@ fn yaml_that_expands_or_has_invalid_values() {
         (
             "endless zeros",
             part("  - Name: ABCD\n    Size: 4294967295\n"),
-            "line 5, column 5: parts without content",
+            "line 5, column 5: parts without contents",
         ),
-        ("many zeros", part(&many), "parts without content are too large"),
+        ("many zeros", part(&many), "parts without contents are too large"),
         ("a negative size", part("  - Name: ABCD\n    Size: -4294967296\n"), "line 6, column 11"),
         (
             "a byte of 9 bits",

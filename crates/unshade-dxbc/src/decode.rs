@@ -1,4 +1,5 @@
 //! Decodes tokens into programs.
+//!
 //! Every instruction is kept, whatever it holds: tokens that its opcode has no use for go to [`Instruction::rest`],
 //! and everything after an instruction with an invalid length goes to [`Program::trailing`]. Writing a decoded
 //! program gives the same bytes again.
@@ -98,7 +99,7 @@ impl<'a> Instructions<'a> {
         Ok(Self { version, length, tokens, count, trailing: [unread, after] })
     }
 
-    /// The version of the program.
+    /// Returns the version of the program.
     pub fn version(&self) -> Version {
         self.version
     }

@@ -13,6 +13,7 @@
 //! | [`d3d9`] | the programs of Shader Model 1 to 3, which are another format |
 //!
 //! The crate knows nothing of containers: it takes the contents of SHDR, SHEX and Aon9 parts.
+//!
 //! The crate is `no_std` and has no `unsafe`. Hostile input results in errors; it cannot cause a panic, unbounded
 //! recursion or memory use out of proportion to its size.
 #![no_std]

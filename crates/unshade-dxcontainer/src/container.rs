@@ -12,6 +12,7 @@
 //! A part consists of a four-character name, a size, and its bytes. In all real files the parts follow each other
 //! without gaps in directory order, but nothing requires an alignment: DXC pads parts to 4 bytes from validator
 //! version 1.7 on. A name may occur more than once: FXC's libraries have one `LIBF` per function.
+//!
 //! Sources: DXC's `DxilContainer.h`, LLVM's `DXContainer.h`; 3,817 real files.
 
 use crate::digest::Digest;
@@ -258,7 +259,7 @@ impl Part<'_> {
 mod tests {
     use super::*;
 
-    /// A container with one part `PRIV` of three bytes.
+    /// Returns a container with one part `PRIV` of three bytes.
     fn file() -> Vec<u8> {
         let mut file = b"DXBC".to_vec();
         file.resize(20, 0);

@@ -1,7 +1,9 @@
 //! A cursor that records which bytes of a part were read.
+//!
 //! The code that parses a part is its only description. The parser reads through a [`Cursor`], and every read
 //! *claims* its bytes. Bytes without a claim are bytes that nothing refers to. With names, the claims form the
 //! outline of the part, which therefore always agrees with the parser.
+//!
 //! The tables of a hostile part may refer to the same bytes many times. [`Trace`] limits the total that is read to a
 //! budget in proportion to the size of the part.
 

@@ -1,4 +1,5 @@
 //! The digest of containers, and MD5, which it is based on.
+//!
 //! The digest covers everything after itself (from byte 20 on). It differs from MD5 only in the padding. MD5 appends
 //! `0x80`, zeros and the length in bits. The digest puts the length in bits *before* the tail of the last block, and
 //! `length in bits / 4 | 1` into the last word of the block.
@@ -12,6 +13,7 @@
 //! Some values are markers instead of digests: all zeros means that the container was never signed (DXC without its
 //! validator, LLVM); sixteen times `2` marks a shader with preview features; sixteen times `1` asks the runtime to
 //! skip the check.
+//!
 //! Sources: hlsl-specs INF-0004, DXC's `DxilHash.cpp`; 784 signed real files agree.
 
 use core::fmt;

@@ -1,4 +1,5 @@
 //! Editing of containers: adding, replacing, removing and reordering parts.
+//!
 //! These methods do not sign; [`DxFile::write_signed`] does. Every change discards a non-standard layout.
 
 use crate::bytes::Bytes;

@@ -1,4 +1,5 @@
 //! Owned containers, which can be changed and written.
+//!
 //! [`DxFile::parse`] parses a whole file into typed parts, and [`DxFile::write`] writes it: unchanged files come out
 //! byte for byte. A part that its parser rejects is kept as raw bytes, with the reason in [`OwnedPart::fault`].
 

@@ -1,4 +1,5 @@
 //! Parts whose pieces are at explicit offsets: root signatures, signatures, resource definitions.
+//!
 //! Such a part keeps the offsets that were read, so that it is written back unchanged whatever tool laid it out; the
 //! `lay_out` method of each part assigns new offsets. [`Slack`] holds what no piece covers: padding of one byte
 //! value, and bytes that nothing refers to.

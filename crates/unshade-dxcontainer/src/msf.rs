@@ -12,6 +12,7 @@
 //! | 52 | u32 | block with the list of the directory's blocks |
 //!
 //! The directory holds the number of streams, their sizes (`u32::MAX` for none), and the block numbers of each.
+//!
 //! Sources: LLVM's "The MSF File Format"; DXC's `DxilPDB.cpp`.
 
 use crate::container;

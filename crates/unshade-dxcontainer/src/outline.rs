@@ -1,4 +1,5 @@
 //! The meaning of every byte of a container.
+//!
 //! [`container`] emits the whole file in file order: header, directory, and the parts with the fields that their
 //! parsers read. Bytes that nothing refers to are padding if they all have the same padding value, and [`UNKNOWN`]
 //! otherwise. Where a parser fails, the rest of the part is unknown, with the error as its meaning.

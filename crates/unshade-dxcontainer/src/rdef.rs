@@ -17,6 +17,7 @@
 //! | member | 12 | name, type, offset |
 //!
 //! Names, types and default values are shared. All offsets are from the start of the part.
+//!
 //! Sources: Wine's `d3dcompiler_43/reflection.c`, vkd3d's `tpf.c`; 172 real parts.
 
 use crate::bytes::{Bytes, Text, len32};
@@ -326,7 +327,7 @@ const TAG: &[u8] = b"RD11";
 
 /// The optional fields that a version has.
 #[derive(Clone, Copy)]
-struct Shape {
+struct OptionalFields {
     /// Model 5: longer variables and types.
     model5: bool,
     /// Model 5.1: bindings with a space.
@@ -346,12 +347,12 @@ impl ResourceDefinitions {
         let tagged = cursor.peek().starts_with(TAG);
         let sizes: Option<Sizes> =
             (tagged || header.major >= 5).then(|| cursor.record("sizes")).transpose()?;
-        let shape = shape(sizes.as_ref(), file_offset)?;
+        let optional = optional_fields(sizes.as_ref(), file_offset)?;
         let creator = cursor.text_at(header.creator_offset.0, "compiler")?;
-        let bindings = read_bindings(cursor, &header, shape)?;
+        let bindings = read_bindings(cursor, &header, optional)?;
         let mut queue = VecDeque::new();
-        let buffers = read_buffers(cursor, &header, shape, &mut queue)?;
-        let types = read_types(cursor, shape, queue)?;
+        let buffers = read_buffers(cursor, &header, optional, &mut queue)?;
+        let types = read_types(cursor, optional, queue)?;
         let slack = Slack::from_gaps(cursor.part_size(), &cursor.gaps());
         Ok(Self { header, sizes, creator, bindings, buffers, types, slack })
     }
@@ -392,19 +393,23 @@ impl ResourceDefinitions {
     }
 }
 
-fn shape(sizes: Option<&Sizes>, file_offset: u64) -> Result<Shape> {
-    let Some(sizes) = sizes else { return Ok(Shape { model5: false, spaces: false }) };
+fn optional_fields(sizes: Option<&Sizes>, file_offset: u64) -> Result<OptionalFields> {
+    let Some(sizes) = sizes else { return Ok(OptionalFields { model5: false, spaces: false }) };
     let found = [sizes.header, sizes.buffer, sizes.binding, sizes.variable, sizes.data_type, sizes.member];
     match found {
-        [60, 24, 32, 40, 36, 12] => Ok(Shape { model5: true, spaces: false }),
-        [60, 24, 40, 40, 36, 12] => Ok(Shape { model5: true, spaces: true }),
+        [60, 24, 32, 40, 36, 12] => Ok(OptionalFields { model5: true, spaces: false }),
+        [60, 24, 40, 40, 36, 12] => Ok(OptionalFields { model5: true, spaces: true }),
         _ => Err(Error::new(ErrorKind::Unsupported, file_offset, "unknown structure sizes")
             .expected("60, 24, 32 or 40, 40, 36, 12")
             .found(found.map(|size| format!("{size}")).join(", "))),
     }
 }
 
-fn read_bindings(cursor: &mut Cursor<'_, '_>, header: &Header, shape: Shape) -> Result<Vec<Binding>> {
+fn read_bindings(
+    cursor: &mut Cursor<'_, '_>,
+    header: &Header,
+    optional: OptionalFields,
+) -> Result<Vec<Binding>> {
     let mut table = cursor.at(header.bindings_offset.0)?;
     table.check_count(header.binding_count, BindingFields::SIZE)?;
     let mut bindings = Vec::new();
@@ -413,7 +418,7 @@ fn read_bindings(cursor: &mut Cursor<'_, '_>, header: &Header, shape: Shape) -> 
             || format!("binding {index}").into(),
             |table| {
                 let fields = BindingFields::read(table)?;
-                let space = shape.spaces.then(|| BindingSpace::read(table)).transpose()?;
+                let space = optional.spaces.then(|| BindingSpace::read(table)).transpose()?;
                 Ok(Binding { name: Text::default(), fields, space })
             },
         )?);
@@ -427,7 +432,7 @@ fn read_bindings(cursor: &mut Cursor<'_, '_>, header: &Header, shape: Shape) -> 
 fn read_buffers(
     cursor: &mut Cursor<'_, '_>,
     header: &Header,
-    shape: Shape,
+    optional: OptionalFields,
     queue: &mut VecDeque<u32>,
 ) -> Result<Vec<Buffer>> {
     let table: Vec<BufferFields> =
@@ -436,7 +441,7 @@ fn read_buffers(
     for (index, fields) in table.into_iter().enumerate() {
         let label = |error: Error| error.within(format!("constant buffer {index}"));
         let name = cursor.text_at(fields.name_offset.0, "name").map_err(label)?;
-        let variables = read_variables(cursor, &fields, shape, queue).map_err(label)?;
+        let variables = read_variables(cursor, &fields, optional, queue).map_err(label)?;
         buffers.push(Buffer { name, fields, variables });
     }
     Ok(buffers)
@@ -445,7 +450,7 @@ fn read_buffers(
 fn read_variables(
     cursor: &mut Cursor<'_, '_>,
     buffer: &BufferFields,
-    shape: Shape,
+    optional: OptionalFields,
     queue: &mut VecDeque<u32>,
 ) -> Result<Vec<Variable>> {
     let mut table = cursor.at(buffer.variables_offset.0)?;
@@ -456,7 +461,7 @@ fn read_variables(
             || format!("variable {index}").into(),
             |table| {
                 let fields = VariableFields::read(table)?;
-                let resources = shape.model5.then(|| VariableResources::read(table)).transpose()?;
+                let resources = optional.model5.then(|| VariableResources::read(table)).transpose()?;
                 Ok(Variable { name: Text::default(), fields, resources, default: Bytes::default() })
             },
         )?);
@@ -475,13 +480,18 @@ fn read_variables(
 }
 
 /// Parses each type once, however often and however circularly it is referenced.
-fn read_types(cursor: &mut Cursor<'_, '_>, shape: Shape, mut queue: VecDeque<u32>) -> Result<Vec<DataType>> {
+fn read_types(
+    cursor: &mut Cursor<'_, '_>,
+    optional: OptionalFields,
+    mut queue: VecDeque<u32>,
+) -> Result<Vec<DataType>> {
     let mut types = BTreeMap::new();
     while let Some(offset) = queue.pop_front() {
         if types.contains_key(&offset) {
             continue;
         }
-        let found = read_type(cursor, offset, shape).map_err(|e| e.within(format!("type at {offset:#x}")))?;
+        let found =
+            read_type(cursor, offset, optional).map_err(|e| e.within(format!("type at {offset:#x}")))?;
         queue.extend(found.members.iter().map(|member| member.fields.type_offset.0));
         if let Some(bases) = &found.bases {
             let bases = [bases.sub_type_offset.0, bases.base_class_offset.0];
@@ -493,11 +503,11 @@ fn read_types(cursor: &mut Cursor<'_, '_>, shape: Shape, mut queue: VecDeque<u32
     Ok(types.into_values().collect())
 }
 
-fn read_type(cursor: &mut Cursor<'_, '_>, offset: u32, shape: Shape) -> Result<DataType> {
+fn read_type(cursor: &mut Cursor<'_, '_>, offset: u32, optional: OptionalFields) -> Result<DataType> {
     let mut at = cursor.at(offset)?;
     let (fields, bases) = at.group(
         || "type".into(),
-        |at| Ok((TypeFields::read(at)?, shape.model5.then(|| TypeBases::read(at)).transpose()?)),
+        |at| Ok((TypeFields::read(at)?, optional.model5.then(|| TypeBases::read(at)).transpose()?)),
     )?;
     let mut found = DataType {
         offset: Hex32(offset),
@@ -584,7 +594,7 @@ mod tests {
             member: 16,
             interface_slots: 0,
         };
-        let error = shape(Some(&sizes), 28).err().unwrap();
+        let error = optional_fields(Some(&sizes), 28).err().unwrap();
         assert!(error.to_string().contains("found 60, 24, 32, 40, 36, 16"), "{error}");
     }
 }

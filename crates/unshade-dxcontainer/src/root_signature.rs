@@ -11,6 +11,7 @@
 //! space and count for constants; register and space (from 1.1 on also flags) for a descriptor; count and offset of
 //! the ranges for a table. A range takes 20 bytes, from 1.1 on 24: the flags were inserted *before* the last field. A
 //! sampler takes 52 bytes, in 1.2 56. All offsets are from the start of the part.
+//!
 //! Sources: DXC's `DxilRootSignature*.cpp`, LLVM's `DXContainerConstants.def`; 115 real parts.
 
 use crate::bytes::len32;

@@ -1,4 +1,5 @@
 //! Root signatures in the syntax of HLSL's `[RootSignature("…")]`.
+//!
 //! Values that the compiler assumes by default are omitted: visibility all, space 0, flags 0, ranges that follow the
 //! one before, the defaults of samplers. Source: Microsoft's "Specifying Root Signatures in HLSL".
 

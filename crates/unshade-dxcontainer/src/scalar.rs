@@ -1,4 +1,5 @@
 //! Numbers, names and records: the building blocks of parts.
+//!
 //! [`record!`](crate::record) declares a struct whose fields are consecutive in the file. The declaration generates
 //! the struct, its parser (and so its outline), its writer, and its YAML. [`model!`](crate::model) does the same
 //! without the binary form, for structs that are assembled by hand.

@@ -8,6 +8,7 @@
 //!
 //! A header of two numbers (count, offset of the first element: 8) precedes the elements; their names follow. Whether
 //! names are shared and padded depends on the tool that wrote the part: see [`NamePolicy`].
+//!
 //! Sources: DXC's `DxilContainer.h` and `DxilContainerAssembler.cpp`, vkd3d's `dxbc.c`; real files.
 
 use crate::bytes::Text;

@@ -13,6 +13,7 @@
 //!
 //! DXC stores the sections in the order 1, 0, 2. Its zlib compresses differently from ours, so that the stored bytes
 //! are kept unless the sources change.
+//!
 //! Sources: DXC's `DxilContainer.h`; 67 real parts.
 
 use crate::bytes::{Bytes, Text, align4, len32, pad4};

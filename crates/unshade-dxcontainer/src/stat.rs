@@ -1,6 +1,8 @@
 //! FXC's STAT: instruction counters of a program.
+//!
 //! The counters are 32-bit numbers: 29 for shader model 4 (116 bytes), 37 for model 5 (148 bytes). DXC's STAT is
 //! different: a [`Program`](crate::program::Program) without function bodies.
+//!
 //! Sources: `D3D11_SHADER_DESC` in Microsoft's documentation, Wine's `d3dcompiler_43/reflection.c`.
 
 use crate::bytes::Bytes;

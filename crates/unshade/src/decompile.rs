@@ -3,9 +3,9 @@
 use crate::demangle;
 use std::collections::BTreeMap;
 use unshade_core::Diagnostics;
-use unshade_decompile::sass::{Code, Inner, Part, Place, Relocation, Variable};
-use unshade_decompile::types::{Kind, Type};
-use unshade_decompile::{Decompiled, Fault, Options, Parameter, Source, Tried, c};
+use unshade_decompile::sass::{AddressPart, Code, FunctionSymbol, Relocation, Variable, VariableSpace};
+use unshade_decompile::types::{NumberKind, Type};
+use unshade_decompile::{Cache, DecompileError, Decompiled, Options, Parameter, Source, c};
 use unshade_nv::Cubin;
 use unshade_nv::cubin::Role;
 use unshade_nv::elf::Section;
@@ -28,7 +28,7 @@ pub struct FunctionC {
     /// How many instructions its code has, without the padding behind the last.
     pub instructions: usize,
     /// The C.
-    pub result: Result<Decompiled, Fault>,
+    pub result: Result<Decompiled, DecompileError>,
 }
 
 /// Decompiles the functions of a cubin that are wanted, one after the other. Functions inside of others are where these
@@ -46,7 +46,7 @@ pub fn cubin(
     };
     let mut count = 0;
     let all = All::new(cubin);
-    let mut tried = Tried::default();
+    let mut cache = Cache::default();
     for function in cubin.functions() {
         if function.kind == FunctionKind::Inner || !wanted(&function) {
             continue;
@@ -76,7 +76,7 @@ pub fn cubin(
             code,
             shared_size: resources.shared,
         };
-        let result = unshade_decompile::decompile_more(&source, options, &mut tried);
+        let result = unshade_decompile::decompile_cached(&source, options, &mut cache);
         take(FunctionC { name, demangled, instructions: instructions(isa, bytes.data()), result });
     }
     count
@@ -174,16 +174,16 @@ fn type_of(name: &str) -> Option<Type> {
 
 fn scalar(name: &str) -> Option<Type> {
     Some(match name {
-        "float" => Type::of(32, Kind::Float),
-        "double" => Type::of(64, Kind::Float),
-        "bool" | "unsigned char" => Type::of(8, Kind::Unsigned),
-        "char" | "signed char" => Type::of(8, Kind::Signed),
-        "short" => Type::of(16, Kind::Signed),
-        "unsigned short" => Type::of(16, Kind::Unsigned),
-        "int" => Type::of(32, Kind::Signed),
-        "unsigned int" | "unsigned" => Type::of(32, Kind::Unsigned),
-        "long" | "long long" => Type::of(64, Kind::Signed),
-        "unsigned long" | "unsigned long long" => Type::of(64, Kind::Unsigned),
+        "float" => Type::of(32, NumberKind::Float),
+        "double" => Type::of(64, NumberKind::Float),
+        "bool" | "unsigned char" => Type::of(8, NumberKind::Unsigned),
+        "char" | "signed char" => Type::of(8, NumberKind::Signed),
+        "short" => Type::of(16, NumberKind::Signed),
+        "unsigned short" => Type::of(16, NumberKind::Unsigned),
+        "int" => Type::of(32, NumberKind::Signed),
+        "unsigned int" | "unsigned" => Type::of(32, NumberKind::Unsigned),
+        "long" | "long long" => Type::of(64, NumberKind::Signed),
+        "unsigned long" | "unsigned long long" => Type::of(64, NumberKind::Unsigned),
         _ => return None,
     })
 }
@@ -196,7 +196,7 @@ fn held<'a>(cubin: &Cubin<'a>, section: &Section<'a>, offset: u64, size: u64) ->
 }
 
 /// A variable: its name, place, offset there, size, and what it holds.
-type Named<'a> = (String, Place, u64, u64, &'a [u8]);
+type Named<'a> = (String, VariableSpace, u64, u64, &'a [u8]);
 
 /// The texture or surface whose handle or descriptor is put into a place of constant bank 0.
 fn image<'a>(
@@ -205,8 +205,8 @@ fn image<'a>(
     relocation: &unshade_nv::relocation::Relocation,
 ) -> Option<Named<'a>> {
     let (place, size) = match relocation.kind {
-        RelocationType::CUDA_TEX_HEADER_INDEX => (Place::Texture, 4),
-        RelocationType::CUDA_SURF_HW_DESC => (Place::Surface, 32),
+        RelocationType::CUDA_TEX_HEADER_INDEX => (VariableSpace::Texture, 4),
+        RelocationType::CUDA_SURF_HW_DESC => (VariableSpace::Surface, 32),
         _ => return None,
     };
     let section = cubin.elf().section(section).ok()?;
@@ -234,9 +234,9 @@ impl<'a> All<'a> {
             }
             let Ok(section) = cubin.elf().section(u32::from(symbol.section)) else { continue };
             let place = match Role::of(&section).0 {
-                Role::Constant(bank) if bank != 0 => Place::Constant(bank),
-                Role::Global => Place::Global,
-                Role::Shared => Place::Shared,
+                Role::Constant(bank) if bank != 0 => VariableSpace::Constant(bank),
+                Role::Global => VariableSpace::Global,
+                Role::Shared => VariableSpace::Shared,
                 _ => continue,
             };
             let name = String::from_utf8_lossy(symbol.name).into_owned();
@@ -256,7 +256,7 @@ impl<'a> All<'a> {
 
 /// Names that a function's code refers to.
 struct Names<'a, 'c> {
-    relocations: Vec<(u64, String, u64, Part)>,
+    relocations: Vec<(u64, String, u64, AddressPart)>,
     images: Vec<Named<'a>>,
     all: &'c All<'a>,
     /// The functions in its section, and where it is itself.
@@ -278,16 +278,16 @@ impl<'a, 'c> Names<'a, 'c> {
             let part = match relocation.kind {
                 RelocationType::CUDA_ABS32_LO_23
                 | RelocationType::CUDA_ABS32_LO_26
-                | RelocationType::CUDA_ABS32_LO_20 => Part::Low,
+                | RelocationType::CUDA_ABS32_LO_20 => AddressPart::Low,
                 RelocationType::CUDA_ABS32_HI_23
                 | RelocationType::CUDA_ABS32_HI_26
-                | RelocationType::CUDA_ABS32_HI_20 => Part::High,
-                RelocationType::CUDA_ABS32_23 | RelocationType::CUDA_ABS32_26 => Part::Low,
-                _ => Part::Target,
+                | RelocationType::CUDA_ABS32_HI_20 => AddressPart::High,
+                RelocationType::CUDA_ABS32_23 | RelocationType::CUDA_ABS32_26 => AddressPart::Low,
+                _ => AddressPart::Target,
             };
             let symbol = symbols.and_then(|symbols| symbols.get(relocation.symbol));
             // A call inside of the section is resolved already.
-            if part == Part::Target && symbol.is_some_and(|symbol| u32::from(symbol.section) == code) {
+            if part == AddressPart::Target && symbol.is_some_and(|symbol| u32::from(symbol.section) == code) {
                 continue;
             }
             let name =
@@ -299,9 +299,9 @@ impl<'a, 'c> Names<'a, 'c> {
     }
 
     /// The functions of its section but for itself.
-    fn functions(&self) -> Vec<Inner<'_>> {
+    fn functions(&self) -> Vec<FunctionSymbol<'_>> {
         let others = self.functions.iter().filter(|function| function.0 != self.entry);
-        others.map(|(address, name)| Inner { address: *address, name }).collect()
+        others.map(|(address, name)| FunctionSymbol { address: *address, name }).collect()
     }
 
     fn relocations(&self) -> Vec<Relocation<'_>> {
@@ -319,7 +319,7 @@ impl<'a, 'c> Names<'a, 'c> {
         let all = self.images.iter().chain(&self.all.variables).take(MAX_VARIABLES);
         all.map(|(name, place, offset, size, bytes)| Variable {
             name,
-            place: *place,
+            space: *place,
             offset: *offset,
             size: *size,
             bytes,

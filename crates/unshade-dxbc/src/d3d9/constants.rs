@@ -11,6 +11,7 @@
 //! | member | 2 × u32 | name, type |
 //!
 //! Offsets are from the header, which follows the tag.
+//!
 //! Sources: `D3DXSHADER_CONSTANTTABLE` in Microsoft's documentation of D3DX; FXC's text for tables with each class
 //! and base.
 
@@ -186,7 +187,7 @@ impl ConstantTable {
         }
         for number in 0..count {
             let at = start.checked_add(number.checked_mul(20)?)?;
-            let half = |field: u32| self.u16(at.checked_add(field)?);
+            let half = |offset: u32| self.u16(at.checked_add(offset)?);
             let constant = Constant {
                 name: self.text(self.u32(at)?)?,
                 set: RegisterSet(half(4)?),

@@ -1,4 +1,5 @@
 //! Decodes tokens into programs of Shader Model 1 to 3.
+//!
 //! From version 2 on an opcode token holds the number of tokens that follow. Before that, an instruction continues as
 //! long as tokens have the highest bit set, and declarations and definitions have a fixed length. Every instruction
 //! is kept, whatever it holds, so that writing a decoded program gives the same bytes again.

@@ -41,7 +41,7 @@ impl DebugInfo {
             let error = Error::new(ErrorKind::BadValue, data.offset(), "wrong size of the SDBG header");
             return Err(error.expected(format!("{HEADER}")).found(format!("{size}")));
         }
-        let part = Part { data };
+        let part = SdbgPart { data };
         let texts = u64::from(part.field(80)?).saturating_add(HEADER.into());
         let mut info = Self::default();
         let mut budget = CopyBudget::of(data.data());
@@ -66,11 +66,11 @@ impl DebugInfo {
     }
 }
 
-struct Part<'a> {
+struct SdbgPart<'a> {
     data: Reader<'a>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> SdbgPart<'a> {
     fn field(&self, offset: u64) -> Result<u32> {
         self.data.part(offset, 4)?.u32()
     }

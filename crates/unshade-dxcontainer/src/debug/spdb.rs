@@ -11,6 +11,7 @@
 //!
 //! A hash table: u32 number of entries, u32 capacity, two bit sets (u32 number of words, words), the entries (u32
 //! key, u32 value).
+//!
 //! Sources: LLVM's "The PDB File Format"; programs compiled with FXC for the streams.
 
 use super::symbols::{self, Module};

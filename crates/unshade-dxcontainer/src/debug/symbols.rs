@@ -21,6 +21,7 @@
 //! Binary annotations and their operands take one, two or four bytes. 1 sets the offset, 3 adds to it, 4 sets the
 //! length, 6 adds to the line, 8 sets the kind of what follows (0 an expression, 1 a statement), 11 adds to both, 12
 //! sets the length and adds to the offset. Expressions repeat the ranges of statements.
+//!
 //! Sources: Microsoft's `cvinfo.h`; LLVM's "CodeView"; FXC's text for such programs.
 
 use super::types::Types;

@@ -15,6 +15,7 @@
 //!
 //! A number is a u16, or a u16 from 0x8000 on (a leaf kind) followed by the number. Types below 0x1000 are simple
 //! types.
+//!
 //! Sources: Microsoft's `cvinfo.h` and LLVM's `CodeViewTypes.def`; FXC's text for the spelling of names.
 
 use alloc::format;

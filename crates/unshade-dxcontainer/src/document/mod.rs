@@ -1,8 +1,10 @@
 //! Containers as YAML, and back.
+//!
 //! A file has two documents. The first is LLVM's (`--- !dxcontainer`, as `obj2yaml` writes it and `yaml2obj` reads
 //! it) and holds everything that LLVM has keys for. The second (`--- !unshade`) holds the rest: parts and fields
 //! unknown to LLVM, compressed streams, and layouts that do not follow from the first. `yaml2obj` reads only the
 //! first document of a file.
+//!
 //! The second document has only what would otherwise be lost. Both documents together restore a container byte for
 //! byte. Names are changed in the first document. A layout in the second that no longer fits is an error, with the
 //! hint to remove it.

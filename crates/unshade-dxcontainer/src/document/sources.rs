@@ -1,4 +1,4 @@
-//! SRCI in LLVM's document. Reading a document computes sizes and counts, and compresses the sources anew unless the
+//! SRCI in LLVM's document. Reading a document computes sizes and counts, and compresses the sources again unless the
 //! unshade document has the stored bytes.
 
 use crate::bytes::{Bytes, Text, len32};
@@ -60,7 +60,7 @@ pub(super) fn node(info: &SourceInfo) -> Option<Node<'_>> {
     Some(map.finish())
 }
 
-/// The key for the stored size of the sources. It is omitted: `yaml2obj` compresses the sources anew and aborts if
+/// The key for the stored size of the sources. It is omitted: `yaml2obj` compresses the sources again and aborts if
 /// their size differs, which it does for most of DXC's.
 const STORED_SIZE: &str = "EntriesSizeInBytes";
 

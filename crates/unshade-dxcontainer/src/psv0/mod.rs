@@ -14,6 +14,7 @@
 //!
 //! A mask has one bit per component of each vector, in 32-bit words: `(vectors + 7) / 8` words. A table has one mask
 //! of what is written per component of each vector that is read: `mask words * vectors * 4` words.
+//!
 //! Structures are identified by their size, so that a newer version reads as an older one followed by extra bytes.
 //! Sources: DXC's `DxilPipelineStateValidation.h`; 626 real parts, parsed to the last byte.
 

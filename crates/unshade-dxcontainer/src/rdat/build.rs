@@ -1,11 +1,14 @@
 //! Rebuilding RDAT: from records that hold what they refer to, to the buffers with it.
+//!
 //! DXC adds strings, lists and bytes to their buffers when it first encounters them. The order of the buffers is
 //! therefore the order in which it visits a library: the names of resources, the names of functions that are called
 //! but not defined, then each function with everything it refers to, then the subobjects. Whatever a record refers to
 //! comes before the list that refers to it. Each string, list and run of bytes is stored once; the empty string comes
 //! first.
+//!
 //! The called functions are in the order of their declarations. RDAT shows that order only through the lists of the
 //! functions that call them; where these allow several orders, the first caller decides.
+//!
 //! Sources: DXC's `DxilContainerAssembler.cpp` and `DxilRDATBuilder.cpp`.
 
 use super::{
@@ -36,7 +39,7 @@ const NODE_SHADER_FIELDS: [usize; 5] = [0, 1, 2, 4, 3];
 
 /// The value of a field, with references resolved.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(super) enum ResolvedValue {
     /// A number, or a dangling reference.
     Number(u32),
     /// A string of the string buffer.
@@ -49,7 +52,7 @@ pub(super) enum Value {
     Bytes(Vec<u8>),
 }
 
-impl Value {
+impl ResolvedValue {
     fn number(&self) -> Option<u32> {
         match self {
             Self::Number(value) => Some(*value),
@@ -72,7 +75,7 @@ impl Value {
 /// A record with its references resolved.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResolvedRow {
-    pub(super) values: Vec<Value>,
+    pub(super) values: Vec<ResolvedValue>,
     pub(super) extra: Bytes,
 }
 
@@ -109,8 +112,8 @@ pub(super) fn is_buffer(kind: RdatKind) -> bool {
 }
 
 /// Returns the kind of a field in a record with these values.
-pub(super) fn kind_of(table: RdatKind, index: usize, values: &[Value]) -> FieldKind {
-    let selected = values.get(selector(table)).and_then(Value::number).unwrap_or_default();
+pub(super) fn kind_of(table: RdatKind, index: usize, values: &[ResolvedValue]) -> FieldKind {
+    let selected = values.get(selector(table)).and_then(ResolvedValue::number).unwrap_or_default();
     field_kind(table, index, selected)
 }
 
@@ -175,7 +178,7 @@ impl Rdat {
         sum.saturating_mul(EXPANSION_RATIO).saturating_add(EXPANSION_FLOOR)
     }
 
-    fn resolve_values(&self, table: RdatKind, row: &Row, budget: &mut usize) -> Option<Vec<Value>> {
+    fn resolve_values(&self, table: RdatKind, row: &Row, budget: &mut usize) -> Option<Vec<ResolvedValue>> {
         let mut values = Vec::with_capacity(row.values.len());
         for (index, value) in row.values.iter().enumerate() {
             let next = row.values.get(index.saturating_add(1)).copied().unwrap_or_default();
@@ -186,41 +189,43 @@ impl Rdat {
         Some(values)
     }
 
-    fn resolve_value(&self, kind: FieldKind, value: u32, next: u32, budget: usize) -> Option<Value> {
+    fn resolve_value(&self, kind: FieldKind, value: u32, next: u32, budget: usize) -> Option<ResolvedValue> {
         let list = |position| self.list(position).filter(|list| list.len().saturating_mul(4) <= budget);
         let resolved = match kind {
-            FieldKind::Text => self.text(value).map(|text| Value::Text(text.to_vec())),
+            FieldKind::Text => self.text(value).map(|text| ResolvedValue::Text(text.to_vec())),
             FieldKind::NumberArray | FieldKind::RecordArray(_) => {
                 if value != NULL && self.list(value).is_some() && list(value).is_none() {
                     return None;
                 }
-                list(value).map(|list| Value::List(list.to_vec()))
+                list(value).map(|list| ResolvedValue::List(list.to_vec()))
             }
             FieldKind::TextArray => match list(value) {
                 Some(list) => {
                     let mut left = budget;
                     let mut texts = Vec::with_capacity(list.len());
                     for offset in list {
-                        let Some(text) = self.text(*offset) else { return Some(Value::Number(value)) };
+                        let Some(text) = self.text(*offset) else {
+                            return Some(ResolvedValue::Number(value));
+                        };
                         left = left.checked_sub(text.len())?;
                         texts.push(text.to_vec());
                     }
-                    Some(Value::Texts(texts))
+                    Some(ResolvedValue::Texts(texts))
                 }
                 None => None,
             },
             FieldKind::BytesOffset if next > 0 => {
-                self.raw_bytes(value, next).map(|bytes| Value::Bytes(bytes.to_vec()))
+                self.raw_bytes(value, next).map(|bytes| ResolvedValue::Bytes(bytes.to_vec()))
             }
             _ => None,
         };
-        Some(resolved.unwrap_or(Value::Number(value)))
+        Some(resolved.unwrap_or(ResolvedValue::Number(value)))
     }
 }
 
 /// Builds the parts; their offsets remain to be assigned.
 pub(super) fn build(mut parts: Vec<ResolvedPart>) -> Vec<RdatPart> {
-    let mut pool = Pool::default();
+    let mut pool = BufferPool::default();
     for part in &mut parts {
         pool.seed(part);
     }
@@ -258,8 +263,8 @@ pub(super) fn build(mut parts: Vec<ResolvedPart>) -> Vec<RdatPart> {
 }
 
 /// Adds everything to the buffers in DXC's order.
-fn walk(parts: &mut [ResolvedPart], pool: &mut Pool) {
-    let mut walker = Walker { parts, pool };
+fn walk(parts: &mut [ResolvedPart], pool: &mut BufferPool) {
+    let mut walker = RecordWalker { parts, pool };
     walker.table(RdatKind::RESOURCE_TABLE);
     for name in walker.declarations() {
         walker.pool.text(&name);
@@ -271,12 +276,12 @@ fn walk(parts: &mut [ResolvedPart], pool: &mut Pool) {
     kinds.into_iter().for_each(|kind| walker.table(kind));
 }
 
-struct Walker<'p> {
+struct RecordWalker<'p> {
     parts: &'p mut [ResolvedPart],
-    pool: &'p mut Pool,
+    pool: &'p mut BufferPool,
 }
 
-impl Walker<'_> {
+impl RecordWalker<'_> {
     fn rows(&mut self, table: RdatKind) -> Option<&mut Vec<ResolvedRow>> {
         self.parts.iter_mut().find_map(|part| match part {
             ResolvedPart::Table { kind, rows, .. } if *kind == table => Some(rows),
@@ -301,18 +306,20 @@ impl Walker<'_> {
             RdatKind::NODE_SHADER_INFO_TABLE => NODE_SHADER_FIELDS.as_slice(),
             _ => &plain,
         };
-        let done = values.iter().all(|value| matches!(value, Value::Number(_)));
+        let done = values.iter().all(|value| matches!(value, ResolvedValue::Number(_)));
         for index in order.iter().copied() {
             let kind = kind_of(table, index, &values);
             let Some(value) = values.get_mut(index) else { continue };
             match (kind, &*value) {
-                (FieldKind::Record(to), Value::Number(record)) if *record != NULL => self.row(to, *record),
-                (FieldKind::RecordArray(to), Value::List(list)) if !done => {
+                (FieldKind::Record(to), ResolvedValue::Number(record)) if *record != NULL => {
+                    self.row(to, *record)
+                }
+                (FieldKind::RecordArray(to), ResolvedValue::List(list)) if !done => {
                     list.iter().for_each(|record| self.row(to, *record));
                 }
                 _ => {}
             }
-            *value = Value::Number(self.pool.add(value));
+            *value = ResolvedValue::Number(self.pool.add(value));
         }
         if let Some(row) = self.rows(table).and_then(|rows| rows.get_mut(index as usize)) {
             row.values = values;
@@ -325,7 +332,7 @@ impl Walker<'_> {
             fields(RdatKind::FUNCTION_TABLE).iter().position(|field| field.kind == FieldKind::TextArray);
         let rows = self.rows(RdatKind::FUNCTION_TABLE).map(|rows| rows.as_slice()).unwrap_or_default();
         let lists = rows.iter().filter_map(|row| match row.values.get(position?) {
-            Some(Value::Texts(texts)) => Some(texts.as_slice()),
+            Some(ResolvedValue::Texts(texts)) => Some(texts.as_slice()),
             _ => None,
         });
         merge(lists)
@@ -381,7 +388,7 @@ fn merge<'v>(lists: impl Iterator<Item = &'v [Vec<u8>]>) -> Vec<Vec<u8>> {
 
 /// The buffers while they are filled, and the offset of each thing in them.
 #[derive(Default)]
-struct Pool {
+struct BufferPool {
     strings: Vec<u8>,
     indices: Vec<u32>,
     raw: Vec<u8>,
@@ -394,7 +401,7 @@ struct Pool {
     raw_grew: bool,
 }
 
-impl Pool {
+impl BufferPool {
     /// Takes over the contents of a buffer that is kept.
     fn seed(&mut self, part: &mut ResolvedPart) {
         let ResolvedPart::Kept(kind, content) = part else { return };
@@ -415,16 +422,16 @@ impl Pool {
         *part = ResolvedPart::Buffer(*kind);
     }
 
-    fn add(&mut self, value: &Value) -> u32 {
+    fn add(&mut self, value: &ResolvedValue) -> u32 {
         match value {
-            Value::Number(number) => *number,
-            Value::Text(text) => self.text(text),
-            Value::Texts(texts) => {
+            ResolvedValue::Number(number) => *number,
+            ResolvedValue::Text(text) => self.text(text),
+            ResolvedValue::Texts(texts) => {
                 let offsets: Vec<u32> = texts.iter().map(|text| self.text(text)).collect();
                 self.list(&offsets)
             }
-            Value::List(list) => self.list(list),
-            Value::Bytes(bytes) => self.bytes(bytes),
+            ResolvedValue::List(list) => self.list(list),
+            ResolvedValue::Bytes(bytes) => self.bytes(bytes),
         }
     }
 

@@ -9,6 +9,7 @@
 //! Records refer to strings by offset in the string buffer, to lists by position in the index arrays (a count
 //! followed by as many numbers), and to bytes by offset and size in the raw byte buffer; `u32::MAX` is a null
 //! reference. Strings and lists are stored once.
+//!
 //! Sources: DXC's `DxilRuntimeReflection.h`; 94 real parts.
 
 mod build;

@@ -1,4 +1,5 @@
 //! The tables of RDAT: the fields of a record, by the kind of the table.
+//!
 //! A table stores the size of its records. A larger record than these fields has extra bytes of a newer version; a
 //! smaller one ends early (functions had 44 bytes before validator version 1.8).
 //!

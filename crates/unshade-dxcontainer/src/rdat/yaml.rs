@@ -2,7 +2,7 @@
 //! one position. Buffers are omitted if [`Rdat::rebuild`] would produce them; otherwise they are written too, and
 //! references that would not lead back to the same offset are numbers.
 
-use super::build::{self, ResolvedPart, ResolvedRow, Value, kind_of, list_positions, text_offsets};
+use super::build::{self, ResolvedPart, ResolvedRow, ResolvedValue, kind_of, list_positions, text_offsets};
 use super::{FieldKind, Rdat, RdatContent, RdatKind, RdatPart, Row, VERSION, field_kind, fields, selector};
 use crate::bytes::{Bytes, Text, align4, len32};
 use crate::image::Slack;
@@ -255,17 +255,17 @@ fn read_part(node: &Node<'_>) -> Result<ResolvedPart> {
 
 fn read_row(node: &Node<'_>, table: RdatKind) -> Result<ResolvedRow> {
     let mut map = MapReader::new(node)?;
-    let mut values: Vec<Value> = Vec::new();
+    let mut values: Vec<ResolvedValue> = Vec::new();
     for field in fields(table) {
         let size = match values.last() {
-            Some(Value::Bytes(bytes)) => Some(len32(bytes.len())),
+            Some(ResolvedValue::Bytes(bytes)) => Some(len32(bytes.len())),
             _ => None,
         };
         let value = match (map.take(field.name), size) {
             (Some(node), _) => read_value(node, kind_of(table, values.len(), &values))
                 .map_err(|error| error.within(field.name))?,
             // Bytes include their size.
-            (None, Some(size)) => Value::Number(size),
+            (None, Some(size)) => ResolvedValue::Number(size),
             // Records of older versions end early.
             (None, None) => break,
         };
@@ -276,26 +276,28 @@ fn read_row(node: &Node<'_>, table: RdatKind) -> Result<ResolvedRow> {
     Ok(row)
 }
 
-fn read_value(node: &Node<'_>, kind: FieldKind) -> Result<Value> {
+fn read_value(node: &Node<'_>, kind: FieldKind) -> Result<ResolvedValue> {
     if let (FieldKind::Name(names), Some(text)) = (kind, node.text())
         && let Some(position) = names.iter().position(|name| *name == text)
     {
-        return Ok(Value::Number(len32(position)));
+        return Ok(ResolvedValue::Number(len32(position)));
     }
     let is_list = matches!(node.kind, Kind::List { .. } | Kind::Bytes(_));
     match kind {
         FieldKind::Text if !matches!(node.kind, Kind::Plain(_)) || u32::from_node(node).is_err() => {
-            Text::from_node(node).map(|text| Value::Text(text.0))
+            Text::from_node(node).map(|text| ResolvedValue::Text(text.0))
         }
         FieldKind::TextArray if is_list => Vec::<Text>::from_node(node)
-            .map(|texts| Value::Texts(texts.into_iter().map(|text| text.0).collect())),
+            .map(|texts| ResolvedValue::Texts(texts.into_iter().map(|text| text.0).collect())),
         FieldKind::NumberArray | FieldKind::RecordArray(_) if is_list => {
-            Vec::<u32>::from_node(node).map(Value::List)
+            Vec::<u32>::from_node(node).map(ResolvedValue::List)
         }
-        FieldKind::BytesOffset if is_list => Bytes::from_node(node).map(|bytes| Value::Bytes(bytes.0)),
-        FieldKind::Name(names) => {
-            u32::from_node(node).map(Value::Number).map_err(|_| node.unknown_name(names.iter().copied()))
+        FieldKind::BytesOffset if is_list => {
+            Bytes::from_node(node).map(|bytes| ResolvedValue::Bytes(bytes.0))
         }
-        _ => u32::from_node(node).map(Value::Number),
+        FieldKind::Name(names) => u32::from_node(node)
+            .map(ResolvedValue::Number)
+            .map_err(|_| node.unknown_name(names.iter().copied())),
+        _ => u32::from_node(node).map(ResolvedValue::Number),
     }
 }

@@ -1,4 +1,5 @@
 //! Consistency checks of a container.
+//!
 //! [`container`] checks header and directory, the digest, each part by itself, and parts against each other.
 //! [`RULES`] lists the rules; `docs/verify.md` explains them. Nothing is executed and no bitcode is parsed; checks
 //! that need the module are up to the caller (see [`features_of_module`]).

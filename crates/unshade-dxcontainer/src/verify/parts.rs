@@ -210,6 +210,7 @@ const MODULE_BITS: &[(u32, u32)] = &[
 
 /// Returns the feature flags that SFI0 must have for the flags of a module (`dx.entryPoints`, the property with tag
 /// 0).
+///
 /// Low precision is bit 5 of the module; bit 23 says whether it is native.
 pub fn features_of_module(flags: u64) -> u64 {
     let bit = |bit: u32| flags >> bit & 1;

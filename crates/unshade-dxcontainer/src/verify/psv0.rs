@@ -133,7 +133,7 @@ pub(super) fn cross_check(
 }
 
 /// A row of an element: stream, name, semantic index, register, mask.
-type Row = (u32, String, u32, u32, u8);
+type ElementRow = (u32, String, u32, u32, u8);
 
 fn compare(
     found: &ParsedPart<'_>,
@@ -153,9 +153,9 @@ fn compare(
         }
         return;
     };
-    let own: BTreeSet<Row> = elements.iter().flat_map(|element| rows(psv0, element)).collect();
+    let own: BTreeSet<ElementRow> = elements.iter().flat_map(|element| rows(psv0, element)).collect();
     let system = |name: &str| elements.iter().all(|e| psv0.string(e.name_offset) != Some(name.as_bytes()));
-    let theirs: BTreeSet<Row> = signature
+    let theirs: BTreeSet<ElementRow> = signature
         .elements
         .iter()
         .map(|element| {
@@ -164,7 +164,7 @@ fn compare(
             (element.stream, name, element.core.index, element.core.register, element.core.mask)
         })
         .collect();
-    let describe = |row: &Row| {
+    let describe = |row: &ElementRow| {
         let (stream, name, index, register, mask) = row;
         let name = if name.is_empty() { "system value" } else { name };
         format!(
@@ -187,7 +187,7 @@ fn compare(
 }
 
 /// Returns the rows of an element; a signature has an entry for each.
-fn rows<'a>(psv0: &'a Psv0, element: &'a Element) -> impl Iterator<Item = Row> + 'a {
+fn rows<'a>(psv0: &'a Psv0, element: &'a Element) -> impl Iterator<Item = ElementRow> + 'a {
     let indices = psv0.indices(element).unwrap_or_default();
     let arbitrary = element.kind == SemanticKind::ARBITRARY;
     let name = psv0.string(element.name_offset).filter(|_| arbitrary).unwrap_or_default();

@@ -1,30 +1,29 @@
 //! Value numbering: pure values by operator, width and inputs.
 //!
-//! An open table of numbers of values, with a part of their hash beside each so that few of them are looked at. What is
-//! compared are the inputs as they stand in the function: those of a value that is in the table stay what they are until all
-//! is settled.
+//! An open-addressing table of values, with a part of their hash to avoid most comparisons. Inputs are compared as
+//! stored in the function: those of values in the table do not change until everything is settled.
 
-use crate::ir::hash::Words;
+use crate::ir::hash::WordHasher;
 use crate::ir::{Function, Id, NONE};
 use std::hash::{Hash, Hasher};
 
-/// Values with more inputs are not compared.
+/// Maximum number of inputs of a value that is numbered.
 const MAX_INPUTS: usize = 4;
 
-/// Values, of those that are the same the first.
-pub(super) struct Known {
-    /// Hash and value, or [`NONE`]; a power of two of them, at least twice as many as values.
+/// The first of each set of equal values.
+pub(super) struct ValueTable {
+    /// Hash and value, or [`NONE`]; the length is a power of two, at least twice the number of values.
     slots: Vec<(u32, Id)>,
     count: usize,
 }
 
-impl Known {
-    /// A table for so many values; it grows.
+impl ValueTable {
+    /// Creates a table with a capacity; it grows.
     pub(super) fn new(count: usize) -> Self {
         Self { slots: vec![(0, NONE); (2 * count + 2).next_power_of_two()], count: 0 }
     }
 
-    /// The first value that is the same: the value itself if there is none before. None if it has too many inputs.
+    /// Returns the first equal value, or the value itself if it is new. `None` if it has too many inputs.
     pub(super) fn first(&mut self, function: &Function, id: Id) -> Option<Id> {
         if function.inputs(id).len() > MAX_INPUTS {
             return None;
@@ -33,7 +32,7 @@ impl Known {
             self.grow();
         }
         let hash = hash(function, id);
-        let mut at = self.place(hash);
+        let mut at = self.first_slot(hash);
         loop {
             let (found, other) = self.slots[at];
             if other == NONE {
@@ -48,7 +47,7 @@ impl Known {
         }
     }
 
-    fn place(&self, hash: u32) -> usize {
+    fn first_slot(&self, hash: u32) -> usize {
         hash as usize & (self.slots.len() - 1)
     }
 
@@ -62,7 +61,7 @@ impl Known {
             if id == NONE {
                 continue;
             }
-            let mut at = self.place(hash);
+            let mut at = self.first_slot(hash);
             while self.slots[at].1 != NONE {
                 at = self.next(at);
             }
@@ -73,7 +72,7 @@ impl Known {
 
 fn hash(function: &Function, id: Id) -> u32 {
     let value = &function.values[id as usize];
-    let mut hasher = Words::default();
+    let mut hasher = WordHasher::default();
     value.op.hash(&mut hasher);
     hasher.write_u8(value.width);
     match *function.inputs(id) {

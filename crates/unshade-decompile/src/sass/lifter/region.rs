@@ -1,40 +1,40 @@
-//! Guarded instructions, gathered: one `if`, or choices between values.
+//! Gathering of guarded instructions into one `if`, or into selects.
 
-use super::{FIRST_FLAG, Lifting};
+use super::{FIRST_FLAG, Lifter};
 use crate::ir::{BlockId, End, Id, NONE, Op};
 use unshade_sass::Instruction;
 use unshade_sass::table::Kind;
 
-/// Which side of a region an instruction belongs to.
+/// The side of a region that an instruction belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Side {
+pub(in crate::sass) enum Side {
     /// None.
     Plain,
-    /// Where the guard holds.
+    /// The guard holds.
     Then,
-    /// Where it does not.
+    /// The guard does not hold.
     Else,
 }
 
 /// Instructions under a guard.
 #[derive(Debug)]
-pub(super) struct Region {
-    pub(super) guard: Id,
-    pub(super) then: BlockId,
-    pub(super) otherwise: BlockId,
-    /// What places hold at the end of either side, where that is not what they hold outside.
-    pub(super) overlay: Vec<(u32, Id, Id)>,
-    pub(super) has_effects: bool,
-    pub(super) has_writes: bool,
+pub(in crate::sass) struct Region {
+    pub(in crate::sass) guard: Id,
+    pub(in crate::sass) then: BlockId,
+    pub(in crate::sass) otherwise: BlockId,
+    /// The values of variables at the end of either side, if they differ from those before.
+    pub(in crate::sass) overlay: Vec<(u32, Id, Id)>,
+    pub(in crate::sass) has_effects: bool,
+    pub(in crate::sass) has_writes: bool,
 }
 
-impl Lifting<'_> {
-    pub(in crate::sass) fn read_place(&mut self, place: u32) -> Id {
-        if let Some(found) = self.pending.iter().rev().find(|entry| entry.0 == place) {
+impl Lifter<'_> {
+    pub(in crate::sass) fn read_variable(&mut self, variable: u32) -> Id {
+        if let Some(found) = self.pending.iter().rev().find(|entry| entry.0 == variable) {
             return found.1;
         }
         if let Some(region) = &self.region {
-            let found = region.overlay.iter().find(|entry| entry.0 == place);
+            let found = region.overlay.iter().find(|entry| entry.0 == variable);
             let value = found.map_or(NONE, |entry| match self.side {
                 Side::Plain => entry.1.min(entry.2),
                 Side::Then => entry.1,
@@ -49,18 +49,18 @@ impl Lifting<'_> {
             }
         }
         let block = self.block;
-        self.builder.read(block, place)
+        self.builder.read(block, variable)
     }
 
-    pub(in crate::sass) fn write_place(&mut self, place: u32, value: Id) {
+    pub(in crate::sass) fn write_variable(&mut self, variable: u32, value: Id) {
         let block = self.block;
         match (&mut self.region, self.side) {
-            (Some(region), Side::Plain) => region.overlay.retain(|entry| entry.0 != place),
+            (Some(region), Side::Plain) => region.overlay.retain(|entry| entry.0 != variable),
             (Some(region), side) => {
-                let index = match region.overlay.iter().position(|entry| entry.0 == place) {
+                let index = match region.overlay.iter().position(|entry| entry.0 == variable) {
                     Some(index) => index,
                     None => {
-                        region.overlay.push((place, NONE, NONE));
+                        region.overlay.push((variable, NONE, NONE));
                         region.overlay.len() - 1
                     }
                 };
@@ -74,11 +74,11 @@ impl Lifting<'_> {
             }
             _ => {}
         }
-        self.builder.write(block, place, value);
+        self.builder.write(block, variable, value);
     }
 
-    /// An effect comes: outside of the region it must not come before what the region does.
-    pub(super) fn effect(&mut self, is_write: bool) {
+    /// Records an effect: outside of the region, it must not move before the effects of the region.
+    pub(in crate::sass) fn effect(&mut self, is_write: bool) {
         let Some(region) = &mut self.region else { return };
         if self.side == Side::Plain {
             if region.has_writes || is_write && region.has_effects {
@@ -90,19 +90,19 @@ impl Lifting<'_> {
         }
     }
 
-    /// Ends the region: as choices between values, or as blocks.
-    pub(super) fn close(&mut self) {
+    /// Ends the region, as selects or as blocks.
+    pub(in crate::sass) fn close(&mut self) {
         let Some(region) = self.region.take() else { return };
         let side = std::mem::replace(&mut self.side, Side::Plain);
         let block = self.block;
         if !region.has_effects {
-            for (place, then, otherwise) in region.overlay {
+            for (variable, then, otherwise) in region.overlay {
                 let old =
-                    if then == NONE || otherwise == NONE { self.builder.read(block, place) } else { NONE };
+                    if then == NONE || otherwise == NONE { self.builder.read(block, variable) } else { NONE };
                 let then = if then == NONE { old } else { then };
                 let otherwise = if otherwise == NONE { old } else { otherwise };
                 let value = self.select(region.guard, then, otherwise);
-                self.builder.write(block, place, value);
+                self.builder.write(block, variable, value);
             }
             self.side = side;
             return;
@@ -119,8 +119,8 @@ impl Lifting<'_> {
         self.side = side;
     }
 
-    /// Ends the block with the guard of a region; a side with nothing in it is `after`.
-    pub(super) fn branch(&mut self, region: &Region, after: BlockId) -> (BlockId, BlockId) {
+    /// Ends the block with the guard of a region; an empty side is `after`.
+    pub(in crate::sass) fn branch(&mut self, region: &Region, after: BlockId) -> (BlockId, BlockId) {
         let function = &self.builder.function;
         let is_used = |block: BlockId, value: fn(&(u32, Id, Id)) -> Id| {
             !function.blocks[block as usize].effects.is_empty()
@@ -135,18 +135,18 @@ impl Lifting<'_> {
         for block in [region.then, region.otherwise] {
             self.builder.seal(block);
         }
-        for &(place, then, otherwise) in &region.overlay {
+        for &(variable, then, otherwise) in &region.overlay {
             if then != NONE {
-                self.builder.write(region.then, place, then);
+                self.builder.write(region.then, variable, then);
             }
             if otherwise != NONE {
-                self.builder.write(region.otherwise, place, otherwise);
+                self.builder.write(region.otherwise, variable, otherwise);
             }
         }
         (yes, no)
     }
 
-    pub(super) fn select(&mut self, condition: Id, then: Id, otherwise: Id) -> Id {
+    pub(in crate::sass) fn select(&mut self, condition: Id, then: Id, otherwise: Id) -> Id {
         let (then, otherwise) =
             (self.builder.function.resolve(then), self.builder.function.resolve(otherwise));
         if then == otherwise {
@@ -162,9 +162,9 @@ impl Lifting<'_> {
         }
     }
 
-    /// Which side of which region an instruction is of, and whether its guard has to choose what it writes; none if the
-    /// guard never holds.
-    pub(super) fn enter(
+    /// Returns the side of an instruction, and whether its guard must select its results; `None` if the guard never
+    /// holds.
+    pub(in crate::sass) fn enter(
         &mut self,
         instruction: &Instruction,
         body: usize,
@@ -174,9 +174,9 @@ impl Lifting<'_> {
             return Some((Side::Plain, false));
         }
         let guard = instruction.operands().find(|operand| operand.kind == Kind::Guard)?;
-        let place = FIRST_FLAG + 4 + u32::try_from(instruction.number(guard.value)).unwrap_or(0);
+        let variable = FIRST_FLAG + 4 + u32::try_from(instruction.number(guard.value)).unwrap_or(0);
         let mut holds = !instruction.flag(guard.not);
-        let mut value = self.read_place(place);
+        let mut value = self.read_variable(variable);
         while self.builder.function.op(value) == Op::BoolNot {
             value = self.builder.function.input(value, 0);
             holds = !holds;
@@ -207,8 +207,8 @@ impl Lifting<'_> {
         Some((side, false))
     }
 
-    /// Closes the region, but for the side, which is left open for its end; the current block goes on after it.
-    pub(super) fn open_side(&mut self, side: Side) -> BlockId {
+    /// Closes the region, except for one side, which stays open for its end; the current block continues after it.
+    pub(in crate::sass) fn open_side(&mut self, side: Side) -> BlockId {
         let Some(region) = self.region.take() else { return self.block };
         if side == Side::Plain {
             self.region = Some(region);
@@ -234,12 +234,12 @@ impl Lifting<'_> {
         self.builder.end(self.block, End::Branch { condition, yes, no });
         self.builder.seal(mine);
         self.builder.seal(other);
-        for &(place, then, otherwise) in &region.overlay {
+        for &(variable, then, otherwise) in &region.overlay {
             if then != NONE {
-                self.builder.write(region.then, place, then);
+                self.builder.write(region.then, variable, then);
             }
             if otherwise != NONE {
-                self.builder.write(region.otherwise, place, otherwise);
+                self.builder.write(region.otherwise, variable, otherwise);
             }
         }
         if is_other_used {

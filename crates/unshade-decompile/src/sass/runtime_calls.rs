@@ -1,31 +1,31 @@
-//! Functions that a kernel calls and that are not in its code: those of CUDA's device runtime.
+//! Calls of functions outside of a kernel's code: those of CUDA's device runtime.
 //!
-//! They follow the calling convention: arguments from R4 on, 64 bits in an even register and the next; results in R4.
-//! `vprintf` is given the address of its arguments on the stack, each aligned to its size; where the format is known, what
-//! it asks for is read from there, and the call is `printf`.
+//! They follow the calling convention: arguments from R4 on, 64-bit ones in even-odd register pairs; results in R4.
+//! `vprintf` gets the address of its arguments on the stack, each aligned to its size. If the format is known, the
+//! arguments are read from there, and the call becomes `printf`.
 
-use super::lift::Lifting;
+use super::lifter::Lifter;
 use crate::ir::{Id, Op, Space};
 
-/// So many arguments of `printf` are told; [`crate::ir::intrinsic::TABLE`] has letters for as many.
+/// Maximum number of arguments of `printf`; [`crate::ir::intrinsic::TABLE`] has letters for that many.
 const MAX_PRINTED: usize = 32;
 
-impl Lifting<'_> {
-    /// Calls a function by its name; false if it is not known.
-    pub(super) fn call_outside(&mut self, name: &str) -> bool {
+impl Lifter<'_> {
+    /// Lifts a call of a runtime function by its name. Returns false if the function is unknown.
+    pub(super) fn call_runtime(&mut self, name: &str) -> bool {
         match name {
             "vprintf" => return self.print(),
             "malloc" => {
                 let size = self.wide(4);
                 let pointer = self.call("malloc", 64, &[size]);
-                self.give(pointer);
+                self.set_result(pointer);
             }
             "free" => {
                 let pointer = self.wide(4);
                 self.call("free", 0, &[pointer]);
             }
             "__assertfail" => {
-                let line = self.read_place(8);
+                let line = self.read_variable(8);
                 let inputs = [self.wide(4), self.wide(6), line, self.wide(10), self.wide(12)];
                 self.call("__assertfail", 0, &inputs);
             }
@@ -34,20 +34,20 @@ impl Lifting<'_> {
         true
     }
 
-    /// Two registers as one number.
+    /// Returns a register pair as one number.
     fn wide(&mut self, register: u32) -> Id {
-        let (low, high) = (self.read_place(register), self.read_place(register + 1));
+        let (low, high) = (self.read_variable(register), self.read_variable(register + 1));
         self.make(Op::Concat, 64, &[high, low])
     }
 
-    /// The result of a call.
-    fn give(&mut self, value: Id) {
+    /// Sets the result of a call.
+    fn set_result(&mut self, value: Id) {
         if self.builder.function.width(value) == 32 {
-            return self.write_place(4, value);
+            return self.write_variable(4, value);
         }
         let (low, high) = (self.make(Op::Low, 32, &[value]), self.make(Op::High, 32, &[value]));
-        self.write_place(4, low);
-        self.write_place(5, high);
+        self.write_variable(4, low);
+        self.write_variable(5, high);
     }
 
     fn print(&mut self) -> bool {
@@ -64,15 +64,15 @@ impl Lifting<'_> {
         if wanted.len() > MAX_PRINTED {
             return false;
         }
-        let low = self.read_place(6);
+        let low = self.read_variable(6);
         let Some(stack) = self.inside_window(low, "local_window()") else { return false };
         let mut inputs = vec![format];
         let mut offset = 0;
         for conversion in wanted {
             let width = conversion.width();
             offset = u64::next_multiple_of(offset, u64::from(width / 8));
-            let place = self.number(offset, 32);
-            let address = self.make(Op::Add, 32, &[stack, place]);
+            let displacement = self.number(offset, 32);
+            let address = self.make(Op::Add, 32, &[stack, displacement]);
             let mut value = self.make(Op::Load(Space::Local), width, &[address]);
             if conversion == Conversion::Double {
                 value = self.call("double", 64, &[value]);
@@ -81,11 +81,11 @@ impl Lifting<'_> {
             offset += u64::from(width / 8);
         }
         let count = self.call("printf", 32, &inputs);
-        self.give(count);
+        self.set_result(count);
         true
     }
 
-    /// The address inside of a memory, of a generic address with the memory's window in it.
+    /// Returns the address inside a memory window, from a generic address with the start of that window.
     pub(super) fn inside_window(&self, address: Id, window: &str) -> Option<Id> {
         let function = &self.builder.function;
         let is_window = |id: Id| matches!(function.op(id), Op::Special(special) if *special.0 == window);
@@ -103,7 +103,7 @@ impl Lifting<'_> {
         }
     }
 
-    /// A generic address that is known to be of the thread's or the block's memory.
+    /// Returns the memory space of a generic address that is known to be local or shared.
     pub(super) fn known_space(&self, address: Id) -> Option<(Space, Id)> {
         let function = &self.builder.function;
         let address = function.resolve(address);
@@ -116,7 +116,7 @@ impl Lifting<'_> {
     }
 }
 
-/// What a format takes an argument for.
+/// The size of an argument of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Conversion {
     Word,
@@ -130,7 +130,7 @@ impl Conversion {
     }
 }
 
-/// The arguments that a format asks for.
+/// Returns the arguments that a format takes.
 fn conversions(format: &str) -> Vec<Conversion> {
     let mut found = Vec::new();
     let mut rest = format.bytes();
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_say_what_they_take() {
+    fn formats_determine_their_arguments() {
         use Conversion::{Double, Wide, Word};
         assert_eq!(conversions("t %d v %5.2f 100%% %lld%*u %s"), [Word, Double, Wide, Word, Word, Wide]);
         assert_eq!(conversions("%"), []);
