@@ -8,7 +8,7 @@
 //! anywhere to anywhere. What may go back counts down, and leaves at zero.
 
 use unshade::decompiler::sass::Code;
-use unshade::decompiler::{Fault, Options, Source, decompile};
+use unshade::decompiler::{DecompileError, Options, Source, decompile};
 use unshade::sass::semantics::table::Code as Pcode;
 use unshade::sass::semantics::{Lifted, Space, functions};
 use unshade::sass::table::{Encoding, Flow, Isa, Kind, NONE};
@@ -388,7 +388,7 @@ pub fn code(encodings: &[&'static Encoding], number: u64, shape: Shape) -> Vec<u
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Skipped {
     /// The decompiler gives no C.
-    Refused(Fault),
+    Refused(DecompileError),
     /// Some of it is no C: the first such instruction.
     Unlifted(String),
     /// The emulator says why.

@@ -84,7 +84,12 @@ fn what_is_no_container() {
     // A directory larger than the file.
     let mut data = container(&[(b"SFI0", &[0; 8])]);
     put(&mut data, 28, u32::MAX);
-    assert!(Container::parse(&data).unwrap_err().to_string().contains("directory extends past the end of the file"));
+    assert!(
+        Container::parse(&data)
+            .unwrap_err()
+            .to_string()
+            .contains("directory extends past the end of the file")
+    );
     // The smallest one has no parts.
     expect("no parts", &container(&[]), "dx-digest");
 }

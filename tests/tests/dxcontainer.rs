@@ -101,7 +101,7 @@ fn signing_gives_the_digest_that_the_compiler_gave() {
     let mut signed = 0;
     for Fixture { name, data } in dxcontainers::all() {
         let mut file = DxFile::parse(&data).unwrap();
-        if file.digest.sign().is_some() {
+        if file.digest.marker().is_some() {
             continue;
         }
         let digest = std::mem::take(&mut file.digest);
