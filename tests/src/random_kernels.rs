@@ -8,7 +8,7 @@
 //! branches from any block to any block. Backward branches decrement a counter and are not taken once it is zero.
 
 use unshade::decompiler::sass::Code;
-use unshade::decompiler::{Fault, Options, Source, decompile};
+use unshade::decompiler::{DecompileError, Options, Source, decompile};
 use unshade::sass::semantics::table::Code as Pcode;
 use unshade::sass::semantics::{Lifted, Space, functions};
 use unshade::sass::table::{Encoding, Flow, Isa, Kind, NONE};
@@ -388,9 +388,9 @@ pub fn code(encodings: &[&'static Encoding], number: u64, shape: Shape) -> Vec<u
 /// Why a kernel can't be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Skipped {
-    /// The decompiler fails.
-    Refused(Fault),
-    /// An instruction has no C equivalent; the first one.
+    /// The decompiler gives no C.
+    Refused(DecompileError),
+    /// Some of it is no C: the first such instruction.
     Unlifted(String),
     /// The emulator reports a fault.
     Faulted(String),

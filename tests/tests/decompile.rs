@@ -3,7 +3,7 @@
 //! Requires g++.
 
 use std::collections::BTreeMap;
-use unshade::decompiler::types::{Kind, Type};
+use unshade::decompiler::types::{NumberKind, Type};
 use unshade::decompiler::{Options, Parameter, Source, decompile, sass};
 use unshade::nv::Cubin;
 use unshade_core::{Diagnostics, Reader};
@@ -86,7 +86,7 @@ fn axpy_is_one_statement() {
 
 #[test]
 fn predicates_are_a_choice() {
-    let float = Some(Type::Pointer(32, Kind::Float));
+    let float = Some(Type::Pointer(32, NumberKind::Float));
     for ty in [None, float] {
         let text = example(&PREDICATES, "predicates", &[(0, 8, ty), (8, 8, ty)]);
         let expected = "\

@@ -432,7 +432,7 @@ impl Types {
             };
             match found {
                 Some((bits, NumberKind::Float)) if bits == function.width(value) => {
-                    self.votes_of(value).float += 1
+                    self.votes_of(value).float += 1;
                 }
                 Some((bits, NumberKind::Signed)) if bits == function.width(value) => {
                     let votes = self.votes_of(value);

@@ -21,6 +21,7 @@ use crate::cursor::{Cursor, read_part};
 use crate::scalar::{Record, named, record};
 use alloc::format;
 use alloc::vec::Vec;
+use core::fmt;
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
 /// Maximum size of decompressed sources.
@@ -139,7 +140,7 @@ record! {
 }
 
 /// The content of a file, and the padding after it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Content {
     /// Its header.
     pub entry: ContentEntry,
@@ -205,12 +206,27 @@ pub struct SourceInfo {
 }
 
 /// A source file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct SourceFile {
     /// Its name.
     pub name: Text,
     /// Its text.
     pub text: Text,
+}
+
+impl fmt::Debug for SourceFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SourceFile")
+            .field("name", &self.name)
+            .field("size", &self.text.0.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Content").field("entry", &self.entry).finish_non_exhaustive()
+    }
 }
 
 impl Contents {

@@ -37,7 +37,7 @@ pub(super) struct Node {
     pub end: usize,
     /// The target of the branch at its end.
     pub taken: u32,
-    /// The node after it.
+    /// The fall-through successor.
     pub next: u32,
     /// For an indirect branch: the numbers in the table and their targets.
     pub table: Vec<(u64, u32)>,

@@ -20,7 +20,7 @@ use crate::ir;
 use unshade_sass::table::Isa;
 
 /// Code and its metadata.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Code<'a> {
     /// Its encoding.
     pub isa: &'static Isa,
@@ -40,6 +40,16 @@ pub struct Code<'a> {
     pub variables: Vec<Variable<'a>>,
     /// Relocations of instruction words.
     pub relocations: Vec<Relocation<'a>>,
+}
+
+impl std::fmt::Debug for Code<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Code")
+            .field("base", &self.base)
+            .field("entry", &self.entry)
+            .field("size", &self.bytes.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> Code<'a> {
@@ -77,7 +87,7 @@ pub struct FunctionSymbol<'a> {
 }
 
 /// A variable in a constant bank, in global memory or in shared memory.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Variable<'a> {
     /// Its name.
     pub name: &'a str,
@@ -89,6 +99,17 @@ pub struct Variable<'a> {
     pub size: u64,
     /// Its initial value; empty if unknown.
     pub bytes: &'a [u8],
+}
+
+impl std::fmt::Debug for Variable<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Variable")
+            .field("name", &self.name)
+            .field("space", &self.space)
+            .field("offset", &self.offset)
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> Variable<'a> {

@@ -21,7 +21,7 @@ use crate::names::{Names, name_of};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt::Write;
+use core::fmt::{self, Write};
 use unshade_core::{Error, ErrorKind, Escaped, Result};
 
 /// The tag of the comment.
@@ -34,7 +34,7 @@ const MAX_DEPTH: usize = 8;
 const MAX_TEXT: usize = 1 << 20;
 
 /// A constant table.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct ConstantTable {
     /// The name of the compiler.
     pub creator: Vec<u8>,
@@ -151,6 +151,15 @@ impl DataType {
     /// Returns the array suffix of a declaration, if it is an array.
     fn array(&self) -> String {
         if self.elements > 1 { format!("[{}]", self.elements) } else { String::new() }
+    }
+}
+
+impl fmt::Debug for ConstantTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConstantTable")
+            .field("version", &self.version)
+            .field("constants", &self.constants.len())
+            .finish_non_exhaustive()
     }
 }
 

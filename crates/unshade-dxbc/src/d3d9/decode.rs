@@ -63,6 +63,24 @@ pub fn decode(mut data: Reader<'_>, diagnostics: &mut Diagnostics) -> Result<Pro
     Ok(program)
 }
 
+impl Program {
+    /// Decodes a program as [`decode`] does, without diagnostics.
+    ///
+    /// # Errors
+    /// Fails as [`decode`] does.
+    pub fn parse(data: &[u8]) -> Result<Self> {
+        Self::parse_at(data, 0)
+    }
+
+    /// Decodes a program at `base` of a larger file, so that errors are offsets of that file.
+    ///
+    /// # Errors
+    /// Fails as [`decode`] does.
+    pub fn parse_at(data: &[u8], base: u64) -> Result<Self> {
+        decode(Reader::at(data, base), &mut Diagnostics::default())
+    }
+}
+
 /// Returns the size of the program that starts here: a version token and instructions up to an end token.
 pub fn measure(bytes: &[u8]) -> Option<usize> {
     let version = Version(bytes.first_chunk().map(|chunk| u32::from_le_bytes(*chunk))?);

@@ -24,7 +24,9 @@ mod types;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::Range;
+use unshade_core::Escaped;
 
 /// The debug information of a token program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,12 +45,21 @@ pub struct DebugInfo {
 }
 
 /// A source file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct SourceFile {
     /// Its name, as passed to the compiler.
     pub name: Vec<u8>,
     /// Its text, if available.
     pub text: Option<Vec<u8>>,
+}
+
+impl fmt::Debug for SourceFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SourceFile")
+            .field("name", &format_args!("{}", Escaped(&self.name)))
+            .field("size", &self.text.as_ref().map(Vec::len))
+            .finish_non_exhaustive()
+    }
 }
 
 /// A line of a source file, starting at 1.

@@ -312,7 +312,7 @@ impl RecordWalker<'_> {
             let Some(value) = values.get_mut(index) else { continue };
             match (kind, &*value) {
                 (FieldKind::Record(to), ResolvedValue::Number(record)) if *record != NULL => {
-                    self.row(to, *record)
+                    self.row(to, *record);
                 }
                 (FieldKind::RecordArray(to), ResolvedValue::List(list)) if !done => {
                     list.iter().for_each(|record| self.row(to, *record));
