@@ -1,4 +1,4 @@
-//! The error of all format crates: one word wide, public in its parts.
+//! The error of all format crates: pointer-sized, public in its parts.
 //!
 //! An error says *what* is wrong ([`Error::message`]), *where* (a path of names such as
 //! `function 3 "vs_main"` › `tag VERS`, and the absolute file offset), what was *expected* and *found*, and a
@@ -30,9 +30,11 @@ pub enum ErrorKind {
     Unsupported,
     /// A named limit that guards against hostile input was reached.
     Limit,
+    /// The system can't read the file.
+    Unreadable,
 }
 
-/// A fault in a file. One word wide, so that `Result<u32>` stays small in hot loops.
+/// A fault in a file. Pointer-sized, so that `Result<u32>` stays small in hot loops.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Box<Parts>);
 
