@@ -17,7 +17,7 @@
 //! # Ok::<(), unshade::core::Error>(())
 //! ```
 //!
-//! Everything here is made of [`carve`](crate::carve) and of what each format answers, [`Program`]; whoever needs more
+//! Everything here is made of [`carve`] and of what each format answers, [`Program`]; whoever needs more
 //! than text gets that from [`ProgramRef::contents`].
 
 use crate::carve::format::Format;
