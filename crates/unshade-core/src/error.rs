@@ -30,6 +30,8 @@ pub enum ErrorKind {
     Unsupported,
     /// A limit that guards against hostile input was reached.
     Limit,
+    /// The system can't read the file.
+    Unreadable,
 }
 
 /// A fault in a file. Pointer-sized, so that `Result<u32>` stays small in hot loops.

@@ -1,10 +1,10 @@
-//! Types that all format crates of `unshade` share:
+//! What the format crates of `unshade` share: reading bytes, errors with offsets, diagnostics, text as tokens.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`reader`] | a cursor over bytes that knows its absolute file offset |
 //! | [`error`] | a pointer-sized error: what, where, expected, found, what to do |
-//! | [`diagnostic`] | findings that do not stop a parser, with a severity and the name of a rule |
+//! | [`diagnostic`] | findings that do not stop a reader, with a severity and a rule's name |
 //! | [`outline`] | the tree of fields of a file: name, value, meaning, byte range |
 //! | [`token`] | text as a stream of tokens, for plain text, colour, JSON and pages alike |
 //! | [`graph`] | directed graphs: dominators and loops |
@@ -15,6 +15,17 @@
 //! | [`open_enum!`] | enumerations that keep values without a name |
 //!
 //! The crate is `no_std`, has no dependencies and no `unsafe`.
+//!
+//! ```
+//! use unshade_core::{ErrorKind, Reader};
+//!
+//! // The bytes are at offset 0x100 of a larger file: errors name offsets of that file.
+//! let mut reader = Reader::at(&[2, 0, 0, 0, 9], 0x100);
+//! assert_eq!(reader.u32()?, 2);
+//! let error = reader.u32().unwrap_err();
+//! assert_eq!((error.kind(), error.offset()), (ErrorKind::Truncated, Some(0x104)));
+//! # Ok::<(), unshade_core::Error>(())
+//! ```
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

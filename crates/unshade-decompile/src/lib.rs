@@ -5,7 +5,22 @@
 //! variables, [`structure`] turns blocks into `if` and loops, and [`c`] prints the text. `docs/decompiler.md` follows
 //! one kernel through all of these.
 //!
-//! | module | contents |
+//! ```
+//! use unshade_decompile::sass::Code;
+//! use unshade_decompile::{Options, Source, decompile};
+//! use unshade_sass::{assemble, isa};
+//!
+//! let kepler = isa::by_architecture(35).unwrap();
+//! let text = "MOV R0, c[0x0][0x140]\nMOV R1, c[0x0][0x144]\nLD.E R2, [R0]\nFADD R2, R2, R2\nST.E [R0], R2\nEXIT\n";
+//! let words = assemble::listing(kepler, text).unwrap();
+//! let bytes: Vec<u8> = words.iter().flat_map(|line| line.word.to_le_bytes()[..8].to_vec()).collect();
+//! // A kernel with one parameter of 8 bytes.
+//! let source = Source::kernel("twice", Code::new(kepler, &bytes), &[8]);
+//! let decompiled = decompile(&source, &Options::default()).unwrap();
+//! assert!(decompiled.text().contains("__global__ void twice(float *"));
+//! ```
+//!
+//! | module | thing |
 //! |---|---|
 //! | [`sass`] | the front end for NVIDIA machine code |
 //! | [`ir`] | values, blocks, SSA construction, dominators |

@@ -16,6 +16,22 @@
 //! | [`summary`] | the ThinLTO summary of a module |
 //! | [`print`] | LLVM assembly, byte for byte as a given version of `llvm-dis` writes it |
 //!
+//! ```
+//! use unshade_llvm::Module;
+//! use unshade_llvm::print::{self, PrintOptions};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/air/kernel.bc");
+//! # let bytes = std::fs::read(path)?;
+//! // Declarations are read at once, the bodies of functions when they are asked for.
+//! let module = Module::parse(&bytes, 0)?;
+//! let defined: Vec<_> = module.functions.iter().filter(|function| !function.declaration).collect();
+//! assert_eq!(defined.len(), 1);
+//! let mut text = String::new();
+//! let diagnostics = print::module(&module, &PrintOptions::default(), &mut text);
+//! assert!(text.contains("define void @") && diagnostics.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! The crate is `no_std` and has no `unsafe`. On hostile input it reports errors and prints what is sound; it
 //! never panics, never recurses without bound, and never allocates more than the size of the input justifies.
 #![no_std]

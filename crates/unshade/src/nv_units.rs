@@ -60,6 +60,58 @@ pub fn each_unit<'a>(
     }
 }
 
+/// Where a function of a program is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionPlace {
+    /// The entry of the fat binary, if it is one.
+    pub entry: Option<u32>,
+    /// Its index in the cubin or PTX; none for PTX of a fat binary, which counts as one function.
+    pub index: Option<u32>,
+}
+
+/// Returns the place of each function, in the order in which [`kernel_rows`](crate::view::nvidia::kernel_rows) numbers them.
+pub fn function_places(program: &Nvidia<'_>) -> Vec<FunctionPlace> {
+    let mut places = Vec::new();
+    each_unit(program, false, &mut Diagnostics::new(), &mut |entry, unit| {
+        let entry = entry.map(|entry| entry.index);
+        match unit {
+            Unit::Cubin(cubin) => {
+                places.extend(
+                    (0..)
+                        .zip(cubin.functions())
+                        .map(|(index, _)| FunctionPlace { entry, index: Some(index) }),
+                );
+            }
+            Unit::Ptx(ptx) if entry.is_none() => {
+                places.extend(
+                    (0..).zip(ptx.functions()).map(|(index, _)| FunctionPlace { entry, index: Some(index) }),
+                );
+            }
+            Unit::Ptx(_) | Unit::Unread => places.push(FunctionPlace { entry, index: None }),
+        }
+    });
+    places
+}
+
+/// Calls `visit` with the unit that a function is in; no other is unpacked.
+pub fn with_unit_of(
+    program: &Nvidia<'_>,
+    place: FunctionPlace,
+    diagnostics: &mut Diagnostics,
+    visit: &mut dyn FnMut(&Unit<'_>),
+) {
+    let mut take = |_: Option<&Entry<'_>>, unit: &Unit<'_>| visit(unit);
+    match (program, place.entry) {
+        (Nvidia::Fatbin(fatbin), Some(index)) => {
+            let mut entries = fatbin.entries().filter_map(Result::ok);
+            if let Some(entry) = entries.find(|entry| entry.index == index) {
+                each_entry(&entry, true, diagnostics, &mut take);
+            }
+        }
+        _ => each_unit(program, true, diagnostics, &mut take),
+    }
+}
+
 fn each_entry<'a>(
     entry: &Entry<'a>,
     unpack_ptx: bool,

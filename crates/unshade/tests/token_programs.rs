@@ -2,15 +2,12 @@
 
 #![allow(missing_docs)]
 
-use std::ops::ControlFlow;
 use std::path::Path;
-use unshade::carve::{Limits, carve};
 use unshade::core::{Diagnostics, Reader};
 use unshade::diff::ContainerDiff;
 use unshade::disassembly::{TokenSource, token_programs};
 use unshade::dxbc::d3d9;
 use unshade::dxcontainer::Container;
-use unshade::program::open;
 use unshade::survey::{Show, Survey};
 
 fn bytes_of(text: &str) -> Vec<u8> {
@@ -29,16 +26,10 @@ const TWO: &str = "ps_2_0\ndcl t0.xy\ndcl_2d s0\ntexld r0, t0, s0\nmul r0, r0, c
 fn direct3d9_programs_are_compared() {
     let (one, two) = (bytes_of(ONE), bytes_of(TWO));
     let compare = |one: &[u8], two: &[u8]| {
-        let mut diff = None;
-        carve(one, b"one", &Limits::default(), &mut |before| {
-            carve(two, b"two", &Limits::default(), &mut |after| {
-                let (one, two) = (open(&before).expect("a program"), open(&after).expect("a program"));
-                diff = Some(ContainerDiff::of_programs(&*one, &*two, false, 0));
-                ControlFlow::Continue(())
-            });
-            ControlFlow::Continue(())
-        });
-        diff.expect("two programs")
+        let files = [one, two].map(|bytes| unshade::open_bytes("program", bytes.to_vec()));
+        let [one, two] = files.each_ref().map(|file| file.programs().next().expect("a program"));
+        let [one, two] = [&one, &two].map(|program| program.contents().expect("it opens"));
+        ContainerDiff::of_programs(one, two, false, 0)
     };
     let diff = compare(&one, &two);
     let code = diff.parts.iter().find(|part| part.part == "code").expect("the code has changed");

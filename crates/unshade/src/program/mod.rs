@@ -187,7 +187,7 @@ pub enum Writable {
 }
 
 /// A program, opened. Each format implements it once.
-pub trait Program: Sync {
+pub trait Program: Send + Sync {
     /// Returns what the program is in a few words.
     fn brief(&self) -> Brief;
 
