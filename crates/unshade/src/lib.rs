@@ -1,34 +1,36 @@
 //! Opens compiled GPU programs: finds them in any file, reads them, explains them.
 //!
-//! | module | thing |
+//! | module | contents |
 //! |---|---|
-//! | [`format`](mod@format) | what a file is, told by its first bytes |
-//! | [`carve`] | every GPU program in a file of any kind, however deep |
-//! | [`program`] | a program that was found, opened |
-//! | [`dxil`] | what DXIL says of a program in its metadata |
-//! | [`dxc_tables`] | the tables of comments that DXC prints before a module |
-//! | [`nv_units`] | the cubins and PTX of NVIDIA's programs |
-//! | [`sass_code`], [`sass_listing`] | the machine code of cubins, function by function, and its listings |
-//! | [`air`] | what an AIR module says of its functions |
-//! | [`build`] | Metal libraries from modules and manifests |
-//! | [`disassembly`] | listings of modules and token programs |
-//! | [`decompile`](mod@decompile) | C of NVIDIA's machine code |
-//! | [`select`] | which functions are meant |
-//! | [`diff`] | what is different between two programs |
-//! | [`load_check`] | whether a Metal library loads on an OS |
-//! | [`query`] | questions about files, and answers as data, for servers and pages |
-//! | [`survey`] | what many files have in common, field by field |
-//! | [`view`] | what is shown of a file, as data for text and JSON alike |
-//! | [`source_files`] | embedded sources, unpacked |
-//! | [`dxbc_build`] | token programs put into containers |
-//! | [`dxbc_names`] | names of what the operands of token programs are |
-//! | [`fxc_listing`] | what FXC's disassembler writes of a container |
-//! | [`ghidra`] | kernels as programs that Ghidra imports |
-//! | [`safe_path`] | file names for names that come from files |
-//! | [`demangle()`], [`DemangledComments`] | C++ names, also in listings |
+//! | [`format`](mod@format) | detects a file's format from its first bytes |
+//! | [`carve`] | finds every GPU program in a file of any kind, however deep |
+//! | [`program`] | opens the programs that were found |
+//! | [`dxil`] | reads the metadata of DXIL modules |
+//! | [`dxc_tables`] | prints the comment tables that DXC prints before a module |
+//! | [`nv_units`] | visits the cubins and PTX of NVIDIA programs |
+//! | [`sass_code`], [`sass_listing`] | the machine code of cubins by function, and its listings |
+//! | [`air`] | reads the functions of AIR modules from their metadata |
+//! | [`build`] | builds Metal libraries from modules and manifests |
+//! | [`disassembly`] | lists modules and token programs |
+//! | [`decompile`](mod@decompile) | decompiles NVIDIA machine code to C |
+//! | [`select`] | selects functions by name, expression or index |
+//! | [`diff`] | compares two programs |
+//! | [`load_check`] | checks whether a Metal library loads on an OS |
+//! | [`query`] | answers questions about files as data, for servers and pages |
+//! | [`survey`] | counts the values of each field over many files |
+//! | [`view`] | the contents of reports as data, for text and JSON alike |
+//! | [`source_files`] | unpacks embedded sources |
+//! | [`dxbc_build`] | puts token programs into containers |
+//! | [`dxbc_names`] | names the operands of token programs |
+//! | [`fx_listing`] | lists Direct3D effects |
+//! | [`fxc_listing`] | lists containers as FXC's disassembler does |
+//! | [`ghidra`] | exports kernels as programs for Ghidra |
+//! | [`safe_path`] | safe file names for names from untrusted files |
+//! | [`quantity`] | formats numbers, sizes and counts |
+//! | [`demangle()`], [`DemangledComments`] | demangles C++ names, also in listings |
 //!
-//! The formats themselves are crates of their own, here as [`metallib`], [`dxcontainer`], [`dxbc`], [`nv`] and [`llvm`];
-//! what they share is [`core`].
+//! Each format has its own crate, re-exported as [`metallib`], [`dxcontainer`], [`dxbc`], [`nv`] and [`llvm`]. What they
+//! share is in [`core`].
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -38,7 +40,7 @@
 //! # let mut file = vec![0; 92];
 //! # file[..12].copy_from_slice(b"MTLB\x01\x80\x02\x00\x02\x00\x00\x00");
 //! # file[16] = 92; file[24] = 88; file[40] = 92; file[56] = 92; file[72] = 92;
-//! // Any file will do: a library, or an executable or archive that holds some.
+//! // Any file will do: a library, or an executable or archive with libraries in it.
 //! carve(&file, b"app.zip", &Limits::default(), &mut |find| {
 //!     println!("{}: {}", find.path, find.format);
 //!     if let Ok(Program::Library(library)) = Program::open(&find) {
