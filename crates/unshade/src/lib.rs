@@ -29,7 +29,8 @@
 //! | [`quantity`] | formats numbers, sizes and counts |
 //! | [`demangle()`], [`DemangledComments`] | demangles C++ names, also in listings |
 //!
-//! Each format has its own crate, re-exported as [`metallib`], [`dxcontainer`], [`dxbc`], [`nv`] and [`llvm`]. What they
+//! Each format has its own crate, re-exported as [`metallib`], [`dxcontainer`], [`dxbc`], [`nv`] and [`llvm`]. What
+//! they
 //! share is in [`core`].
 //!
 //! ```

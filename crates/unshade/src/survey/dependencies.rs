@@ -151,7 +151,8 @@ fn is_exact(found: &BTreeMap<(usize, usize), Decision>, index: usize, other: usi
     found.get(&(index, other)).is_some_and(|decision| decision.exceptions == 0)
 }
 
-/// Returns one column per group of fields that change together, and the fields of each group. Constant fields are left out.
+/// Returns one column per group of fields that change together, and the fields of each group. Constant fields are left
+/// out.
 fn distinct_columns(signatures: &[Signature]) -> (Vec<Column>, Vec<Vec<u32>>) {
     let mut columns: BTreeMap<u32, Vec<Class>> = BTreeMap::new();
     for (row, (features, _)) in signatures.iter().enumerate() {

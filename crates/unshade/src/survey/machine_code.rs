@@ -1,4 +1,5 @@
-//! Outlines the instructions of NVIDIA machine code: one record per instruction, with its guard, form and modifiers, and
+//! Outlines the instructions of NVIDIA machine code: one record per instruction, with its guard, form and modifiers,
+//! and
 //! one per scheduling word, with its control codes.
 
 use crate::sass_code::FunctionCode;

@@ -23,7 +23,8 @@ const FLAGS: &[(u32, &str)] = &[
     (33, "resources do not alias"),
 ];
 
-/// Adds information from the module in STAT, which has names, or else from the program. `dis` reports modules that can't
+/// Adds information from the module in STAT, which has names, or else from the program. `dis` reports modules that
+/// can't
 /// be read.
 pub(super) fn add(container: &Container<'_>, view: &mut ContainerView) {
     let Some(part) = main_part(container) else { return };

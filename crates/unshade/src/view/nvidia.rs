@@ -179,7 +179,8 @@ pub struct KernelRow {
 }
 
 impl KernelRow {
-    /// Demangles the name; for `$kernel$function`, the part after the second `$`. This takes longer than the rest of a row,
+    /// Demangles the name; for `$kernel$function`, the part after the second `$`. This takes longer than the rest of a
+    /// row,
     /// so for many rows callers use several threads or skip it.
     pub fn demangle(&mut self) {
         self.demangled = demangle(self.own_name().as_bytes());
@@ -450,7 +451,8 @@ impl PtxView {
     }
 }
 
-/// Calls `visit` with a row for each function whose index and mangled name `wanted` accepts. Names are not demangled yet.
+/// Calls `visit` with a row for each function whose index and mangled name `wanted` accepts. Names are not demangled
+/// yet.
 /// PTX in a fat binary is one row, unless `unpack_ptx` is set.
 pub fn kernel_rows(
     program: &Nvidia<'_>,
