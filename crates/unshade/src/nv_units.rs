@@ -1,4 +1,4 @@
-//! The compiled units of an NVIDIA program: a cubin and PTX are one unit, a fat binary has one in each entry.
+//! Visits the compiled units of an NVIDIA program: a cubin or PTX file is one unit, a fat binary has one per entry.
 
 use unshade_core::{Diagnostics, Error, ErrorKind, OutlineSink};
 use unshade_nv::fatbin::{Entry, EntryKind};
@@ -11,14 +11,14 @@ use unshade_sass::table::Isa;
 pub enum Nvidia<'a> {
     /// Cubins and PTX for several chips.
     Fatbin(Fatbin<'a>),
-    /// Code for one chip.
+    /// Machine code for one chip.
     Cubin(Cubin<'a>),
-    /// Text.
+    /// PTX assembly, as text.
     Ptx(Ptx<'a>),
 }
 
 impl Nvidia<'_> {
-    /// Emits what is at every byte.
+    /// Emits the outline: every field with its range of bytes.
     pub fn outline(&self, sink: &mut dyn OutlineSink) {
         match self {
             Self::Fatbin(fatbin) => outline::fatbin(fatbin, sink),
@@ -28,19 +28,19 @@ impl Nvidia<'_> {
     }
 }
 
-/// A unit of a program. One that had to be unpacked is gone after the visit.
+/// A unit of a program. An unpacked unit lives only during the visit.
 #[derive(Clone, Debug)]
 pub enum Unit<'d> {
-    /// Compiled code.
+    /// Machine code.
     Cubin(Cubin<'d>),
-    /// Text.
+    /// PTX assembly, as text.
     Ptx(Ptx<'d>),
-    /// PTX that nobody wanted unpacked, or an entry of a kind that is not known.
+    /// PTX that was not to be unpacked, an entry that can't be read, or one of an unknown kind.
     Unread,
 }
 
-/// Calls `visit` for each unit of a program with the entry that it is in, if it is in one. Entries that can't be read go to
-/// `diagnostics` and are visited as [`Unit::Unread`]. PTX is unpacked only if that is wanted.
+/// Calls `visit` for each unit of a program, with its entry if the program is a fat binary. Entries that can't be read
+/// are reported to `diagnostics` and visited as [`Unit::Unread`]. PTX is unpacked only with `unpack_ptx`.
 pub fn each_unit<'a>(
     program: &Nvidia<'a>,
     unpack_ptx: bool,
@@ -138,7 +138,7 @@ fn each_entry<'a>(
     }
 }
 
-/// Calls `visit` for each cubin of a program whose instruction set is known. The chips of the others are reported once.
+/// Calls `visit` for each cubin whose instruction set is known. Unknown chips are reported in one warning.
 pub fn each_known_cubin(
     program: &Nvidia<'_>,
     diagnostics: &mut Diagnostics,
@@ -157,7 +157,7 @@ pub fn each_known_cubin(
     diagnostics.append(faults);
 }
 
-/// Reports the chips whose instruction set is not known, in one warning.
+/// Reports chips with an unknown instruction set, in one warning.
 pub fn report_unknown_chips(mut chips: Vec<u32>, diagnostics: &mut Diagnostics) {
     if chips.is_empty() {
         return;

@@ -1,22 +1,22 @@
-//! The values of a field: which, how often, and from where to where.
+//! Counts the values of a field and tracks their range.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use unshade_core::{Field, Value};
 
-/// So many different values of a field are kept; the others are counted together.
+/// Maximum number of distinct values of a field that are kept; the others are counted together.
 pub const MAX_VALUES: usize = 64;
 
-/// So much of a value's text or meaning is kept, in bytes.
+/// Maximum length in bytes of a value's text or meaning; longer texts are truncated.
 const MAX_TEXT: usize = 96;
 
-/// The beginning of a text that is kept.
+/// Truncates a text to the maximum length.
 fn cut(text: &str) -> &str {
     let end = (0..=MAX_TEXT.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
     text.get(..end.unwrap_or(0)).unwrap_or_default()
 }
 
-/// What a value is told from others by: numbers by themselves, texts and bytes by their hash.
+/// Identifies a value: its kind, and the number itself or the hash of a text or bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Key(u8, u64);
 
@@ -38,12 +38,12 @@ impl Key {
     }
 }
 
-/// One value.
+/// A value that is counted by itself.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownValue {
     key: Key,
     pub(super) text: String,
-    /// What it means; empty where that depends on other fields.
+    /// Meaning; empty if the same value occurs with different meanings.
     pub(super) meaning: String,
     pub(super) count: u64,
 }
@@ -51,25 +51,26 @@ pub(super) struct Known {
 /// The values of one field.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Values {
-    known: Vec<Known>,
-    places: HashMap<Key, u32>,
-    /// How many values were counted together.
+    known: Vec<KnownValue>,
+    /// Index in `known` by key.
+    numbers: HashMap<Key, u32>,
+    /// Number of occurrences of values that are not kept.
     pub(super) others: u64,
-    /// The least and the greatest number.
+    /// Minimum and maximum of numbers.
     pub(super) range: Option<(u64, u64)>,
 }
 
-/// The number of all values that are not kept by themselves.
+/// Value number that stands for all values that are not kept.
 pub(super) const OTHERS: u32 = u32::MAX;
 
 impl Values {
-    /// Counts a value; returns its number, which is [`OTHERS`] if there were too many before it.
+    /// Counts a value and returns its number, or [`OTHERS`] if the maximum is reached.
     pub(super) fn add(&mut self, field: &Field<'_>) -> u32 {
         if let Value::Number(number) | Value::Hex(number) = field.value {
             self.widen((number, number));
         }
         let key = Key::new(field);
-        if let Some(place) = self.places.get(&key) {
+        if let Some(place) = self.numbers.get(&key) {
             if let Some(known) = self.known.get_mut(*place as usize) {
                 known.count += 1;
                 if !known.meaning.is_empty() && known.meaning != cut(&field.meaning) {
@@ -79,16 +80,16 @@ impl Values {
             return *place;
         }
         let text = cut(&field.value.to_text()).to_owned();
-        self.insert(Known { key, text, meaning: cut(&field.meaning).to_owned(), count: 1 })
+        self.insert(KnownValue { key, text, meaning: cut(&field.meaning).to_owned(), count: 1 })
     }
 
-    fn insert(&mut self, known: Known) -> u32 {
+    fn insert(&mut self, known: KnownValue) -> u32 {
         if self.known.len() >= MAX_VALUES {
             self.others += known.count;
             return OTHERS;
         }
         let place = self.known.len() as u32;
-        self.places.insert(known.key, place);
+        self.numbers.insert(known.key, place);
         self.known.push(known);
         place
     }
@@ -98,13 +99,13 @@ impl Values {
         self.range = Some((old_least.min(least), old_greatest.max(greatest)));
     }
 
-    /// Adds the values of another list; returns the numbers that they have here.
+    /// Adds the values of another field and returns their numbers here.
     pub(super) fn merge(&mut self, other: Self) -> Vec<u32> {
         self.others += other.others;
         if let Some(range) = other.range {
             self.widen(range);
         }
-        let place = |known: Known| match self.places.get(&known.key) {
+        let place = |known: KnownValue| match self.numbers.get(&known.key) {
             Some(&place) => {
                 if let Some(own) = self.known.get_mut(place as usize) {
                     own.count += known.count;
@@ -119,30 +120,30 @@ impl Values {
         other.known.into_iter().map(place).collect()
     }
 
-    /// Whether there were more than are kept.
+    /// Returns whether there were more values than are kept.
     pub(super) fn overflows(&self) -> bool {
         self.others > 0
     }
 
-    /// How many different ones are kept.
+    /// Returns the number of values that are kept.
     pub(super) fn len(&self) -> usize {
         self.known.len()
     }
 
-    pub(super) fn get(&self, number: u32) -> Option<&Known> {
+    pub(super) fn get(&self, number: u32) -> Option<&KnownValue> {
         self.known.get(number as usize)
     }
 
-    /// Those that are kept, the most frequent first.
-    pub(super) fn by_count(&self) -> Vec<&Known> {
-        let mut known: Vec<&Known> = self.known.iter().collect();
+    /// Returns the values that are kept, most frequent first.
+    pub(super) fn by_count(&self) -> Vec<&KnownValue> {
+        let mut known: Vec<&KnownValue> = self.known.iter().collect();
         known.sort_by(|a, b| (b.count, a.key).cmp(&(a.count, b.key)));
         known
     }
 }
 
-impl Known {
-    /// The value, and what it means.
+impl KnownValue {
+    /// Returns the value with its meaning.
     pub(super) fn shown(&self) -> String {
         match (self.text.as_str(), self.meaning.as_str()) {
             (text, "") => text.to_owned(),

@@ -1,64 +1,64 @@
-//! Which values go together, told from the signatures of records.
+//! Finds dependencies between fields from the signatures of records.
 //!
-//! Fields whose values always change together are *alike*. A field *decides* another one if each of its values comes
-//! with one value of the other only, or nearly: exceptions are counted, as those are what one looks for.
+//! Fields whose values always change together are *alike*. A field *decides* another one if each of its values occurs
+//! with only one value of the other. A few exceptions are allowed and counted, because they are often of interest.
 
 use super::collect::{PRESENT, SEVERAL, Survey};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// So many dependencies are told of a kind of record.
+/// Maximum number of dependencies that are reported per kind of record.
 const MAX_DEPENDENCIES: usize = 100;
-/// So many cases are told of a dependency.
+/// Maximum number of cases that are reported per dependency.
 const MAX_CASES: usize = 16;
-/// Of so many records one may be an exception.
+/// A dependency may have at most one exception per this number of records.
 const EXCEPTION_RATE: u64 = 500;
-/// So many times fewer exceptions there have to be than if one guessed the most frequent value.
+/// Always guessing the most frequent value must be wrong at least this many times as often as the dependency.
 const GAIN: u64 = 10;
-/// A kind of record that was seen less often says nothing.
+/// Minimum number of records of a kind.
 const MIN_RECORDS: u64 = 4;
 
-/// A kind of record, and what goes together in it.
+/// A kind of record, with the dependencies between its fields.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecordReport {
-    /// Its names from the outside in.
+    /// Path of the record: names from the outermost field.
     pub record: String,
-    /// How often it was seen.
+    /// Number of records.
     pub count: u64,
-    /// How many combinations of values there are.
+    /// Number of distinct combinations of values.
     pub signatures: u64,
-    /// Fields whose values change together; each list begins with the one that stands for them below.
+    /// Groups of fields whose values change together. The first of each group represents it in `dependencies`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alike: Vec<Vec<String>>,
-    /// What follows from what.
+    /// Dependencies between fields.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<Dependency>,
 }
 
-/// A field whose value says what another one's is.
+/// A field whose value decides that of another one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Dependency {
     /// The field that decides.
     pub field: String,
     /// The field that follows.
     pub decides: String,
-    /// What comes with what, the most frequent first.
+    /// Pairs of values, most frequent first.
     pub cases: Vec<Case>,
-    /// How many cases are not listed.
+    /// Number of cases that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_cases: usize,
-    /// How many records are exceptions.
+    /// Number of records that are exceptions.
     pub exceptions: u64,
 }
 
-/// What comes with a value.
+/// A pair of values.
 #[derive(Clone, Debug, Serialize)]
 pub struct Case {
-    /// The value of the field that decides; `absent`, `present` or `several` where that is all.
+    /// Value of the deciding field; or `absent`, `present` or `several`.
     pub when: String,
-    /// The value of the other.
+    /// Value of the other field.
     pub then: String,
-    /// How often that was seen.
+    /// Number of records.
     pub count: u64,
 }
 
@@ -66,10 +66,10 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// The fields of records with their values, and how many records have these.
+/// Fields with their values, and the number of records that have them.
 type Signature = (Vec<(u32, u32)>, u64);
 
-/// The value of a field in a signature; nothing if it is not there.
+/// The value of a field in a signature, or `None` if the field is absent.
 type Class = Option<u32>;
 
 /// A field with its class in each signature of a kind of record.
@@ -78,7 +78,7 @@ struct Column {
     classes: Vec<Class>,
 }
 
-/// Finds what goes together. If `wanted` is given, only what concerns such fields is told.
+/// Finds all dependencies. With `wanted`, reports only those that involve such a field.
 pub(super) fn records(survey: &Survey, wanted: Option<&dyn Fn(u32) -> bool>) -> Vec<RecordReport> {
     let mut kinds: BTreeMap<u32, Vec<Signature>> = BTreeMap::new();
     for ((kind, features), count) in survey.categorical() {
@@ -108,7 +108,7 @@ fn record(
     let mut found: BTreeMap<(usize, usize), Decision> = BTreeMap::new();
     for (index, column) in columns.iter().enumerate() {
         for (other, follower) in columns.iter().enumerate() {
-            // That a field is there says that what it is in is there; and of the header its own record tells.
+            // A child implies its parent, and the header is reported with its own record.
             let is_trivial = survey.is_inside(column.field, follower.field)
                 || !(survey.is_inside(column.field, kind) || survey.is_inside(follower.field, kind));
             let decision =
@@ -126,7 +126,7 @@ fn record(
         if let (Some(column), Some(follower), false) = (columns.get(index), columns.get(other), follows)
             && concerns.is_some_and(|(one, two)| is_wanted(one) || is_wanted(two))
         {
-            dependencies.push(decision.tell(survey, column.field, follower.field, &path));
+            dependencies.push(decision.describe(survey, column.field, follower.field, &path));
         }
     }
     dependencies.sort_by(|a, b| {
@@ -145,13 +145,14 @@ fn record(
     }
 }
 
-/// Whether one field decides another without an exception. As fields that change together are one here, that is an
-/// order, and what follows from two such dependencies needs no telling.
+/// Returns whether one field decides another without exception. Fields that change together count as one, so this is
+/// a partial order, and dependencies that follow by transitivity are not reported.
 fn is_exact(found: &BTreeMap<(usize, usize), Decision>, index: usize, other: usize) -> bool {
     found.get(&(index, other)).is_some_and(|decision| decision.exceptions == 0)
 }
 
-/// The fields whose class is not always the same, one for each way of changing, and those that each stands for.
+/// Returns one column per group of fields that change together, and the fields of each group. Constant fields are left
+/// out.
 fn distinct_columns(signatures: &[Signature]) -> (Vec<Column>, Vec<Vec<u32>>) {
     let mut columns: BTreeMap<u32, Vec<Class>> = BTreeMap::new();
     for (row, (features, _)) in signatures.iter().enumerate() {
@@ -169,8 +170,8 @@ fn distinct_columns(signatures: &[Signature]) -> (Vec<Column>, Vec<Vec<u32>>) {
         if partition.iter().all(|&class| class == 0) {
             continue;
         }
-        let place = *by_partition.entry(partition).or_insert(groups.len());
-        match groups.get_mut(place) {
+        let index = *by_partition.entry(partition).or_insert(groups.len());
+        match groups.get_mut(index) {
             Some(group) => group.push(field),
             None => {
                 groups.push(vec![field]);
@@ -181,7 +182,7 @@ fn distinct_columns(signatures: &[Signature]) -> (Vec<Column>, Vec<Vec<u32>>) {
     (distinct, groups)
 }
 
-/// Classes by the order in which they come first, so that fields that change together have the same.
+/// Numbers classes in order of first occurrence, so that fields that change together get equal lists.
 fn partition(classes: &[Class]) -> Vec<u32> {
     let mut numbers: HashMap<Class, u32> = HashMap::new();
     classes
@@ -193,8 +194,9 @@ fn partition(classes: &[Class]) -> Vec<u32> {
         .collect()
 }
 
-/// What comes with each class of a field that decides another.
+/// A dependency: the class of the decided field for each class of the deciding field.
 struct Decision {
+    /// Class of the deciding field, class of the decided field, number of records.
     cases: Vec<(Class, Class, u64)>,
     exceptions: u64,
 }
@@ -206,7 +208,7 @@ fn decides(column: &Column, follower: &Column, counts: &[u64]) -> Option<Decisio
         *seen.entry(*class).or_default().entry(*other).or_default() += count;
         *rows.entry(*class).or_default() += 1;
     }
-    // A field that is another one in every record decides everything, and says nothing.
+    // A field with a different value in every record decides everything, which is not informative.
     if rows.values().all(|&rows| rows < 2) {
         return None;
     }
@@ -220,7 +222,7 @@ fn decides(column: &Column, follower: &Column, counts: &[u64]) -> Option<Decisio
         cases.push((class, other, most));
     }
     let is_constant = cases.iter().all(|case| Some(case.1) == cases.first().map(|first| first.1));
-    // Without the field one would guess the most frequent value, and be wrong this often.
+    // Errors of always guessing the most frequent value.
     let mut by_other: BTreeMap<Class, u64> = BTreeMap::new();
     for (other, count) in follower.classes.iter().zip(counts) {
         *by_other.entry(*other).or_default() += count;
@@ -236,7 +238,14 @@ fn decides(column: &Column, follower: &Column, counts: &[u64]) -> Option<Decisio
 }
 
 impl Decision {
-    fn tell(&self, survey: &Survey, field: u32, decides: u32, path: &dyn Fn(u32) -> String) -> Dependency {
+    /// Describes the dependency by the names of fields and values.
+    fn describe(
+        &self,
+        survey: &Survey,
+        field: u32,
+        decides: u32,
+        path: &dyn Fn(u32) -> String,
+    ) -> Dependency {
         let word = |field: u32, class: Class| match class {
             None => "absent".to_owned(),
             Some(PRESENT) => "present".to_owned(),
