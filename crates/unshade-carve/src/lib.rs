@@ -1,27 +1,26 @@
-//! Carving: finding every GPU program in a file of any kind, however deep.
+//! Finds every GPU program in a file of any kind, however deep (carving).
 //!
-//! A file is taken apart as far as it can be: archives into members, compressed files into what they unpack to,
-//! universal binaries into architectures, each of them again. What can't be taken apart is searched byte by byte
-//! (`scan`), and a hit in an object file is named by its section.
+//! A file is split recursively: archives into members, compressed files into their contents, universal binaries into
+//! architectures. Everything else is searched byte by byte (`scan`); programs in object files are named by section.
 //!
-//! | module | thing |
+//! | module | contents |
 //! |---|---|
-//! | [`format`](mod@format) | identification: what a run of bytes is, by its first bytes |
-//! | `checks` | whether the header of one kind of file is sound; below all the others |
-//! | `carver` | the search through one file |
-//! | `scan` | the search for programs in other bytes |
-//! | [`path`] | where a program is, as text that can be read back |
+//! | [`format`](mod@format) | detects the format of a run from its first bytes |
+//! | `checks` | checks headers of each kind of file; depends on no other module |
+//! | `carver` | searches one file |
+//! | `scan` | searches for programs in other bytes |
+//! | [`path`] | paths of programs, as text that can be parsed |
 //! | `zip`, `tar`, `archive`, `compressed`, `universal`, `offload`, `gputrace` | one kind of container each |
 //! | `sections` | the sections of object files |
 //! | `stream` | unpacking within limits |
 //! | [`crc32`] | the checksum of zip and gzip |
 //!
-//! Identification uses the checks, carving uses both, and neither of the first two knows of carving.
+//! Detection uses the checks, and carving uses both; neither of these depends on carving.
 //!
-//! # What is searched once, and what twice
-//! A container hands each member that it could read to the search, and everything else of it is searched as it is:
-//! the gaps, the members that are damaged, what is before and after. So nothing is reported twice, and a damaged
-//! archive hides nothing that isn't compressed.
+//! # What is searched
+//! A container passes each readable member to the search. Everything else in it is searched directly: gaps, damaged
+//! members, and the bytes before and after. So nothing is reported twice, and a damaged archive hides nothing except
+//! compressed data.
 //!
 //! # Hostile input
 //! Every quantity that a file can make large has a limit in [`Limits`], and each limit that stops something leaves a
@@ -39,7 +38,7 @@ mod archive;
 mod carver;
 mod checks;
 mod compressed;
-// Reads no offsets: its tables are made when it is compiled.
+// Reads no offsets; its tables are computed at compile time.
 #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 pub mod crc32;
 mod fields;

@@ -1,4 +1,4 @@
-//! Finding GPU programs in the midst of other bytes.
+//! Finds GPU programs in the middle of other bytes.
 //!
 //! What is searched for are the rows of [`MAGICS`], and the version tokens of Direct3D 9 shaders, which have no magic
 //! number.
@@ -50,7 +50,7 @@ fn version_tokens(data: &[u8], range: Range<usize>) -> impl Iterator<Item = usiz
 /// hundredth of one, but in hostile ones every token may begin a long program without an end.
 const TOKENS_FOR_A_BYTE: usize = 1;
 
-/// A place where a program begins.
+/// The start of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
     /// The offset in the searched bytes.
@@ -132,7 +132,7 @@ impl Scanner {
         false_starts
     }
 
-    /// Gathers the places in a window where a magic number begins.
+    /// Collects the offsets of magic numbers in a window.
     fn collect(&mut self, data: &[u8], window: Range<usize>) {
         self.hits.clear();
         for (finder, magic) in FINDERS.iter() {
