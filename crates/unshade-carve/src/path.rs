@@ -162,8 +162,8 @@ impl Selector {
         Ok(Self { segments, offset })
     }
 
-    /// Returns whether the program at this path is the one that is meant. A program that is the whole of its run is
-    /// also meant by its offset 0.
+    /// Returns whether the program at this path is selected. A program that is the whole of its run is
+    /// also selected by its offset 0.
     pub fn selects(&self, path: &FindPath) -> bool {
         let offset = match self.offset {
             Some(offset) => offset == path.offset,
@@ -174,7 +174,7 @@ impl Selector {
             && path.segments.iter().enumerate().all(|(i, s)| self.admits(i, s))
     }
 
-    /// Returns whether the step of this number can lead to the program that is meant.
+    /// Returns whether the step with this index can lead to the selected program.
     pub(crate) fn admits(&self, index: usize, segment: &PathSegment) -> bool {
         self.segments.get(index).is_some_and(|wanted| *wanted == segment.to_string())
     }

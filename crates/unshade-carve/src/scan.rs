@@ -29,7 +29,7 @@ static DIRECT3D9: Magic = Magic {
 
 /// Where a run of bytes has the version token of such a program, at multiples of four.
 fn version_tokens(data: &[u8], range: Range<usize>) -> impl Iterator<Item = usize> {
-    // So many at a time are looked at by instructions for many words.
+    // Number of words that SIMD instructions test at a time.
     const GROUP: usize = 64;
     // Major version 0 to 3 and minor version 0 to 7 of a pixel or vertex shader.
     let may_be_one = |word: &[u8]| {
