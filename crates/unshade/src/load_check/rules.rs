@@ -14,7 +14,7 @@ pub const RULES: &[Rule] = &[
         says: "The header gives the size that the file has.",
         step: Step::Load,
         certainty: Certainty::Known,
-        source: "the loader's code, as MetalLibraryArchive's author tells of it",
+        source: "the loader's code, as MetalLibraryArchive's author describes it",
         judge: file,
     },
     Rule {
@@ -30,7 +30,7 @@ pub const RULES: &[Rule] = &[
         says: "Bit 15 of the container version is set for macOS and Mac Catalyst, and for nothing else.",
         step: Step::Load,
         certainty: Certainty::Known,
-        source: "the loader's code, as MetalLibraryArchive's author tells of it; public error reports",
+        source: "the loader's code, as MetalLibraryArchive's author describes it; public error reports",
         judge: platform_flag,
     },
     Rule {
@@ -54,7 +54,7 @@ pub const RULES: &[Rule] = &[
         says: "The container version is one that Apple's linker writes for this OS, or the modules were made for it.",
         step: Step::Load,
         certainty: Certainty::Inferred,
-        source: "real files, of which some have a newer container than their OS; nobody has told what is refused",
+        source: "real files, of which some have a newer container than their OS; what is refused is not known",
         judge: container_version,
     },
     Rule {
@@ -171,7 +171,7 @@ fn file(facts: &LibraryFacts, _: Target) -> Judgement {
     let status = if facts.header.file_size == facts.size { Pass } else { Fail };
     Judgement::new(status, format!("{} bytes", facts.size), format!("{} bytes", facts.header.file_size))
         .message("Invalid library file")
-        .hint("`unshade verify` tells more")
+        .hint("`unshade verify` reports the details")
 }
 
 fn container_major(facts: &LibraryFacts, _: Target) -> Judgement {
@@ -250,7 +250,7 @@ fn library_type(facts: &LibraryFacts, _: Target) -> Judgement {
     let (status, hint) = match kind {
         _ if facts.header.is_stub() => (Fail, "a stub has declarations only, to be linked against"),
         LibraryType::SYMBOL_COMPANION => (Unclear, "a companion is for debuggers; the library is beside it"),
-        kind if kind.name().is_none() => (Unclear, "nobody has told of this type"),
+        kind if kind.name().is_none() => (Unclear, "this type is not known"),
         _ => (Pass, ""),
     };
     let stub = if facts.header.is_stub() { ", stub" } else { "" };
@@ -261,7 +261,7 @@ fn library_type(facts: &LibraryFacts, _: Target) -> Judgement {
 fn release(target: Target, found: &str) -> Result<&'static Release, Judgement> {
     Release::of(target.platform, target.version).ok_or_else(|| {
         Judgement::new(Unclear, found, "").hint(match Release::oldest(target.platform) {
-            Some(_) => format!("nothing is known of {target}, which is older than all that are"),
+            Some(_) => format!("nothing is known about {target}, which is older than every known release"),
             None => format!("Metal is not for apps on {}", target.platform),
         })
     })
@@ -301,7 +301,7 @@ const AIR: Limit = Limit { of: "AIR", newest: |release| release.air };
 impl Limit {
     fn judge(&self, found: Option<ShortVersion>, target: Target) -> Judgement {
         let Some(version) = found else {
-            return Judgement::new(Pass, "no function tells", "");
+            return Judgement::new(Pass, "no function states a version", "");
         };
         let text = format!("{} {version}", self.of);
         let release = match release(target, &text) {
@@ -396,7 +396,7 @@ fn header_os_version(facts: &LibraryFacts, target: Target) -> Judgement {
     }
     let status = if version <= target.version { Pass } else { Unclear };
     Judgement::new(status, short(version), format!("up to {}", short(target.version)))
-        .hint("the loader was seen not to look at it")
+        .hint("the loader was observed to ignore it")
 }
 
 fn bitcode(facts: &LibraryFacts, _: Target) -> Judgement {
@@ -404,7 +404,7 @@ fn bitcode(facts: &LibraryFacts, _: Target) -> Judgement {
         None if facts.header.is_stub() => Judgement::new(Pass, "none: a stub", ""),
         None => Judgement::new(Pass, "readable", ""),
         Some(group) => Judgement::new(Fail, format!("no readable module: {group}"), "LLVM bitcode")
-            .hint("`unshade verify` tells more"),
+            .hint("`unshade verify` reports the details"),
     }
 }
 
@@ -462,7 +462,7 @@ fn pointer_kind(facts: &LibraryFacts, _: Target) -> Judgement {
 
 fn architecture(facts: &LibraryFacts, _: Target) -> Judgement {
     if facts.header.raw_platform == 0 || facts.header.is_64_bit() {
-        return Judgement::new(Pass, if facts.header.is_64_bit() { "air64" } else { "not told" }, "");
+        return Judgement::new(Pass, if facts.header.is_64_bit() { "air64" } else { "not stated" }, "");
     }
     Judgement::new(Unclear, "air32", "air64").hint("compile for air64")
 }

@@ -108,7 +108,7 @@ impl FromStr for Target {
                 let known: Vec<&str> = Self::platform_names().collect();
                 Err(format!("no platform {name:?}; known are {}", known.join(", ")))
             }
-            (_, None) => Err(format!("expected a version behind the platform, such as {name}-17.0")),
+            (_, None) => Err(format!("expected a version after the platform, such as {name}-17.0")),
         }
     }
 }
