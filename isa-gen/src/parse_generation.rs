@@ -97,7 +97,7 @@ impl Parser<'_> {
                 }
                 "pattern" => {
                     self.pattern_top =
-                        one().ok_or_else(|| self.error(line, "missing number of the top bit"))?
+                        one().ok_or_else(|| self.error(line, "missing number of the top bit"))?;
                 }
                 "index" => {
                     for word in rest.split_whitespace() {

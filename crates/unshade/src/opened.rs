@@ -85,7 +85,7 @@ impl<'a> Opened<'a> {
     /// Returns it as an NVIDIA program, if it is one.
     pub fn nvidia(&self) -> Option<Nvidia<'a>> {
         match self {
-            Self::Fatbin(fatbin) => Some(Nvidia::Fatbin(fatbin.clone())),
+            Self::Fatbin(fatbin) => Some(Nvidia::Fatbin(*fatbin)),
             Self::Cubin(cubin) => Some(Nvidia::Cubin(cubin.clone())),
             Self::Ptx(ptx) => Some(Nvidia::Ptx(*ptx)),
             _ => None,

@@ -29,7 +29,7 @@ pub(super) fn list_files(paths: &[PathBuf]) -> (Vec<PathBuf>, u64) {
                 Ok(entry) => entry,
                 Err(error) => {
                     unreadable += 1;
-                    let path = error.path().map(|path| shown(path)).unwrap_or_default();
+                    let path = error.path().map(shown).unwrap_or_default();
                     let reason = match error.io_error() {
                         Some(error) => error.to_string(),
                         None => "a link that leads back to its own folder".to_owned(),

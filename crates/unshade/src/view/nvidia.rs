@@ -510,7 +510,7 @@ fn each_function(
     };
     match unit {
         Unit::Cubin(cubin) => {
-            cubin.functions().for_each(|function| next(UnitFunction::Cubin(cubin, function)))
+            cubin.functions().for_each(|function| next(UnitFunction::Cubin(cubin, function)));
         }
         Unit::Ptx(ptx) if entry.is_none() => {
             let target = ptx.target().map(|target| shown(target).replace("sm_", "compute_"));
