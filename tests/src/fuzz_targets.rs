@@ -482,8 +482,8 @@ pub fn decompile(data: &[u8]) {
 /// assembles to an instruction with the same text; functions are listed.
 pub fn sass(data: &[u8]) {
     use unshade::sass::instruction::encode;
-    use unshade::sass::liveness::Liveness;
     use unshade::sass::listing::{Context, Function, Word};
+    use unshade::sass::liveness::Liveness;
     use unshade::sass::{Instruction, assemble, isa};
     let Some((choice, bytes)) = data.split_first() else { return };
     let Some(isa) = isa::ALL.get(usize::from(*choice) % isa::ALL.len()).copied() else { return };

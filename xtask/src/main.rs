@@ -8,6 +8,7 @@ mod codegen;
 mod conformance;
 mod corpus;
 mod fuzz;
+mod protocol;
 mod sh;
 mod web;
 mod web_test;

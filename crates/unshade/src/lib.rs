@@ -33,7 +33,7 @@
 //! ```
 //! use std::ops::ControlFlow;
 //! use unshade::carve::{Limits, carve};
-//! use unshade::program::Program;
+//! use unshade::program;
 //!
 //! # let mut file = vec![0; 92];
 //! # file[..12].copy_from_slice(b"MTLB\x01\x80\x02\x00\x02\x00\x00\x00");
@@ -41,10 +41,8 @@
 //! // Any file will do: a library, or an executable or archive that holds some.
 //! carve(&file, b"app.zip", &Limits::default(), &mut |find| {
 //!     println!("{}: {}", find.path, find.format);
-//!     if let Ok(Program::Library(library)) = Program::open(&find) {
-//!         for function in library.functions().flatten() {
-//!             println!("  {}", function.shown_name());
-//!         }
+//!     if let Ok(program) = program::open(&find) {
+//!         program.names(&mut |item| println!("  #{} {}", item.index, String::from_utf8_lossy(item.name)));
 //!     }
 //!     ControlFlow::Continue(())
 //! });
@@ -71,7 +69,6 @@ pub mod fxc_listing;
 pub mod ghidra;
 pub mod load_check;
 pub mod nv_units;
-pub mod opened;
 pub mod program;
 pub mod quantity;
 pub mod query;

@@ -6,7 +6,8 @@
 
 use super::{
     Brief, Card, Cell, Code, CodeRequest, Column, Descriptions, ExtractKind, Extracted, Fact, Format, Group,
-    Info, ItemName, Items, ModuleGroup, Program, Row, Runner, Section, Verb, Verdict,
+    Info, ItemName, Items, ModuleGroup, Piece, PieceBytes, Pieces, Program, Row, Runner, Section, Verb,
+    Verdict, piece,
 };
 use crate::carve::{self, Find};
 use crate::disassembly::Unit;
@@ -14,7 +15,7 @@ use crate::quantity::{counted, grouped, size};
 use crate::select::Selection;
 use crate::{air, demangle};
 use serde::Serialize;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use unshade_core::{Diagnostics, Escaped, OutlineSink, Result, TokenKind, TokenSink};
 use unshade_llvm::Module;
 use unshade_llvm::global::Function;
@@ -26,6 +27,7 @@ const NOT_WRITTEN: &str = "LLVM bitcode is not written yet";
 
 pub(super) static FORMAT: Format = Format {
     format: carve::format::Format::Bitcode,
+    word: "bitcode",
     item: "function",
     kinds: &["function", "declaration", "module"],
     refusals: &[
@@ -53,6 +55,12 @@ const COLUMNS: &[Column] = &[
     Column::left("metal", "Metal"),
     Column::left("result", "returns"),
     Column::left("parameters", "parameters"),
+];
+
+const MODULES: &[Column] = &[
+    Column::right("functions", "functions"),
+    Column::right("globals", "globals"),
+    Column::left("target", "target"),
 ];
 
 /// A stream of bitcode with its modules.
@@ -306,26 +314,65 @@ impl Program for Bitcode<'_> {
     }
 
     fn info(&self, _runner: &dyn Runner, diagnostics: &mut Diagnostics) -> Info {
+        let sections = self.sections(diagnostics);
+        let modules = (0..).zip(&self.modules).map(|(index, module)| module_json(index, module)).collect();
+        Info { sections, json: Box::new(ModulesJson { modules, options: self.options.clone() }) }
+    }
+
+    fn sections(&self, diagnostics: &mut Diagnostics) -> Vec<Section> {
         diagnostics.append(self.diagnostics.clone());
-        let mut sections = Vec::new();
-        let mut modules = Vec::new();
-        for (index, module) in (0..).zip(&self.modules) {
-            let json = module_json(index, module);
-            let wrapped = if self.data.starts_with(&WRAPPER) { ", wrapped" } else { "" };
-            let heading = match self.modules.len() {
-                1 => format!("{}{wrapped} · {}", FORMAT.format, size(self.data.len() as u64)),
-                count => format!("{}{wrapped}, module {} of {count}", FORMAT.format, index + 1),
-            };
-            sections.push(Section { heading, facts: module_facts(&json, module.ident()) });
-            modules.push(json);
-        }
+        let mut sections: Vec<Section> =
+            (0..).zip(&self.modules).map(|(index, module)| self.section(index, module)).collect();
         if let Some(last) = sections.last_mut() {
             if !self.options.is_empty() {
                 last.facts.push(Fact::new("options", self.options.join(" ")));
             }
             last.facts.push(Fact::command("more", "list", ""));
         }
-        Info { sections, json: Box::new(ModulesJson { modules, options: self.options.clone() }) }
+        sections
+    }
+
+    fn pieces(&self) -> Pieces {
+        let file = self.path.rsplit(['/', '\\', '!']).find(|name| !name.is_empty()).unwrap_or(&self.path);
+        let piece = |(index, module): (u32, &Module<'_>)| {
+            let name = Escaped(module.source_filename.as_deref().unwrap_or_default()).to_string();
+            let end = self.base.saturating_add(self.data.len() as u64);
+            let row = Row {
+                index,
+                name: if name.is_empty() { file.to_owned() } else { name },
+                kind: "module".to_owned(),
+                range: (index == 0).then_some(self.base..end),
+                cells: vec![
+                    Cell::Number(module.functions.len() as u64),
+                    Cell::Number(module.globals.len() as u64),
+                    Cell::text(Escaped(&module.triple).to_string()),
+                ],
+                ..Row::default()
+            };
+            Piece { row, index, panes: piece::CODE, has_bytes: index == 0, unit: 0 }
+        };
+        let all = (0..).zip(&self.modules).map(piece).collect();
+        Pieces { noun: "module", columns: MODULES, all, panes: piece::CODE }
+    }
+
+    fn card(&self, piece: &Piece, _diagnostics: &mut Diagnostics) -> Result<Card> {
+        let module = self.modules.get(piece.index as usize);
+        let module = module.ok_or_else(|| super::no_piece(self.base))?;
+        Ok(Card { facts: self.section(piece.index, module).facts, ..Card::default() })
+    }
+
+    fn code_of(&self, piece: &Piece, _path: &str, _diagnostics: &mut Diagnostics) -> Result<Code<'_>> {
+        let units = vec![self.unit(piece.index as usize)];
+        Ok(Code::Modules(vec![ModuleGroup { slice: String::new(), units }]))
+    }
+
+    fn bytes_of(&self, _piece: &Piece) -> Result<PieceBytes<'_>> {
+        Ok(PieceBytes { extension: ".bc", data: self.data.into() })
+    }
+
+    /// Records are no fields: `dump` prints them.
+    fn fields_of(&self, _piece: &Piece) -> Vec<Range<u64>> {
+        Vec::new()
     }
 
     fn names(&self, visit: &mut dyn FnMut(ItemName<'_>)) {
@@ -383,8 +430,8 @@ impl Program for Bitcode<'_> {
             found
         };
         let indices = (0..count).filter(|number| request.selection.is_everything() || has_selected(*number));
-        let unit = |index| Unit::File { name: &self.path, bytes: self.data, base: self.base, index, count };
-        Code::Modules(vec![ModuleGroup { slice: String::new(), units: indices.map(unit).collect() }])
+        let units = indices.map(|index| self.unit(index)).collect();
+        Code::Modules(vec![ModuleGroup { slice: String::new(), units }])
     }
 
     fn extract(
@@ -416,6 +463,19 @@ impl Program for Bitcode<'_> {
 const WRAPPER: [u8; 4] = [0xde, 0xc0, 0x17, 0x0b];
 
 impl Bitcode<'_> {
+    fn unit(&self, index: usize) -> Unit<'_> {
+        Unit::File { name: &self.path, bytes: self.data, base: self.base, index, count: self.modules.len() }
+    }
+
+    fn section(&self, index: u32, module: &Module<'_>) -> Section {
+        let wrapped = if self.data.starts_with(&WRAPPER) { ", wrapped" } else { "" };
+        let heading = match self.modules.len() {
+            1 => format!("{}{wrapped} · {}", FORMAT.format, size(self.data.len() as u64)),
+            count => format!("{}{wrapped}, module {} of {count}", FORMAT.format, index + 1),
+        };
+        Section { heading, facts: module_facts(&module_json(index, module), module.ident()) }
+    }
+
     /// Everything known of a function.
     fn card(&self, function: &FunctionJson) -> Card {
         let mut card = Card::default();
