@@ -242,7 +242,7 @@ mod tests {
         let mut found = Vec::new();
         let diagnostics = carve(&archive.finish(), b"x.zip", &Limits::default(), &mut |find| {
             found.push((find.path.to_string(), find.data == library));
-            std::ops::ControlFlow::Continue(())
+            ControlFlow::Continue(())
         });
         assert_eq!(found, [("x.zip!b.metallib".to_owned(), true)]);
         assert!(diagnostics.is_empty());
